@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { directory, externalGroup, externalUser } from './resources.ts'
+
+export type Scope = 'ORG_READ' | 'ORG' | 'USER_READ' | 'USER'
+
+/** The prefix of every path; `{organization_id}` is the one path parameter that all endpoints share. */
+export const PREFIX = '/api/v2/organizations/{organization_id}'
+
+/** Limits of the description: items on a page. */
+export const PAGE = { default: 20, max: 100 } as const
+
+/** How many entries one create request (#4, #9) may hold; ours, the description is silent. */
+export const MAX_ENTRIES = 100
+
+/** A form: either flat fields, or a list of entries under a name such as `users[][email]`. */
+export interface Form<Fields extends z.ZodObject = z.ZodObject> {
+  /** The name of the list (`users`, `groups`) where the form holds several entries. */
+  readonly list?: string
+  /** The fields of the form, or of one entry of its list, in the order in which a client sends them. */
+  readonly fields: Fields
+}
+
+/**
+ * One endpoint of the description. `number` is its row in the table there. `status` is the answer of the service in
+ * this repository; a client takes any 2xx. `response` is absent where the answer has no body.
+ */
+export interface Endpoint {
+  readonly number: number
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly scope: Scope
+  readonly paged?: true
+  readonly form?: Form
+  readonly status: 200 | 201 | 204
+  readonly response?: z.ZodType
+  /** One line for people, used in the OpenAPI text and in error messages. */
+  readonly purpose: string
+}
+
+/** An extension of this service: the description shows no endpoint that writes members. Not sent = not changed. */
+const memberIds = z.array(z.string().min(1)).optional()
+
+export const endpoints = {
+  listDirectories: {
+    number: 1,
+    method: 'GET',
+    path: '/admin/directories',
+    scope: 'ORG_READ',
+    paged: true,
+    status: 200,
+    response: z.array(directory),
+    purpose: 'List the directories of the organization.',
+  },
+  getDirectory: {
+    number: 2,
+    method: 'GET',
+    path: '/admin/directories/{directory_id}',
+    scope: 'ORG_READ',
+    status: 200,
+    response: directory,
+    purpose: 'Read one directory.',
+  },
+  listUsers: {
+    number: 3,
+    method: 'GET',
+    path: '/admin/directories/{directory_id}/users',
+    scope: 'ORG_READ',
+    paged: true,
+    status: 200,
+    response: z.array(externalUser),
+    purpose: 'List the users of a directory, ordered by id.',
+  },
+  createUsers: {
+    number: 4,
+    method: 'POST',
+    path: '/admin/directories/{directory_id}/users',
+    scope: 'ORG',
+    form: {
+      list: 'users',
+      fields: z.object({
+        external_id: z.string().optional(),
+        email: z.string().optional(),
+        name: z.string().optional(),
+        employee_id: z.string().optional(),
+      }),
+    },
+    status: 201,
+    response: z.array(externalUser),
+    purpose: 'Create one to 100 users in a directory, all or none.',
+  },
+  getUser: {
+    number: 5,
+    method: 'GET',
+    path: '/admin/directories/{directory_id}/users/{external_id}',
+    scope: 'ORG_READ',
+    status: 200,
+    response: externalUser,
+    purpose: 'Read one user of a directory.',
+  },
+  updateUser: {
+    number: 6,
+    method: 'PATCH',
+    path: '/admin/directories/{directory_id}/users/{external_id}',
+    scope: 'ORG',
+    form: { fields: z.object({ email: z.string().optional(), name: z.string().optional() }) },
+    status: 200,
+    response: externalUser,
+    purpose: 'Edit the name or the e-mail of a user.',
+  },
+  deleteUser: {
+    number: 7,
+    method: 'DELETE',
+    path: '/admin/directories/{directory_id}/users/{external_id}',
+    scope: 'ORG',
+    status: 204,
+    purpose: 'Remove a user from a directory and from its groups.',
+  },
+  listGroups: {
+    number: 8,
+    method: 'GET',
+    path: '/admin/directories/{directory_id}/groups',
+    scope: 'ORG_READ',
+    paged: true,
+    status: 200,
+    response: z.array(externalGroup),
+    purpose: 'List the groups of a directory, ordered by id.',
+  },
+  createGroups: {
+    number: 9,
+    method: 'POST',
+    path: '/admin/directories/{directory_id}/groups',
+    scope: 'ORG',
+    form: {
+      list: 'groups',
+      fields: z.object({
+        external_id: z.string().min(1),
+        name: z.string(),
+        external_member_ids: memberIds,
+      }),
+    },
+    status: 201,
+    response: z.array(externalGroup),
+    purpose: 'Create one to 100 groups in a directory, all or none.',
+  },
+  getGroup: {
+    number: 10,
+    method: 'GET',
+    path: '/admin/directories/{directory_id}/groups/{external_id}',
+    scope: 'ORG_READ',
+    status: 200,
+    response: externalGroup,
+    purpose: 'Read one group of a directory.',
+  },
+  deleteGroup: {
+    number: 11,
+    method: 'DELETE',
+    path: '/admin/directories/{directory_id}/groups/{external_id}',
+    scope: 'ORG',
+    status: 204,
+    purpose: 'Remove a group from a directory.',
+  },
+  updateGroup: {
+    number: 12,
+    method: 'PATCH',
+    path: '/admin/directories/{directory_id}/groups/{external_id}',
+    scope: 'ORG',
+    form: { fields: z.object({ name: z.string().optional(), external_member_ids: memberIds }) },
+    status: 200,
+    response: externalGroup,
+    purpose: 'Edit the name of a group, or set its members (extension).',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type Operation = keyof typeof endpoints

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+
+/**
+ * The resources on the wire, as section "Resources and their fields" of the API description shows them. Unknown
+ * fields are let through: a later version of the service may send more.
+ */
+export const directory = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  doppler: z.boolean(),
+  target_type: z.string(),
+})
+
+/**
+ * `external_id` is shown as a string, but creating a user without one is allowed, so an answer may hold a user that
+ * has none: such a user cannot be addressed.
+ */
+export const externalUser = z.looseObject({
+  id: z.int(),
+  external_id: z.string().nullish(),
+  name: z.string().nullable(),
+  first_name: z.string().nullish(),
+  last_name: z.string().nullish(),
+  email: z.string().nullable(),
+})
+
+export const externalGroup = z.looseObject({
+  external_id: z.string(),
+  name: z.string(),
+  external_member_ids: z.array(z.string()),
+})
+
+export type Directory = z.infer<typeof directory>
+export type ExternalUser = z.infer<typeof externalUser>
+export type ExternalGroup = z.infer<typeof externalGroup>

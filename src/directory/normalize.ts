@@ -1,0 +1,21 @@
+/** The form in which two e-mail addresses are compared; what is written is the mapped value. */
+export function canonicalEmail(email: string): string {
+  return email.normalize('NFC').trim().toLowerCase()
+}
+
+/** The form in which two names are compared. */
+export function canonicalName(name: string): string {
+  return name.normalize('NFC').trim()
+}
+
+/** The part behind the last `@`, canonical; empty where there is none. */
+export function emailDomain(email: string): string {
+  const canonical = canonicalEmail(email)
+  const at = canonical.lastIndexOf('@')
+  return at < 0 ? '' : canonical.slice(at + 1)
+}
+
+/** Sorts by code unit, which does not depend on a locale, and removes duplicates. */
+export function sortedUnique(ids: Iterable<string>): string[] {
+  return [...new Set(ids)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+}

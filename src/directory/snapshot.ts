@@ -1,0 +1,67 @@
+import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
+
+/**
+ * Something that the report says about an entry that is not a change: why it was skipped, left alone or kept.
+ * The code is from a closed set; the detail is a sentence for a person.
+ */
+export interface Notice {
+  readonly kind: Kind
+  /** The external id, where the entry has one. */
+  readonly id: string | undefined
+  readonly code: NoticeCode
+  readonly detail: string
+}
+
+export type NoticeCode =
+  // reading the source
+  | 'unreadable' // the entry or row could not be understood, nobody knows whose it was: no deletes in this run
+  | 'duplicate-id'
+  | 'no-name'
+  | 'unknown-members'
+  // reading the directory
+  | 'unaddressable' // an entry of the directory without a usable external id
+  // planning
+  | 'email-not-allowed'
+  | 'no-email'
+  | 'value-kept' // missing in the source, kept in the directory
+  | 'seen-again' // missing in the first look, there in the second: not deleted
+  | 'kept-by-policy'
+  | 'kept-unproved' // would be deleted, but the source had unreadable entries
+  | 'membership-differs'
+  | 'quarantined'
+  | 'does-not-converge'
+  | 'rejected' // a person rejected this change
+
+/** The notices that mean "this entry was skipped": nothing is written for it in this run. */
+export const SKIP_CODES: ReadonlySet<NoticeCode> = new Set([
+  'unreadable',
+  'duplicate-id',
+  'no-name',
+  'email-not-allowed',
+])
+
+/** A complete read of the source. An incomplete read is an error and never gets here. */
+export interface SourceSnapshot {
+  readonly users: ReadonlyMap<string, UserEntry>
+  readonly groups: ReadonlyMap<string, GroupEntry>
+  /** Every raw id that was seen, of skipped entries too: what is in here is present and is never deleted. */
+  readonly seen: { readonly user: ReadonlySet<string>; readonly group: ReadonlySet<string> }
+  /** Entries that were read but whose id is not known. More than none forbids every delete of the run. */
+  readonly unreadable: number
+  readonly notices: readonly Notice[]
+}
+
+/** A complete read of the directory. */
+export interface DirectorySnapshot {
+  readonly users: ReadonlyMap<string, DirectoryUser>
+  readonly groups: ReadonlyMap<string, DirectoryGroup>
+  readonly notices: readonly Notice[]
+  /** The directory changed while it was read: what seems missing is asked for before it is created. */
+  readonly moved: boolean
+}
+
+/**
+ * What the second look at the source found for an id that the first look did not see: nothing at all, an entry that
+ * the sync's filter leaves out, or an entry that is (again) within the filter.
+ */
+export type Sighting = 'gone' | 'left-filter' | 'present'

@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
+
+/** Why an entry of the directory is to be deleted: gone from the source, or outside the sync's filter. */
+export type DeleteReason = 'gone' | 'left-filter'
+
+/** What the directory shows of a user. */
+export interface UserValues {
+  readonly email: string | null
+  readonly name: string | null
+}
+
+export interface CreateUser {
+  readonly op: 'create-user'
+  readonly id: string
+  readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
+}
+
+export interface UpdateUser {
+  readonly op: 'update-user'
+  readonly id: string
+  readonly have: UserValues
+  /** Only the fields that differ. */
+  readonly want: { readonly email?: string; readonly name?: string }
+}
+
+export interface DeleteUser {
+  readonly op: 'delete-user'
+  readonly id: string
+  readonly have: UserValues
+  readonly why: DeleteReason
+}
+
+export interface CreateGroup {
+  readonly op: 'create-group'
+  readonly id: string
+  readonly want: { readonly name: string }
+}
+
+export interface UpdateGroup {
+  readonly op: 'update-group'
+  readonly id: string
+  readonly have: { readonly name: string }
+  readonly want: { readonly name: string }
+}
+
+export interface DeleteGroup {
+  readonly op: 'delete-group'
+  readonly id: string
+  readonly have: { readonly name: string; readonly members: readonly string[] }
+  readonly why: DeleteReason
+}
+
+export interface SetMembers {
+  readonly op: 'set-members'
+  readonly id: string
+  /** The group's name, for the report. */
+  readonly name: string
+  /** Sorted ids of users, before and after. */
+  readonly have: readonly string[]
+  readonly want: readonly string[]
+}
+
+/** One create, update or delete of one user or group, or a change of a group's members. */
+export type Change =
+  | CreateUser
+  | UpdateUser
+  | DeleteUser
+  | CreateGroup
+  | UpdateGroup
+  | DeleteGroup
+  | SetMembers
+
+export type Op = Change['op']
+
+export const OPS: readonly Op[] = [
+  'create-user',
+  'update-user',
+  'delete-user',
+  'create-group',
+  'update-group',
+  'delete-group',
+  'set-members',
+]
+
+/**
+ * A hash of what the change wants, on canonical values: two changes with one fingerprint do the same to the same
+ * entry. Approvals and rejections name changes by it, quarantine remembers it. 32 hexadecimal digits.
+ */
+export function fingerprint(change: Change): string {
+  return hash('sha256', JSON.stringify([change.op, change.id, wantedValues(change)])).slice(0, 32)
+}
+
+function wantedValues(change: Change): unknown {
+  switch (change.op) {
+    case 'create-user':
+    case 'update-user':
+      return [
+        change.want.email === undefined ? null : canonicalEmail(change.want.email),
+        change.want.name === undefined ? null : canonicalName(change.want.name),
+      ]
+    case 'create-group':
+    case 'update-group':
+      return canonicalName(change.want.name)
+    case 'set-members':
+      return change.want
+    case 'delete-user':
+    case 'delete-group':
+      return null
+  }
+}
