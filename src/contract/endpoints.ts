@@ -37,7 +37,10 @@ export interface Endpoint {
   readonly purpose: string
 }
 
-/** An extension of this service: the description shows no endpoint that writes members. Not sent = not changed. */
+/**
+ * An extension of this service: the description shows no endpoint that writes members. Not sent = not changed; in a
+ * form, `external_member_ids[]=` alone is the empty list.
+ */
 const memberIds = z.array(z.string().min(1)).optional()
 
 export const endpoints = {
@@ -164,10 +167,10 @@ export const endpoints = {
     method: 'PATCH',
     path: '/admin/directories/{directory_id}/groups/{external_id}',
     scope: 'ORG',
-    form: { fields: z.object({ name: z.string().optional(), external_member_ids: memberIds }) },
+    form: { fields: z.object({ name: z.string(), external_member_ids: memberIds }) },
     status: 200,
     response: externalGroup,
-    purpose: 'Edit the name of a group, or set its members (extension).',
+    purpose: 'Edit the name of a group and, as an extension, set its members.',
   },
 } as const satisfies Record<string, Endpoint>
 
