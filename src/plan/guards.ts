@@ -1,0 +1,233 @@
+import type { Plan, PlannedChange } from './plan.ts'
+
+/** Limits for one kind of thing; a change is held when it goes beyond any of them. `null` is no limit. */
+export interface KindLimits {
+  readonly maxDeletes: number
+  /** Of what the directory holds, 0 to 100. */
+  readonly maxDeletePercent: number
+  /** Deletes in the last 24 hours that nobody approved, this plan's included. */
+  readonly maxDeletesPerDay: number
+  readonly maxUpdates: number | null
+  readonly maxUpdatePercent: number | null
+}
+
+export interface GuardLimits {
+  readonly users: KindLimits
+  readonly groups: KindLimits
+  readonly memberships: KindLimits
+  readonly minSourceUsers: number
+  /** How much smaller than in the last good run the source may be before anything is deleted. */
+  readonly maxSourceShrinkPercent: number
+}
+
+export type Guarded = 'users' | 'groups' | 'memberships'
+
+/** What the guards know besides the plan. */
+export interface GuardFacts {
+  readonly source: { readonly users: number; readonly groups: number }
+  readonly directory: Readonly<Record<Guarded, number>>
+  /** The source in the last completed run of this sync on this directory, if there was one. */
+  readonly lastGood: { readonly users: number; readonly groups: number } | undefined
+  /** Deletes applied within the last 24 hours in runs that nobody approved. */
+  readonly deletedLastDay: Readonly<Record<Guarded, number>>
+}
+
+/** A guard's objection: which rule, why in one sentence, and the fingerprints of the changes that it holds. */
+export interface Breach {
+  readonly guard: string
+  readonly detail: string
+  readonly changes: readonly string[]
+}
+
+/** What counts as a delete or an update of one kind, and how much of it each change is. */
+interface Tally {
+  readonly count: number
+  readonly changes: readonly string[]
+}
+
+type Guard = (plan: Plan, facts: GuardFacts, limits: GuardLimits) => readonly Breach[]
+
+const GUARDS: readonly Guard[] = [firstContact, emptySource, shrunkenSource, deleteLimits, dailyBudget, updateLimits]
+
+/** Every objection of every guard against the whole plan; none for a plan without changes. */
+export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  if (plan.changes.length === 0) return []
+  return GUARDS.flatMap((guard) => guard(plan, facts, limits))
+}
+
+/** True when everything that the breaches hold was approved before. */
+export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<string>): boolean {
+  return breaches.every((breach) => breach.changes.every((change) => approved.has(change)))
+}
+
+/** Every fingerprint that the breaches name, sorted and without duplicates. */
+export function heldChanges(breaches: readonly Breach[]): string[] {
+  return [...new Set(breaches.flatMap((breach) => breach.changes))].sort()
+}
+
+function firstContact(plan: Plan, facts: GuardFacts): readonly Breach[] {
+  if (facts.lastGood !== undefined) return []
+  const deletes = allDeletes(plan)
+  if (deletes.changes.length === 0) return []
+  const detail =
+    `this sync has never completed a run on this directory, and the plan would remove ${describeDeletes(plan)} ` +
+    'that are not in the source'
+  return [{ guard: 'first-contact', detail, changes: deletes.changes }]
+}
+
+function emptySource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  if (facts.source.users >= limits.minSourceUsers) return []
+  const detail = `the source has ${count(facts.source.users, 'user')}, at least ${limits.minSourceUsers} are expected`
+  return [{ guard: 'min-source-users', detail, changes: plan.changes.map((planned) => planned.fingerprint) }]
+}
+
+function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  const deletes = allDeletes(plan)
+  if (facts.lastGood === undefined || deletes.changes.length === 0) return []
+  const breaches: Breach[] = []
+  for (const kind of ['users', 'groups'] as const) {
+    const before = facts.lastGood[kind]
+    const now = facts.source[kind]
+    if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
+    const detail =
+      `the source has ${now} ${kind}, ${percent(before - now, before)} fewer than the ${before} of the last good run; ` +
+      `limit ${limits.maxSourceShrinkPercent} %`
+    breaches.push({ guard: `source-shrunk-${kind}`, detail, changes: deletes.changes })
+  }
+  return breaches
+}
+
+function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  return eachKind((kind) => {
+    const { count: deletes, changes } = tallyDeletes(plan, kind)
+    const { maxDeletes, maxDeletePercent } = limits[kind]
+    return [
+      deletes > maxDeletes && {
+        guard: `max-deletes-${kind}`,
+        detail: `${deletes} of ${facts.directory[kind]} ${kind} would be removed, limit ${maxDeletes}`,
+        changes,
+      },
+      exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
+        guard: `max-delete-percent-${kind}`,
+        detail:
+          `${percent(deletes, facts.directory[kind])} of the ${kind} (${deletes} of ${facts.directory[kind]}) would be ` +
+          `removed, limit ${maxDeletePercent} %`,
+        changes,
+      },
+    ]
+  })
+}
+
+function dailyBudget(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  return eachKind((kind) => {
+    const { count: deletes, changes } = tallyDeletes(plan, kind)
+    const before = facts.deletedLastDay[kind]
+    return [
+      deletes > 0 &&
+        before + deletes > limits[kind].maxDeletesPerDay && {
+          guard: `max-deletes-per-day-${kind}`,
+          detail:
+            `${deletes} ${kind} would be removed after ${before} in the last 24 hours, ` +
+            `limit ${limits[kind].maxDeletesPerDay} a day`,
+          changes,
+        },
+    ]
+  })
+}
+
+function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+  return eachKind((kind) => {
+    const { count: updates, changes } = tallyUpdates(plan, kind)
+    const { maxUpdates, maxUpdatePercent } = limits[kind]
+    const verb = kind === 'memberships' ? 'added' : 'updated'
+    return [
+      maxUpdates !== null &&
+        updates > maxUpdates && {
+          guard: `max-updates-${kind}`,
+          detail: `${updates} ${kind} would be ${verb}, limit ${maxUpdates}`,
+          changes,
+        },
+      maxUpdatePercent !== null &&
+        exceeds(updates, facts.directory[kind], maxUpdatePercent) && {
+          guard: `max-update-percent-${kind}`,
+          detail:
+            `${percent(updates, facts.directory[kind])} of the ${kind} (${updates} of ${facts.directory[kind]}) would be ` +
+            `${verb}, limit ${maxUpdatePercent} %`,
+          changes,
+        },
+    ]
+  })
+}
+
+function eachKind(check: (kind: Guarded) => readonly (Breach | false)[]): readonly Breach[] {
+  return (['users', 'groups', 'memberships'] as const).flatMap((kind) =>
+    check(kind).filter((breach) => breach !== false),
+  )
+}
+
+/** Filling an empty directory is no share of anything; a share is judged in whole numbers, so it never rounds. */
+function exceeds(part: number, whole: number, limitPercent: number): boolean {
+  return part > 0 && whole > 0 && part * 100 > whole * limitPercent
+}
+
+/** How many deletes of a kind a plan holds: entries, or for memberships the members taken out of groups. */
+export function tallyDeletes(plan: Plan, kind: Guarded): Tally {
+  return tally(plan.changes, ({ change }) => {
+    if (kind === 'users') return change.op === 'delete-user' ? 1 : 0
+    if (kind === 'groups') return change.op === 'delete-group' ? 1 : 0
+    if (change.op !== 'set-members') return 0
+    return missingFrom(change.want, change.have)
+  })
+}
+
+function tallyUpdates(plan: Plan, kind: Guarded): Tally {
+  return tally(plan.changes, ({ change }) => {
+    if (kind === 'users') return change.op === 'update-user' ? 1 : 0
+    if (kind === 'groups') return change.op === 'update-group' ? 1 : 0
+    if (change.op !== 'set-members') return 0
+    return missingFrom(change.have, change.want)
+  })
+}
+
+function allDeletes(plan: Plan): Tally {
+  const kinds = (['users', 'groups', 'memberships'] as const).map((kind) => tallyDeletes(plan, kind))
+  return {
+    count: kinds.reduce((sum, kind) => sum + kind.count, 0),
+    changes: kinds.flatMap((kind) => kind.changes),
+  }
+}
+
+function describeDeletes(plan: Plan): string {
+  const parts = (['users', 'groups', 'memberships'] as const)
+    .map((kind) => ({ kind, count: tallyDeletes(plan, kind).count }))
+    .filter(({ count: deletes }) => deletes > 0)
+    .map(({ kind, count: deletes }) => count(deletes, kind.slice(0, -1)))
+  return parts.join(' and ')
+}
+
+function tally(changes: readonly PlannedChange[], weight: (planned: PlannedChange) => number): Tally {
+  const fingerprints: string[] = []
+  let total = 0
+  for (const planned of changes) {
+    const amount = weight(planned)
+    if (amount === 0) continue
+    total += amount
+    fingerprints.push(planned.fingerprint)
+  }
+  return { count: total, changes: fingerprints }
+}
+
+/** How many of `ids` are not in `others`. */
+function missingFrom(others: readonly string[], ids: readonly string[]): number {
+  const known = new Set(others)
+  return ids.filter((id) => !known.has(id)).length
+}
+
+function percent(part: number, whole: number): string {
+  const share = (part * 100) / whole
+  return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}
