@@ -15,7 +15,12 @@ export function emailDomain(email: string): string {
   return at < 0 ? '' : canonical.slice(at + 1)
 }
 
-/** Sorts by code unit, which does not depend on a locale, and removes duplicates. */
+/** Compares by code unit, which does not depend on a locale. */
+export function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Sorts by code unit and removes duplicates. */
 export function sortedUnique(ids: Iterable<string>): string[] {
-  return [...new Set(ids)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return [...new Set(ids)].toSorted(byCodeUnit)
 }

@@ -94,11 +94,9 @@ export function fingerprint(change: Change): string {
 function wantedValues(change: Change): unknown {
   switch (change.op) {
     case 'create-user':
+      return [...userValues(change.want), change.want.employeeId ?? null]
     case 'update-user':
-      return [
-        change.want.email === undefined ? null : canonicalEmail(change.want.email),
-        change.want.name === undefined ? null : canonicalName(change.want.name),
-      ]
+      return userValues(change.want)
     case 'create-group':
     case 'update-group':
       return canonicalName(change.want.name)
@@ -108,4 +106,16 @@ function wantedValues(change: Change): unknown {
     case 'delete-group':
       return null
   }
+}
+
+function userValues(want: { readonly email?: string; readonly name?: string }): (string | null)[] {
+  return [
+    want.email === undefined ? null : canonicalEmail(want.email),
+    want.name === undefined ? null : canonicalName(want.name),
+  ]
+}
+
+/** The kind of entry that an operation works on. */
+export function kindOf(op: Op): 'user' | 'group' {
+  return op === 'create-user' || op === 'update-user' || op === 'delete-user' ? 'user' : 'group'
 }

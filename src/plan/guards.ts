@@ -47,7 +47,14 @@ interface Tally {
 
 type Guard = (plan: Plan, facts: GuardFacts, limits: GuardLimits) => readonly Breach[]
 
-const GUARDS: readonly Guard[] = [firstContact, emptySource, shrunkenSource, deleteLimits, dailyBudget, updateLimits]
+const GUARDS: readonly Guard[] = [
+  firstContact,
+  emptySource,
+  shrunkenSource,
+  deleteLimits,
+  dailyBudget,
+  updateLimits,
+]
 
 /** Every objection of every guard against the whole plan; none for a plan without changes. */
 export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
@@ -62,7 +69,7 @@ export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<st
 
 /** Every fingerprint that the breaches name, sorted and without duplicates. */
 export function heldChanges(breaches: readonly Breach[]): string[] {
-  return [...new Set(breaches.flatMap((breach) => breach.changes))].sort()
+  return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()
 }
 
 function firstContact(plan: Plan, facts: GuardFacts): readonly Breach[] {
@@ -170,13 +177,20 @@ function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
 
-/** How many deletes of a kind a plan holds: entries, or for memberships the members taken out of groups. */
+/**
+ * How many deletes of a kind a plan holds: entries, or for memberships the members taken out of groups. A member who
+ * leaves because the user itself is deleted counts as a user only.
+ */
 export function tallyDeletes(plan: Plan, kind: Guarded): Tally {
+  const deleted = new Set(
+    plan.changes.filter(({ change }) => change.op === 'delete-user').map(({ change }) => change.id),
+  )
   return tally(plan.changes, ({ change }) => {
     if (kind === 'users') return change.op === 'delete-user' ? 1 : 0
     if (kind === 'groups') return change.op === 'delete-group' ? 1 : 0
     if (change.op !== 'set-members') return 0
-    return missingFrom(change.want, change.have)
+    const kept = new Set(change.want)
+    return change.have.filter((id) => !kept.has(id) && !deleted.has(id)).length
   })
 }
 
@@ -185,7 +199,8 @@ function tallyUpdates(plan: Plan, kind: Guarded): Tally {
     if (kind === 'users') return change.op === 'update-user' ? 1 : 0
     if (kind === 'groups') return change.op === 'update-group' ? 1 : 0
     if (change.op !== 'set-members') return 0
-    return missingFrom(change.have, change.want)
+    const members = new Set(change.have)
+    return change.want.filter((id) => !members.has(id)).length
   })
 }
 
@@ -215,12 +230,6 @@ function tally(changes: readonly PlannedChange[], weight: (planned: PlannedChang
     fingerprints.push(planned.fingerprint)
   }
   return { count: total, changes: fingerprints }
-}
-
-/** How many of `ids` are not in `others`. */
-function missingFrom(others: readonly string[], ids: readonly string[]): number {
-  const known = new Set(others)
-  return ids.filter((id) => !known.has(id)).length
 }
 
 function percent(part: number, whole: number): string {

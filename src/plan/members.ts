@@ -1,0 +1,64 @@
+import type { DirectoryGroup, GroupEntry } from '../directory/entry.ts'
+import { sortedUnique } from '../directory/normalize.ts'
+import type { Difference } from './diff.ts'
+import type { PlanInputs } from './plan.ts'
+import { mayDelete } from './policy.ts'
+
+/**
+ * Compares the members of every group that is on both sides or about to be created.
+ *
+ * @param userIds the users that the directory holds when the plan's other changes are applied: nobody else can be
+ * a member, and a user whom the plan deletes leaves the groups with that
+ */
+export function* planMembers(
+  inputs: PlanInputs,
+  userIds: ReadonlySet<string>,
+): Generator<Difference & { id: string }> {
+  const { source, directory, rules } = inputs
+  if (rules.membership === 'off') return
+  for (const group of source.groups.values()) {
+    const have = directory.groups.get(group.id)
+    if (have !== undefined && rules.policy === 'create-only') continue
+    const want = wantedMembers(inputs, group, have, userIds)
+    const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
+    if (isSame(left, want)) continue
+    if (rules.membership === 'report') {
+      yield { id: group.id, notice: membershipNotice(group, left, want) }
+    } else {
+      yield {
+        id: group.id,
+        change: { op: 'set-members', id: group.id, name: group.name, have: have?.members ?? [], want },
+      }
+    }
+  }
+}
+
+/**
+ * Without the right to delete, or when some entries could not be read, nobody is taken out of a group. A user whom the
+ * source lacks and the plan keeps all the same (rejected, not proved absent) keeps its memberships too.
+ */
+function wantedMembers(
+  inputs: PlanInputs,
+  group: GroupEntry,
+  have: DirectoryGroup | undefined,
+  userIds: ReadonlySet<string>,
+): readonly string[] {
+  const members = group.members.filter((id) => userIds.has(id))
+  const before = have?.members ?? []
+  const mayRemove = mayDelete(inputs.rules.policy) && inputs.source.unreadable === 0
+  const kept = mayRemove ? before.filter((id) => userIds.has(id) && !inputs.source.seen.user.has(id)) : before
+  return sortedUnique([...members, ...kept])
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((id, index) => id === b[index])
+}
+
+function membershipNotice(group: GroupEntry, have: readonly string[], want: readonly string[]) {
+  const before = new Set(have)
+  const after = new Set(want)
+  const added = want.filter((id) => !before.has(id)).length
+  const removed = have.filter((id) => !after.has(id)).length
+  const detail = `"${group.name}" lacks ${added} members of the source and has ${removed} that the source does not`
+  return { kind: 'group', id: group.id, code: 'membership-differs', detail } as const
+}

@@ -1,0 +1,247 @@
+import { hash } from 'node:crypto'
+import type { Kind } from '../directory/entry.ts'
+import { byCodeUnit, canonicalEmail } from '../directory/normalize.ts'
+import type {
+  DirectorySnapshot,
+  Notice,
+  NoticeCode,
+  Sighting,
+  SourceSnapshot,
+} from '../directory/snapshot.ts'
+import { type Change, fingerprint, OPS } from './change.ts'
+import { diffGroup, diffUser } from './diff.ts'
+import { planMembers } from './members.ts'
+import { mayDelete, mayUpdate, type Membership, type Policy } from './policy.ts'
+
+/** The order of a plan: every change of a phase has its final state before the next phase begins. */
+export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
+export type Phase = (typeof PHASES)[number]
+
+export interface PlannedChange {
+  readonly change: Change
+  readonly phase: Phase
+  readonly fingerprint: string
+}
+
+/** What makes a directory equal to its source: the changes in their order, and everything else worth a line. */
+export interface Plan {
+  readonly changes: readonly PlannedChange[]
+  readonly notices: readonly Notice[]
+  /** Users and groups that are equal on both sides. */
+  readonly unchanged: number
+  /** sha-256 over what the plan does, in hexadecimal; equal plans have equal digests. */
+  readonly digest: string
+}
+
+export interface PlanRules {
+  readonly policy: Policy
+  readonly membership: Membership
+  /** Empty: every domain is allowed. */
+  readonly allowedDomains: readonly string[]
+}
+
+export interface PlanInputs {
+  readonly source: SourceSnapshot
+  readonly directory: DirectorySnapshot
+  /** The second look at each candidate of deletion; a candidate without an answer is never deleted. */
+  readonly sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>
+  readonly rules: PlanRules
+  /** Changes that earlier runs or people say are not to be made now, by fingerprint. */
+  readonly withheld: ReadonlyMap<string, Withheld>
+  /** When given, only these entries are changed. */
+  readonly only?: { readonly users: readonly string[]; readonly groups: readonly string[] } | undefined
+}
+
+export interface Withheld {
+  readonly code: Extract<NoticeCode, 'quarantined' | 'does-not-converge' | 'rejected'>
+  readonly detail: string
+}
+
+/** The ids that the directory has and the first look at the source did not see. */
+export function deleteCandidates(
+  source: SourceSnapshot,
+  directory: DirectorySnapshot,
+): Record<Kind, readonly string[]> {
+  return {
+    user: [...directory.users.keys()].filter((id) => !source.seen.user.has(id)),
+    group: [...directory.groups.keys()].filter((id) => !source.seen.group.has(id)),
+  }
+}
+
+/** Makes the plan. Pure: the same inputs give the same plan, whatever the order in which entries were read. */
+export function makePlan(inputs: PlanInputs): Plan {
+  const { source, directory } = inputs
+  const draft = new Draft(inputs)
+  for (const want of source.users.values()) {
+    draft.add('user', want.id, diffUser(want, directory.users.get(want.id), inputs.rules.allowedDomains))
+  }
+  for (const want of source.groups.values()) {
+    draft.add('group', want.id, diffGroup(want, directory.groups.get(want.id)))
+  }
+  const candidates = deleteCandidates(source, directory)
+  for (const id of candidates.user) draft.addDelete('user', id)
+  for (const id of candidates.group) draft.addDelete('group', id)
+  for (const difference of planMembers(inputs, draft.userIdsAfterwards())) {
+    draft.add('group', difference.id, difference, 'members')
+  }
+  return draft.finish()
+}
+
+/** Collects differences and decides, change by change, whether policy and memory let it into the plan. */
+class Draft {
+  readonly #inputs: PlanInputs
+  readonly #changes: { change: Change; fingerprint: string }[] = []
+  readonly #notices: Notice[]
+  #unchanged = 0
+
+  constructor(inputs: PlanInputs) {
+    this.#inputs = inputs
+    this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
+  }
+
+  add(
+    kind: Kind,
+    id: string,
+    found: { change?: Change; notice?: Notice },
+    aspect: 'entry' | 'members' = 'entry',
+  ): void {
+    if (!this.#isAsked(kind, id)) return
+    if (found.notice) this.#notices.push(found.notice)
+    if (found.change) this.#admit(kind, found.change)
+    else if (aspect === 'entry' && !found.notice) this.#unchanged++
+  }
+
+  addDelete(kind: Kind, id: string): void {
+    if (!this.#isAsked(kind, id)) return
+    const sighting = this.#inputs.sightings[kind].get(id)
+    const kept = this.#whyKept(sighting)
+    if (kept) {
+      this.#notices.push({ kind, id, ...kept })
+      return
+    }
+    this.#admit(kind, this.#deleteOf(kind, id, sighting === 'left-filter' ? 'left-filter' : 'gone'))
+  }
+
+  /** The external ids of the users that the directory holds when the plan has been applied. */
+  userIdsAfterwards(): ReadonlySet<string> {
+    const ids = new Set(this.#inputs.directory.users.keys())
+    for (const { change } of this.#changes) {
+      if (change.op === 'create-user') ids.add(change.id)
+      if (change.op === 'delete-user') ids.delete(change.id)
+    }
+    return ids
+  }
+
+  finish(): Plan {
+    const wanted = wantedEmails(this.#changes.map(({ change }) => change))
+    const changes = this.#changes
+      .map((planned) => ({ ...planned, phase: phaseOf(planned.change, wanted) }))
+      .toSorted(byPhaseOpId)
+    return {
+      changes,
+      notices: this.#notices.toSorted(byKindIdCode),
+      unchanged: this.#unchanged,
+      digest: digestOf(changes),
+    }
+  }
+
+  #isAsked(kind: Kind, id: string): boolean {
+    const { only } = this.#inputs
+    if (only === undefined) return true
+    return (kind === 'user' ? only.users : only.groups).includes(id)
+  }
+
+  #admit(kind: Kind, change: Change): void {
+    const print = fingerprint(change)
+    const withheld = this.#inputs.withheld.get(print)
+    if (withheld) {
+      this.#notices.push({ kind, id: change.id, ...withheld })
+      return
+    }
+    const isUpdate = change.op === 'update-user' || change.op === 'update-group'
+    if (isUpdate && !mayUpdate(this.#inputs.rules.policy)) {
+      const detail = `differs from the source; policy ${this.#inputs.rules.policy} does not update`
+      this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
+      return
+    }
+    this.#changes.push({ change, fingerprint: print })
+  }
+
+  #whyKept(sighting: Sighting | undefined): { code: NoticeCode; detail: string } | undefined {
+    const { source, rules } = this.#inputs
+    if (!mayDelete(rules.policy)) {
+      return {
+        code: 'kept-by-policy',
+        detail: `is not in the source; policy ${rules.policy} does not delete`,
+      }
+    }
+    if (source.unreadable > 0) {
+      const detail = `is not in the source, but ${source.unreadable} of its entries could not be read: nothing is deleted in this run`
+      return { code: 'kept-unproved', detail }
+    }
+    if (sighting === 'gone' || sighting === 'left-filter') return undefined
+    const detail =
+      'the first look at the source missed it and the second one did not prove it absent: not deleted'
+    return { code: 'seen-again', detail }
+  }
+
+  #deleteOf(kind: Kind, id: string, why: DeleteReason): Change {
+    const { directory } = this.#inputs
+    if (kind === 'user') {
+      const user = directory.users.get(id)
+      return { op: 'delete-user', id, have: { email: user?.email ?? null, name: user?.name ?? null }, why }
+    }
+    const group = directory.groups.get(id)
+    return { op: 'delete-group', id, have: { name: group?.name ?? '', members: group?.members ?? [] }, why }
+  }
+}
+
+function wantedEmails(changes: readonly Change[]): ReadonlySet<string> {
+  const emails = new Set<string>()
+  for (const change of changes) {
+    const isWrite = change.op === 'create-user' || change.op === 'update-user'
+    if (isWrite && change.want.email !== undefined) emails.add(canonicalEmail(change.want.email))
+  }
+  return emails
+}
+
+function phaseOf(change: Change, wanted: ReadonlySet<string>): Phase {
+  switch (change.op) {
+    case 'delete-user':
+      return change.have.email !== null && wanted.has(canonicalEmail(change.have.email))
+        ? 'free-emails'
+        : 'delete-users'
+    case 'create-user':
+    case 'update-user':
+      return 'users'
+    case 'create-group':
+    case 'update-group':
+      return 'groups'
+    case 'set-members':
+      return 'members'
+    case 'delete-group':
+      return 'delete-groups'
+  }
+}
+
+function byPhaseOpId(a: PlannedChange, b: PlannedChange): number {
+  return (
+    PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase) ||
+    OPS.indexOf(a.change.op) - OPS.indexOf(b.change.op) ||
+    byCodeUnit(a.change.id, b.change.id)
+  )
+}
+
+function byKindIdCode(a: Notice, b: Notice): number {
+  return (
+    byCodeUnit(b.kind, a.kind) ||
+    byCodeUnit(a.id ?? '', b.id ?? '') ||
+    byCodeUnit(a.code, b.code) ||
+    byCodeUnit(a.detail, b.detail)
+  )
+}
+
+function digestOf(changes: readonly PlannedChange[]): string {
+  const lines = changes.map((planned) => planned.fingerprint).toSorted()
+  return hash('sha256', lines.join('\n'))
+}
