@@ -1,47 +1,9 @@
-import type { Kind } from '../directory/entry.ts'
-import type { Notice, NoticeCode } from '../directory/snapshot.ts'
-import type { Change, Op } from '../plan/change.ts'
+import type { Notice } from '../directory/snapshot.ts'
+import type { Change } from '../plan/change.ts'
+import type { Only } from '../plan/plan.ts'
+import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
-/** `sync` reads, plans and applies; `plan` stops before anything is written. */
-export type RunMode = 'sync' | 'plan'
-
-/** What asked for the run. */
-export type RunTrigger = 'schedule' | 'demand' | 'approval'
-
-/**
- * waiting → reading → planning → applying → done; `planned` ends a run of mode `plan`, `held` one that waits for a
- * person, `failed` one that ended with an error.
- */
-export type RunState = 'waiting' | 'reading' | 'planning' | 'applying' | 'planned' | 'held' | 'done' | 'failed'
-
-/** What became of a hold: `replaced` by a newer run's hold, or `closed` because a newer run had nothing to hold. */
-export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
-
-/**
- * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there was
- * nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: a newer run began.
- */
-export type ChangeState =
-  | 'pending'
-  | 'applied'
-  | 'found'
-  | 'already'
-  | 'missing'
-  | 'quarantined'
-  | 'failed'
-  | 'dropped'
-
-export interface RunCounts {
-  readonly sourceUsers: number
-  readonly sourceGroups: number
-  readonly directoryUsers: number
-  readonly directoryGroups: number
-  /** Users and groups that are equal on both sides. */
-  readonly unchanged: number
-  readonly planned: Partial<Record<Op, number>>
-  readonly outcomes: Partial<Record<ChangeState, number>>
-  readonly notices: Partial<Record<NoticeCode, number>>
-}
+export type { ChangeState, HoldState, Only, RunCounts, RunMode, RunState, RunTrigger }
 
 export interface RunSummary {
   readonly run: number
@@ -56,6 +18,8 @@ export interface RunSummary {
   readonly counts: RunCounts | null
   readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
   readonly hold: HoldState | null
+  /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
+  readonly holdRun: number | null
   readonly digest: string | null
   /** One sentence, where the run failed. */
   readonly error: string | null
@@ -74,12 +38,6 @@ export interface RunView extends RunSummary {
   readonly notices: readonly Notice[]
   readonly totalChanges: number
   readonly totalNotices: number
-}
-
-/** Limits a run to single entries, by external id. */
-export interface Only {
-  readonly users: readonly string[]
-  readonly groups: readonly string[]
 }
 
 export interface RunRequest {
@@ -101,5 +59,3 @@ export interface Control extends AsyncDisposable {
   /** Rejects the open hold of this run: its breaching changes are left alone until they change; throws `run-unknown`. */
   reject(run: number, by: string): Promise<RunSummary>
 }
-
-export type { Change, Kind, Notice, NoticeCode, Op }

@@ -8,7 +8,7 @@ import type {
   Sighting,
   SourceSnapshot,
 } from '../directory/snapshot.ts'
-import { type Change, fingerprint, OPS } from './change.ts'
+import { type Change, type DeleteReason, fingerprint, OPS } from './change.ts'
 import { diffGroup, diffUser } from './diff.ts'
 import { planMembers } from './members.ts'
 import { mayDelete, mayUpdate, type Membership, type Policy } from './policy.ts'
@@ -29,6 +29,8 @@ export interface Plan {
   readonly notices: readonly Notice[]
   /** Users and groups that are equal on both sides. */
   readonly unchanged: number
+  /** The fingerprints of the withheld changes that this plan would have made. */
+  readonly withheld: readonly string[]
   /** sha-256 over what the plan does, in hexadecimal; equal plans have equal digests. */
   readonly digest: string
 }
@@ -49,7 +51,13 @@ export interface PlanInputs {
   /** Changes that earlier runs or people say are not to be made now, by fingerprint. */
   readonly withheld: ReadonlyMap<string, Withheld>
   /** When given, only these entries are changed. */
-  readonly only?: { readonly users: readonly string[]; readonly groups: readonly string[] } | undefined
+  readonly only?: Only | undefined
+}
+
+/** Limits a run to single entries, by external id. */
+export interface Only {
+  readonly users: readonly string[]
+  readonly groups: readonly string[]
 }
 
 export interface Withheld {
@@ -92,6 +100,7 @@ class Draft {
   readonly #inputs: PlanInputs
   readonly #changes: { change: Change; fingerprint: string }[] = []
   readonly #notices: Notice[]
+  readonly #withheld: string[] = []
   #unchanged = 0
 
   constructor(inputs: PlanInputs) {
@@ -141,6 +150,7 @@ class Draft {
       changes,
       notices: this.#notices.toSorted(byKindIdCode),
       unchanged: this.#unchanged,
+      withheld: this.#withheld.toSorted(),
       digest: digestOf(changes),
     }
   }
@@ -155,6 +165,7 @@ class Draft {
     const print = fingerprint(change)
     const withheld = this.#inputs.withheld.get(print)
     if (withheld) {
+      this.#withheld.push(print)
       this.#notices.push({ kind, id: change.id, ...withheld })
       return
     }

@@ -1,0 +1,51 @@
+import type { NoticeCode } from '../directory/snapshot.ts'
+import type { Op } from '../plan/change.ts'
+
+/** `sync` reads, plans and applies; `plan` stops before anything is written. */
+export type RunMode = 'sync' | 'plan'
+
+/** What asked for the run. */
+export type RunTrigger = 'schedule' | 'demand' | 'approval'
+
+/**
+ * waiting → reading → planning → applying → done; `planned` ends a run of mode `plan`, `held` one that waits for a
+ * person, `failed` one that ended with an error.
+ */
+export type RunState =
+  | 'waiting'
+  | 'reading'
+  | 'planning'
+  | 'applying'
+  | 'planned'
+  | 'held'
+  | 'done'
+  | 'failed'
+
+/** What became of a hold: `replaced` by a newer run's hold, or `closed` because a newer run had nothing to hold. */
+export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
+
+/**
+ * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there was
+ * nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: a newer run began.
+ */
+export type ChangeState =
+  | 'pending'
+  | 'applied'
+  | 'found'
+  | 'already'
+  | 'missing'
+  | 'quarantined'
+  | 'failed'
+  | 'dropped'
+
+export interface RunCounts {
+  readonly sourceUsers: number
+  readonly sourceGroups: number
+  readonly directoryUsers: number
+  readonly directoryGroups: number
+  /** Users and groups that are equal on both sides. */
+  readonly unchanged: number
+  readonly planned: Partial<Record<Op, number>>
+  readonly outcomes: Partial<Record<ChangeState, number>>
+  readonly notices: Partial<Record<NoticeCode, number>>
+}

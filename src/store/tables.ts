@@ -1,0 +1,138 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
+import type { NoticeCode } from '../directory/snapshot.ts'
+import type { Change, Op } from '../plan/change.ts'
+import type { Breach } from '../plan/guards.ts'
+import type { Only, Phase } from '../plan/plan.ts'
+import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+
+type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
+type NullableTimestamp = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
+/** A bigint column; node-postgres gives it as text, the store reads it as a number. */
+type BigInt = ColumnType<string, number | string, number | string>
+
+export interface LeasesTable {
+  sync: string
+  epoch: BigInt
+  owner: string | null
+  renewed_at: NullableTimestamp
+}
+
+export interface RunsTable {
+  run: Generated<number>
+  sync: string
+  /** What the sync writes to; a sync that was pointed at another directory starts anew. */
+  target: string
+  mode: RunMode
+  trigger: RunTrigger
+  only_entries: JSONColumnType<Only> | null
+  state: RunState
+  epoch: number | null
+  directory_moved: Generated<boolean>
+  approved: Generated<boolean>
+  counts: JSONColumnType<RunCounts> | null
+  breaches: JSONColumnType<readonly Breach[]> | null
+  hold: HoldState | null
+  /** The run whose hold this run waits for; its own number, or an older one that holds the same changes. */
+  hold_run: number | null
+  digest: string | null
+  error: string | null
+  /** Set by a worker that met something that must end the run. */
+  stop_code: string | null
+  stop_reason: string | null
+  requested_at: Generated<Timestamp>
+  started_at: NullableTimestamp
+  finished_at: NullableTimestamp
+}
+
+export interface ChangesTable {
+  run: number
+  number: number
+  phase: Phase
+  op: Op
+  entry_id: string
+  fingerprint: string
+  change: JSONColumnType<Change>
+  state: Generated<ChangeState>
+  /** Failed twice: left to the end of the run. */
+  tail: Generated<boolean>
+  attempts: Generated<number>
+  /** An intent is journaled and nobody knows whether the API did it. */
+  unsure: Generated<boolean>
+  intent_at: NullableTimestamp
+  detail: string | null
+}
+
+export interface JournalTable {
+  id: Generated<string>
+  run: number
+  number: number
+  sync: string
+  target: string
+  op: Op
+  entry_id: string
+  fingerprint: string
+  attempt: number
+  worker: string
+  before: JSONColumnType<object> | null
+  intent_at: Generated<Timestamp>
+  ended_at: NullableTimestamp
+  outcome: string | null
+  status: number | null
+  requests: number | null
+  detail: string | null
+}
+
+export interface NoticesTable {
+  run: number
+  number: number
+  kind: Kind
+  entry_id: string | null
+  code: NoticeCode
+  detail: string
+}
+
+export interface QuarantineTable {
+  sync: string
+  target: string
+  fingerprint: string
+  detail: string
+  since: Generated<Timestamp>
+  tried_at: Generated<Timestamp>
+}
+
+export interface DecisionsTable {
+  sync: string
+  target: string
+  fingerprint: string
+  decision: 'approved' | 'rejected'
+  run: number
+  decided_by: string
+  decided_at: Generated<Timestamp>
+}
+
+export interface LastGoodTable {
+  sync: string
+  target: string
+  run: number
+  source_users: number
+  source_groups: number
+}
+
+export interface SettingsTable {
+  name: string
+  value: string
+}
+
+/** The tables of schema `dirsyncd`, as Kysely sees them. */
+export interface Tables {
+  'dirsyncd.leases': LeasesTable
+  'dirsyncd.runs': RunsTable
+  'dirsyncd.changes': ChangesTable
+  'dirsyncd.journal': JournalTable
+  'dirsyncd.notices': NoticesTable
+  'dirsyncd.quarantine': QuarantineTable
+  'dirsyncd.decisions': DecisionsTable
+  'dirsyncd.last_good': LastGoodTable
+  'dirsyncd.settings': SettingsTable
+}
