@@ -1,3 +1,4 @@
+import type { Op } from './change.ts'
 import type { Plan, PlannedChange } from './plan.ts'
 
 /** Limits for one kind of thing; a change is held when it goes beyond any of them. `null` is no limit. */
@@ -21,6 +22,17 @@ export interface GuardLimits {
 }
 
 export type Guarded = 'users' | 'groups' | 'memberships'
+
+/** What a change's deletes and updates are counted as. */
+export const GUARDED: Readonly<Record<Op, Guarded>> = {
+  'create-user': 'users',
+  'update-user': 'users',
+  'delete-user': 'users',
+  'create-group': 'groups',
+  'update-group': 'groups',
+  'delete-group': 'groups',
+  'set-members': 'memberships',
+}
 
 /** What the guards know besides the plan. */
 export interface GuardFacts {
@@ -177,21 +189,8 @@ function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
 
-/**
- * How many deletes of a kind a plan holds: entries, or for memberships the members taken out of groups. A member who
- * leaves because the user itself is deleted counts as a user only.
- */
-export function tallyDeletes(plan: Plan, kind: Guarded): Tally {
-  const deleted = new Set(
-    plan.changes.filter(({ change }) => change.op === 'delete-user').map(({ change }) => change.id),
-  )
-  return tally(plan.changes, ({ change }) => {
-    if (kind === 'users') return change.op === 'delete-user' ? 1 : 0
-    if (kind === 'groups') return change.op === 'delete-group' ? 1 : 0
-    if (change.op !== 'set-members') return 0
-    const kept = new Set(change.want)
-    return change.have.filter((id) => !kept.has(id) && !deleted.has(id)).length
-  })
+function tallyDeletes(plan: Plan, kind: Guarded): Tally {
+  return tally(plan.changes, ({ change, removes }) => (GUARDED[change.op] === kind ? removes : 0))
 }
 
 function tallyUpdates(plan: Plan, kind: Guarded): Tally {

@@ -21,6 +21,11 @@ export interface PlannedChange {
   readonly change: Change
   readonly phase: Phase
   readonly fingerprint: string
+  /**
+   * How many deletes the change counts as: one for an entry, for a group's members those taken out. A member who leaves
+   * because the plan deletes the user counts as a user only.
+   */
+  readonly removes: number
 }
 
 /** What makes a directory equal to its source: the changes in their order, and everything else worth a line. */
@@ -143,8 +148,15 @@ class Draft {
 
   finish(): Plan {
     const wanted = wantedEmails(this.#changes.map(({ change }) => change))
+    const deleted = new Set(
+      this.#changes.filter(({ change }) => change.op === 'delete-user').map(({ change }) => change.id),
+    )
     const changes = this.#changes
-      .map((planned) => ({ ...planned, phase: phaseOf(planned.change, wanted) }))
+      .map((planned) => ({
+        ...planned,
+        phase: phaseOf(planned.change, wanted),
+        removes: removesOf(planned.change, deleted),
+      }))
       .toSorted(byPhaseOpId)
     return {
       changes,
@@ -233,6 +245,13 @@ function phaseOf(change: Change, wanted: ReadonlySet<string>): Phase {
     case 'delete-group':
       return 'delete-groups'
   }
+}
+
+function removesOf(change: Change, deletedUsers: ReadonlySet<string>): number {
+  if (change.op === 'delete-user' || change.op === 'delete-group') return 1
+  if (change.op !== 'set-members') return 0
+  const kept = new Set(change.want)
+  return change.have.filter((id) => !kept.has(id) && !deletedUsers.has(id)).length
 }
 
 function byPhaseOpId(a: PlannedChange, b: PlannedChange): number {

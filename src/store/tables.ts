@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only, Phase } from '../plan/plan.ts'
@@ -38,7 +39,7 @@ export interface RunsTable {
   digest: string | null
   error: string | null
   /** Set by a worker that met something that must end the run. */
-  stop_code: string | null
+  stop_code: ErrorCode | null
   stop_reason: string | null
   requested_at: Generated<Timestamp>
   started_at: NullableTimestamp
@@ -53,6 +54,8 @@ export interface ChangesTable {
   entry_id: string
   fingerprint: string
   change: JSONColumnType<Change>
+  /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
+  removes: number
   state: Generated<ChangeState>
   /** Failed twice: left to the end of the run. */
   tail: Generated<boolean>
@@ -75,6 +78,7 @@ export interface JournalTable {
   attempt: number
   worker: string
   before: JSONColumnType<object> | null
+  removes: number
   intent_at: Generated<Timestamp>
   ended_at: NullableTimestamp
   outcome: string | null

@@ -1,4 +1,5 @@
-import { type Kysely, type Migration, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
 
 /** Runs with their changes, journal and notices, and what is remembered from one run to the next. */
 export const runs: Migration = {
@@ -41,6 +42,7 @@ const STATEMENTS = [
     entry_id text NOT NULL,
     fingerprint text NOT NULL,
     change jsonb NOT NULL,
+    removes integer NOT NULL,
     state text NOT NULL DEFAULT 'pending',
     tail boolean NOT NULL DEFAULT false,
     attempts smallint NOT NULL DEFAULT 0,
@@ -62,6 +64,7 @@ const STATEMENTS = [
     attempt smallint NOT NULL,
     worker text NOT NULL,
     before jsonb,
+    removes integer NOT NULL,
     intent_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz,
     outcome text,

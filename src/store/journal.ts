@@ -1,0 +1,203 @@
+import { type Kysely, sql } from 'kysely'
+import type { Change, Op } from '../plan/change.ts'
+import { GUARDED, type Guarded } from '../plan/guards.ts'
+import type { ChangeState } from './run-types.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** One try at one change, between its journaled intent and its journaled outcome. */
+export interface Attempt {
+  readonly journalId: string
+  readonly run: number
+  readonly number: number
+  readonly sync: string
+  readonly target: string
+  readonly change: Change
+  readonly fingerprint: string
+  /** From 1. */
+  readonly attempt: number
+  readonly tail: boolean
+  /** Look with GET before sending: an earlier intent has no outcome, or the directory moved while it was read. */
+  readonly check: boolean
+  /** Whether an earlier intent has no outcome. */
+  readonly wasUnsure: boolean
+}
+
+/**
+ * Loads a change and journals the intent to apply it, in one statement. Gives nothing when there is nothing to do any
+ * more: the change has its final state, or its run is not the current one (fencing).
+ */
+export async function beginAttempt(
+  db: Db,
+  job: { run: number; number: number; epoch: number },
+  worker: string,
+): Promise<Attempt | undefined> {
+  const { rows } = await sql<AttemptRow>`
+    WITH claimed AS (
+      UPDATE dirsyncd.changes AS c
+      SET attempts = c.attempts + 1, unsure = true, intent_at = now()
+      FROM dirsyncd.changes AS before, dirsyncd.runs AS r, dirsyncd.leases AS l
+      WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state = 'pending'
+        AND before.run = c.run AND before.number = c.number
+        AND r.run = c.run AND r.state = 'applying' AND r.epoch = ${job.epoch} AND r.stop_code IS NULL
+        AND l.sync = r.sync AND l.epoch = r.epoch
+      RETURNING c.change, c.op, c.entry_id, c.fingerprint, c.removes, c.attempts, c.tail,
+        before.unsure AS was_unsure, r.sync, r.target, r.directory_moved
+    ), noted AS (
+      INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before, removes)
+      SELECT ${job.run}, ${job.number}, sync, target, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have', removes
+      FROM claimed
+      RETURNING id
+    )
+    SELECT claimed.*, noted.id FROM claimed, noted`.execute(db)
+  const row = rows[0]
+  if (row === undefined) return undefined
+  return {
+    journalId: row.id,
+    run: job.run,
+    number: job.number,
+    sync: row.sync,
+    target: row.target,
+    change: row.change,
+    fingerprint: row.fingerprint,
+    attempt: row.attempts,
+    tail: row.tail,
+    check: row.was_unsure || row.directory_moved,
+    wasUnsure: row.was_unsure,
+  }
+}
+
+interface AttemptRow {
+  id: string
+  change: Change
+  fingerprint: string
+  attempts: number
+  tail: boolean
+  was_unsure: boolean
+  sync: string
+  target: string
+  directory_moved: boolean
+}
+
+/** What the API said, for the journal. */
+export interface Answer {
+  readonly status?: number | undefined
+  readonly requests?: number | undefined
+  /** One sentence without personal data beyond the entry's own. */
+  readonly detail?: string | undefined
+}
+
+/** Journals the outcome of an attempt that gave the change its final state. */
+export async function endAttempt(
+  db: Db,
+  attempt: Attempt,
+  state: Exclude<ChangeState, 'pending' | 'dropped'>,
+  answer: Answer,
+): Promise<void> {
+  await sql`
+    WITH done AS (
+      UPDATE dirsyncd.changes
+      SET state = ${state}, unsure = false, intent_at = NULL, detail = ${answer.detail ?? null}
+      WHERE run = ${attempt.run} AND number = ${attempt.number}
+    )
+    UPDATE dirsyncd.journal
+    SET ended_at = now(), outcome = ${state}, status = ${answer.status ?? null}, requests = ${answer.requests ?? null},
+      detail = ${answer.detail ?? null}
+    WHERE id = ${attempt.journalId}`.execute(db)
+}
+
+/**
+ * Journals an attempt that failed and may be made again. `unsure` tells whether the API may have done it all the same;
+ * `tail` leaves the change to the end of the run.
+ */
+export async function failAttempt(
+  db: Db,
+  attempt: Attempt,
+  next: { unsure: boolean; tail: boolean },
+  answer: Answer,
+): Promise<void> {
+  await sql`
+    WITH failed AS (
+      UPDATE dirsyncd.changes
+      SET unsure = ${next.unsure}, intent_at = NULL, tail = tail OR ${next.tail}, detail = ${answer.detail ?? null}
+      WHERE run = ${attempt.run} AND number = ${attempt.number} AND state = 'pending'
+    )
+    UPDATE dirsyncd.journal
+    SET ended_at = now(), outcome = 'retry', status = ${answer.status ?? null}, requests = ${answer.requests ?? null},
+      detail = ${answer.detail ?? null}
+    WHERE id = ${attempt.journalId}`.execute(db)
+}
+
+/** Takes back an attempt in which nothing was sent, or nothing was accepted: it counts for nothing. */
+export async function undoAttempt(db: Db, attempt: Attempt): Promise<void> {
+  await sql`
+    WITH returned AS (
+      UPDATE dirsyncd.changes
+      SET attempts = attempts - 1, unsure = ${attempt.wasUnsure}, intent_at = NULL
+      WHERE run = ${attempt.run} AND number = ${attempt.number} AND state = 'pending'
+    )
+    DELETE FROM dirsyncd.journal WHERE id = ${attempt.journalId}`.execute(db)
+}
+
+/**
+ * How many milliseconds until the newest open intent of the sync is `settleMs` old, 0 when there is none: until then a
+ * request of a process that was killed or overtaken may still be under way.
+ */
+export async function unsettledFor(db: Db, sync: string, settleMs: number): Promise<number> {
+  const { rows } = await sql<{ age: number | null }>`
+    SELECT extract(epoch FROM now() - max(c.intent_at))::float8 * 1000 AS age
+    FROM dirsyncd.changes c JOIN dirsyncd.runs r ON r.run = c.run
+    WHERE r.sync = ${sync} AND c.intent_at > now() - make_interval(secs => ${settleMs / 1000})`.execute(db)
+  const age = rows[0]?.age
+  return age === null || age === undefined ? 0 : Math.max(0, settleMs - age)
+}
+
+/** Deletes applied within the last 24 hours in runs that nobody approved. */
+export async function deletedLastDay(
+  db: Db,
+  sync: string,
+  target: string,
+): Promise<Readonly<Record<Guarded, number>>> {
+  const { rows } = await sql<{ op: Op; removes: string }>`
+    SELECT j.op, sum(j.removes) AS removes FROM dirsyncd.journal j
+    WHERE j.sync = ${sync} AND j.target = ${target} AND j.outcome = 'applied' AND j.removes > 0
+      AND j.intent_at > now() - interval '24 hours'
+      AND NOT EXISTS (SELECT 1 FROM dirsyncd.runs r WHERE r.run = j.run AND r.approved)
+    GROUP BY j.op`.execute(db)
+  const counts = { users: 0, groups: 0, memberships: 0 }
+  for (const row of rows) counts[GUARDED[row.op]] += Number(row.removes)
+  return counts
+}
+
+/**
+ * Updates that were applied twice in a row within the last day and may be wanted a third time: the service does not
+ * keep what is written. By fingerprint.
+ */
+export async function unconverged(db: Db, sync: string, target: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ fingerprint: string }>`
+    SELECT min(fingerprint) AS fingerprint FROM (
+      SELECT entry_id, op, fingerprint,
+        row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place
+      FROM dirsyncd.journal
+      WHERE sync = ${sync} AND target = ${target} AND outcome = 'applied'
+        AND op IN ('update-user', 'update-group', 'set-members') AND intent_at > now() - interval '24 hours'
+    ) AS recent
+    WHERE place <= 2
+    GROUP BY op, entry_id
+    HAVING count(*) = 2 AND count(DISTINCT fingerprint) = 1`.execute(db)
+  return rows.map((row) => row.fingerprint)
+}
+
+/** Whether any change of this operation succeeded in this run. */
+export async function hasSucceeded(db: Db, run: number, op: Op): Promise<boolean> {
+  const row = await db
+    .selectFrom('dirsyncd.changes')
+    .select('number')
+    .where('run', '=', run)
+    .where('op', '=', op)
+    .where('state', '=', 'applied')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,140 @@
+import { type Kysely, sql } from 'kysely'
+import type { Notice } from '../directory/snapshot.ts'
+import type { Change, Op } from '../plan/change.ts'
+import type { Phase, Plan } from '../plan/plan.ts'
+import type { ChangeState } from './run-types.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** Rows in one statement: large enough to be quick, small enough for an embedded store's memory. */
+const CHUNK = 5000
+
+/** Stores a plan's changes, numbered from 1 in their order, and its notices. */
+export async function storePlan(db: Db, run: number, plan: Plan): Promise<void> {
+  for (let start = 0; start < plan.changes.length; start += CHUNK) {
+    const rows = plan.changes.slice(start, start + CHUNK).map((planned, index) => ({
+      number: start + index + 1,
+      phase: planned.phase,
+      op: planned.change.op,
+      entry_id: planned.change.id,
+      fingerprint: planned.fingerprint,
+      change: planned.change,
+      removes: planned.removes,
+    }))
+    await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
+      SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS row(number int, phase text, op text, entry_id text,
+        fingerprint text, change jsonb, removes int)`.execute(db)
+  }
+  for (let start = 0; start < plan.notices.length; start += CHUNK) {
+    await storeNotices(db, run, plan.notices.slice(start, start + CHUNK), start)
+  }
+}
+
+async function storeNotices(db: Db, run: number, notices: readonly Notice[], start: number): Promise<void> {
+  const rows = notices.map((notice, index) => ({ ...notice, number: start + index + 1 }))
+  await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, detail)
+    SELECT ${run}, number, kind, id, code, detail
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
+    db,
+  )
+}
+
+export interface ChangeRecord {
+  readonly number: number
+  readonly change: Change
+  readonly state: ChangeState
+  readonly detail: string | null
+}
+
+/** The first changes of a run, those that went wrong before the others. */
+export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
+  return db
+    .selectFrom('dirsyncd.changes')
+    .select(['number', 'change', 'state', 'detail'])
+    .where('run', '=', run)
+    .orderBy(sql`state IN ('quarantined', 'failed', 'missing')`, 'desc')
+    .orderBy('number')
+    .limit(limit)
+    .execute()
+}
+
+export async function noticesOf(db: Db, run: number, limit: number): Promise<readonly Notice[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.notices')
+    .select(['kind', 'entry_id', 'code', 'detail'])
+    .where('run', '=', run)
+    .orderBy('number')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: row.kind,
+    id: row.entry_id ?? undefined,
+    code: row.code,
+    detail: row.detail,
+  }))
+}
+
+/** The numbers and operations of changes that wait for a final state, in order, from `after` on. */
+export async function pendingChanges(
+  db: Db,
+  run: number,
+  part: { phase: Phase } | 'tail',
+  after: number,
+  limit: number,
+): Promise<readonly { number: number; op: Op }[]> {
+  let query = db
+    .selectFrom('dirsyncd.changes')
+    .select(['number', 'op'])
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('number', '>', after)
+  query =
+    part === 'tail'
+      ? query.where('tail', '=', true)
+      : query.where('phase', '=', part.phase).where('tail', '=', false)
+  return query.orderBy('number').limit(limit).execute()
+}
+
+/** How many changes of a phase, or of the run's tail, have no final state yet. */
+export async function countPending(db: Db, run: number, part: { phase: Phase } | 'tail'): Promise<number> {
+  let query = db
+    .selectFrom('dirsyncd.changes')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+  query =
+    part === 'tail'
+      ? query.where('tail', '=', true)
+      : query.where('phase', '=', part.phase).where('tail', '=', false)
+  return Number((await query.executeTakeFirstOrThrow()).count)
+}
+
+/** How many changes of a run are in each state. */
+export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<ChangeState, number>>> {
+  const rows = await db
+    .selectFrom('dirsyncd.changes')
+    .select(['state', ({ fn }) => fn.countAll<string>().as('count')])
+    .where('run', '=', run)
+    .groupBy('state')
+    .execute()
+  return Object.fromEntries(rows.map((row) => [row.state, Number(row.count)]))
+}
+
+/**
+ * Takes users whose creation did not succeed in this run out of the members that its groups are about to get: one
+ * refused user must not cost a group its other members. The next run adds whoever is there by then.
+ */
+export async function dropMissingMembers(db: Db, run: number): Promise<void> {
+  await sql`UPDATE dirsyncd.changes AS target
+    SET change = jsonb_set(change, '{want}', COALESCE((
+      SELECT jsonb_agg(member) FROM jsonb_array_elements_text(change -> 'want') AS member
+      WHERE member NOT IN (SELECT entry_id FROM dirsyncd.changes WHERE run = ${run} AND op = 'create-user'
+        AND state IN ('pending', 'quarantined', 'failed'))), '[]'))
+    WHERE target.run = ${run} AND target.op = 'set-members' AND target.state = 'pending'
+      AND EXISTS (SELECT 1 FROM dirsyncd.changes failed WHERE failed.run = ${run} AND failed.op = 'create-user'
+        AND failed.state IN ('pending', 'quarantined', 'failed') AND change -> 'want' ? failed.entry_id)`.execute(
+    db,
+  )
+}

@@ -1,0 +1,265 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { DirsyncdError, type ErrorCode } from '../errors.ts'
+import type { Breach } from '../plan/guards.ts'
+import type { Only } from '../plan/plan.ts'
+import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import type { RunsTable, Tables } from './tables.ts'
+
+export type RunRecord = Selectable<RunsTable>
+
+type Db = Kysely<Tables>
+
+export interface NewRun {
+  readonly sync: string
+  readonly target: string
+  readonly mode: RunMode
+  readonly trigger: RunTrigger
+  readonly only?: Only | undefined
+}
+
+/** Adds a run that waits for somebody to take it, and returns its number. */
+export async function addRun(db: Db, run: NewRun): Promise<number> {
+  const row = await db
+    .insertInto('dirsyncd.runs')
+    .values({
+      sync: run.sync,
+      target: run.target,
+      mode: run.mode,
+      trigger: run.trigger,
+      only_entries: run.only === undefined ? null : JSON.stringify(run.only),
+      state: 'waiting',
+    })
+    .returning('run')
+    .executeTakeFirstOrThrow()
+  return row.run
+}
+
+/** The oldest run of the sync that nobody has taken yet. */
+export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
+  return db
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('state', '=', 'waiting')
+    .orderBy('run')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Names of the syncs that have a waiting run, or one that was begun under a lease which nobody holds any more. */
+export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly string[]> {
+  const { rows } = await sql<{ sync: string }>`
+    SELECT DISTINCT r.sync FROM dirsyncd.runs r
+    LEFT JOIN dirsyncd.leases l ON l.sync = r.sync
+    WHERE r.finished_at IS NULL
+      AND (l.renewed_at IS NULL OR l.renewed_at < now() - make_interval(secs => ${leaseMs / 1000}))`.execute(
+    db,
+  )
+  return rows.map((row) => row.sync)
+}
+
+/** Marks a waiting run as begun under this lease. */
+export async function beginRun(db: Db, run: number, epoch: number): Promise<void> {
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({ state: 'reading', epoch, started_at: sql<Date>`now()` })
+    .where('run', '=', run)
+    .execute()
+}
+
+export async function setRunState(
+  db: Db,
+  run: number,
+  state: RunState,
+  more: { directoryMoved?: boolean; approved?: boolean; counts?: RunCounts; digest?: string } = {},
+): Promise<void> {
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({
+      state,
+      ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
+      ...(more.approved !== undefined && { approved: more.approved }),
+      ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
+      ...(more.digest !== undefined && { digest: more.digest }),
+    })
+    .where('run', '=', run)
+    .execute()
+}
+
+/**
+ * Ends every begun run of the sync, because its process is gone, and returns them; their changes that have no final state
+ * are dropped. Call it only with the sync's lease in hand.
+ */
+export async function interruptRuns(db: Db, sync: string): Promise<readonly RunRecord[]> {
+  const interrupted = await db
+    .updateTable('dirsyncd.runs')
+    .set({
+      state: 'failed',
+      finished_at: sql<Date>`now()`,
+      error: 'the process that worked on this run ended; a new run goes on from what both sides say now',
+    })
+    .where('sync', '=', sync)
+    .where('finished_at', 'is', null)
+    .where('state', '!=', 'waiting')
+    .returningAll()
+    .execute()
+  for (const { run } of interrupted) await dropPending(db, run)
+  return interrupted
+}
+
+/** Ends a run. What had no final state yet is dropped: only a new plan may want it again. */
+export async function finishRun(
+  db: Db,
+  run: number,
+  end: { state: RunState; counts?: RunCounts | undefined; error?: string | undefined },
+): Promise<void> {
+  await dropPending(db, run)
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({
+      state: end.state,
+      finished_at: sql<Date>`now()`,
+      ...(end.counts !== undefined && { counts: JSON.stringify(end.counts) }),
+      ...(end.error !== undefined && { error: end.error }),
+    })
+    .where('run', '=', run)
+    .execute()
+}
+
+async function dropPending(db: Db, run: number): Promise<void> {
+  await db
+    .updateTable('dirsyncd.changes')
+    .set({ state: 'dropped' })
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .execute()
+}
+
+/** Called by a worker that met something that must end the whole run; the first reason stays. */
+export async function stopRun(db: Db, run: number, code: ErrorCode, reason: string): Promise<void> {
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({ stop_code: code, stop_reason: reason })
+    .where('run', '=', run)
+    .where('stop_code', 'is', null)
+    .execute()
+}
+
+/** Throws what a worker stopped this run with, if one did. */
+export async function throwIfStopped(db: Db, run: number): Promise<void> {
+  const row = await db
+    .selectFrom('dirsyncd.runs')
+    .select(['stop_code', 'stop_reason'])
+    .where('run', '=', run)
+    .executeTakeFirst()
+  if (row?.stop_code) throw new DirsyncdError(row.stop_code, row.stop_reason ?? row.stop_code)
+}
+
+/**
+ * Ends a run as held. A sync has one live hold: where the open one holds the same changes it stays and this run points
+ * to it, otherwise this run's replaces it. Returns the number of the run that carries the hold.
+ */
+export async function holdRun(
+  db: Db,
+  run: RunRecord,
+  breaches: readonly Breach[],
+  counts: RunCounts,
+): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    const open = await liveHold(trx, run.sync)
+    const same = open !== undefined && isSameHold(open.breaches ?? [], breaches)
+    if (open && !same) await setHold(trx, open.run, 'replaced')
+    const holder = same ? open.run : run.run
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({
+        state: 'held',
+        finished_at: sql<Date>`now()`,
+        breaches: JSON.stringify(breaches),
+        counts: JSON.stringify(counts),
+        hold: same ? null : 'open',
+        hold_run: holder,
+      })
+      .where('run', '=', run.run)
+      .execute()
+    return holder
+  })
+}
+
+/** A run found nothing to hold: an open hold of its sync is over. */
+export async function closeHold(db: Db, sync: string): Promise<void> {
+  const open = await liveHold(db, sync)
+  if (open) await setHold(db, open.run, 'closed')
+}
+
+export async function setHold(db: Db, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
+  await db.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
+}
+
+function liveHold(db: Db, sync: string): Promise<RunRecord | undefined> {
+  return db
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('hold', '=', 'open')
+    .executeTakeFirst()
+}
+
+function isSameHold(a: readonly Breach[], b: readonly Breach[]): boolean {
+  return heldKey(a) === heldKey(b)
+}
+
+function heldKey(breaches: readonly Breach[]): string {
+  return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted().join()
+}
+
+export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {
+  return db.selectFrom('dirsyncd.runs').selectAll().where('run', '=', run).executeTakeFirst()
+}
+
+/** The newest runs first. */
+export function listRuns(
+  db: Db,
+  filter: { sync?: string | undefined; limit: number },
+): Promise<readonly RunRecord[]> {
+  let query = db.selectFrom('dirsyncd.runs').selectAll().orderBy('run', 'desc').limit(filter.limit)
+  if (filter.sync !== undefined) query = query.where('sync', '=', filter.sync)
+  return query.execute()
+}
+
+/** What the last completed full run of this sync on this target read from the source. */
+export async function lastGood(
+  db: Db,
+  sync: string,
+  target: string,
+): Promise<{ users: number; groups: number } | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.last_good')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .executeTakeFirst()
+  return row && { users: row.source_users, groups: row.source_groups }
+}
+
+export async function rememberGood(db: Db, run: RunRecord, counts: RunCounts): Promise<void> {
+  const values = { run: run.run, source_users: counts.sourceUsers, source_groups: counts.sourceGroups }
+  await db
+    .insertInto('dirsyncd.last_good')
+    .values({ sync: run.sync, target: run.target, ...values })
+    .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
+    .execute()
+}
+
+const KEPT_DAYS = 90
+const KEPT_NOTICES = 20
+
+/** History is kept for 90 days; the notices, which every run repeats, for the 20 newest runs of a sync. */
+export async function pruneRuns(db: Db, sync: string): Promise<void> {
+  await sql`DELETE FROM dirsyncd.runs WHERE sync = ${sync} AND hold IS DISTINCT FROM 'open'
+    AND finished_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
+  await sql`DELETE FROM dirsyncd.journal
+    WHERE sync = ${sync} AND intent_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
+  await sql`DELETE FROM dirsyncd.notices WHERE run IN (
+    SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${KEPT_NOTICES})`.execute(db)
+}
