@@ -108,19 +108,20 @@ export async function endAttempt(
 }
 
 /**
- * Journals an attempt that failed and may be made again. `unsure` tells whether the API may have done it all the same;
- * `tail` leaves the change to the end of the run.
+ * Journals an attempt that failed and may be made again. `unsure` tells whether the API may have done it all the same,
+ * `tail` leaves the change to the end of the run, and an attempt that is not `counted` burns none of the change's tries.
  */
 export async function failAttempt(
   db: Db,
   attempt: Attempt,
-  next: { unsure: boolean; tail: boolean },
+  next: { unsure: boolean; tail: boolean; counted: boolean },
   answer: Answer,
 ): Promise<void> {
   await sql`
     WITH failed AS (
       UPDATE dirsyncd.changes
-      SET unsure = ${next.unsure}, intent_at = NULL, tail = tail OR ${next.tail}, detail = ${answer.detail ?? null}
+      SET unsure = ${next.unsure}, intent_at = NULL, tail = tail OR ${next.tail},
+        attempts = attempts - ${next.counted ? 0 : 1}, detail = ${answer.detail ?? null}
       WHERE run = ${attempt.run} AND number = ${attempt.number} AND state = 'pending'
     )
     UPDATE dirsyncd.journal

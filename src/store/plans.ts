@@ -76,39 +76,38 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
   }))
 }
 
-/** The numbers and operations of changes that wait for a final state, in order, from `after` on. */
+/** A phase of a run, or what failed twice and was left to its end. */
+export type Part = { readonly phase: Phase } | 'tail'
+
+/** The numbers and operations of changes that wait for a final state, in order. */
 export async function pendingChanges(
   db: Db,
   run: number,
-  part: { phase: Phase } | 'tail',
-  after: number,
-  limit: number,
+  part: Part,
+  range: { after?: number; upTo?: number; limit: number },
 ): Promise<readonly { number: number; op: Op }[]> {
-  let query = db
-    .selectFrom('dirsyncd.changes')
+  return pendingOf(db, run, part, range.upTo)
     .select(['number', 'op'])
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('number', '>', after)
-  query =
-    part === 'tail'
-      ? query.where('tail', '=', true)
-      : query.where('phase', '=', part.phase).where('tail', '=', false)
-  return query.orderBy('number').limit(limit).execute()
+    .where('number', '>', range.after ?? 0)
+    .orderBy('number')
+    .limit(range.limit)
+    .execute()
 }
 
-/** How many changes of a phase, or of the run's tail, have no final state yet. */
-export async function countPending(db: Db, run: number, part: { phase: Phase } | 'tail'): Promise<number> {
-  let query = db
-    .selectFrom('dirsyncd.changes')
+/** How many changes of a part, those with a number up to `upTo` or all, have no final state yet. */
+export async function countPending(db: Db, run: number, part: Part, upTo?: number): Promise<number> {
+  const row = await pendingOf(db, run, part, upTo)
     .select(({ fn }) => fn.countAll<string>().as('count'))
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-  query =
-    part === 'tail'
-      ? query.where('tail', '=', true)
-      : query.where('phase', '=', part.phase).where('tail', '=', false)
-  return Number((await query.executeTakeFirstOrThrow()).count)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
+  const query = db.selectFrom('dirsyncd.changes').where('run', '=', run).where('state', '=', 'pending')
+  const bounded = upTo === undefined ? query : query.where('number', '<=', upTo)
+  return part === 'tail'
+    ? bounded.where('tail', '=', true)
+    : bounded.where('phase', '=', part.phase).where('tail', '=', false)
 }
 
 /** How many changes of a run are in each state. */

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Queue } from 'bullmq'
+import type { Kysely } from 'kysely'
+import { DirsyncdError } from '../errors.ts'
+import { PHASES, type Phase } from '../plan/plan.ts'
+import { countPending, dropMissingMembers, pendingChanges } from '../store/plans.ts'
+import { throwIfStopped } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import { type ChangeJob, enqueueChanges, RETRY, type RetrySettings } from './changes.ts'
+
+export interface DrainDeps {
+  readonly db: Kysely<Tables>
+  readonly queue: Queue<ChangeJob>
+  readonly retry?: RetrySettings
+  /** How many changes are enqueued at most. */
+  readonly window?: number
+  /** Without any change reaching a final state for so long, the run gives up. */
+  readonly outageMs?: number
+  /** Without progress for so long, jobs that vanished are added again. */
+  readonly sweepMs?: number
+}
+
+const WINDOW = 10_000
+const OUTAGE_MS = 10 * 60_000
+const SWEEP_MS = 5000
+
+/**
+ * Has the workers apply every change of a run, phase by phase, and what failed twice at the end. Returns when each change
+ * has its final state in the store; an empty queue proves nothing.
+ *
+ * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `outageMs`
+ */
+export async function drainRun(
+  deps: DrainDeps,
+  run: { run: number; epoch: number },
+  signal: AbortSignal,
+): Promise<void> {
+  // Jobs of older runs would only find out, one by one, that they are fenced.
+  await deps.queue.drain(true)
+  for (const phase of PHASES) {
+    if (phase === 'members') await dropMissingMembers(deps.db, run.run)
+    await drainPart(deps, run, { phase }, signal)
+  }
+  await drainPart(deps, run, 'tail', signal)
+}
+
+async function drainPart(
+  deps: DrainDeps,
+  run: { run: number; epoch: number },
+  part: { phase: Phase } | 'tail',
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, queue, retry = RETRY, window = WINDOW, outageMs = OUTAGE_MS, sweepMs = SWEEP_MS } = deps
+  const name = part === 'tail' ? 'tail' : 'phase'
+  const pace = new Pace()
+  let last = 0
+  let sweptAt = Date.now()
+  for (;;) {
+    signal.throwIfAborted()
+    await throwIfStopped(db, run.run)
+    const pending = await countPending(db, run.run, part)
+    if (pending === 0) return
+    const enqueued = last === 0 ? 0 : await countPending(db, run.run, part, last)
+    if (enqueued <= window / 2 && enqueued < pending) {
+      const next = await pendingChanges(db, run.run, part, { after: last, limit: window - enqueued })
+      await enqueueChanges(queue, run, next, name, retry)
+      last = next.at(-1)?.number ?? last
+    }
+    const idleMs = pace.see(pending)
+    if (idleMs > outageMs) throw outage(outageMs)
+    if (idleMs > sweepMs && Date.now() - sweptAt > sweepMs) {
+      const lost = await pendingChanges(db, run.run, part, { upTo: last, limit: window })
+      await enqueueChanges(queue, run, lost, name, retry)
+      sweptAt = Date.now()
+    }
+    await sleep(pace.delayMs, undefined, { signal })
+  }
+}
+
+/** Looks often while changes are being applied, and seldom while nothing moves. */
+class Pace {
+  #pending = Number.POSITIVE_INFINITY
+  #progressAt = Date.now()
+  delayMs = 10
+
+  /** Takes the number of changes still pending and tells for how long it has not gone down, in milliseconds. */
+  see(pending: number): number {
+    if (pending < this.#pending) {
+      this.#progressAt = Date.now()
+      this.delayMs = Math.min(this.delayMs * 2, 200)
+    } else {
+      this.delayMs = Math.min(this.delayMs * 2, 1000)
+    }
+    this.#pending = pending
+    return Date.now() - this.#progressAt
+  }
+}
+
+function outage(ms: number): DirsyncdError {
+  return new DirsyncdError(
+    'directory-unreachable',
+    `No change could be applied for ${Math.round(ms / 60_000)} minutes, the directory's service does not do them; ` +
+      'the next run goes on with what is left.',
+  )
+}

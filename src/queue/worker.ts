@@ -1,0 +1,158 @@
+import {
+  circuitBreaker,
+  ConsecutiveBreaker,
+  ExponentialBackoff,
+  handleAll,
+  isBrokenCircuitError,
+} from 'cockatiel'
+import { Worker, type Job } from 'bullmq'
+import type { Kysely } from 'kysely'
+import type { Log } from '../log.ts'
+import type { Change } from '../plan/change.ts'
+import type { Outcome } from '../plan/outcome.ts'
+import {
+  type Attempt,
+  beginAttempt,
+  endAttempt,
+  failAttempt,
+  hasSucceeded,
+  undoAttempt,
+} from '../store/journal.ts'
+import { quarantine } from '../store/quarantine.ts'
+import { stopRun } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import type { QueueBackend } from './backend.ts'
+import { type ChangeJob, changesQueueName, RETRY, type RetrySettings } from './changes.ts'
+
+/** Applies one change; `check` looks with GET before anything is sent. Never throws for what the API answers. */
+export type ApplyChange = (
+  change: Change,
+  options: { readonly check: boolean },
+  signal: AbortSignal,
+) => Promise<Outcome>
+
+export interface ChangeWorkerDeps {
+  readonly db: Kysely<Tables>
+  readonly backend: QueueBackend
+  readonly sync: string
+  /** Names this process in the journal. */
+  readonly name: string
+  readonly concurrency: number
+  readonly applyChange: ApplyChange
+  /** Ends requests that are still under way when the time for a graceful end is over. */
+  readonly signal: AbortSignal
+  readonly log: Log
+  readonly retry?: RetrySettings
+}
+
+/** Failures in a row, without any success between them, that make an outage of failing changes. */
+const OUTAGE_AFTER = 5
+const OUTAGE_LOOK_MS = 2000
+const BREAKER = { initialDelay: 2000, maxDelay: 60_000 }
+
+/** Starts a worker that applies the changes of one sync. Closing it lets the changes in flight finish. */
+export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
+  const breaker = circuitBreaker(handleAll, {
+    halfOpenAfter: new ExponentialBackoff(BREAKER),
+    breaker: new ConsecutiveBreaker(OUTAGE_AFTER),
+  })
+  const log = deps.log.child({ sync: deps.sync })
+  breaker.onBreak(() => log.warn('the directory does not answer; changes wait'))
+  breaker.onReset(() => log.info('the directory answers again'))
+
+  const worker = deps.backend.createWorker<ChangeJob>(changesQueueName(deps.sync), process, {
+    concurrency: deps.concurrency,
+    name: deps.name,
+  })
+
+  async function process(job: Job<ChangeJob>): Promise<void> {
+    const attempt = await beginAttempt(deps.db, job.data, deps.name)
+    if (attempt === undefined) return
+    const outcome = await tryOnce(attempt)
+    if (outcome === 'not-tried') {
+      await undoAttempt(deps.db, attempt)
+      return giveBack(OUTAGE_LOOK_MS)
+    }
+    log.debug(
+      { run: attempt.run, change: attempt.number, op: attempt.change.op, ...outcome },
+      'tried a change',
+    )
+    await settle(attempt, outcome)
+  }
+
+  /** The breaker counts what the API could not do at all; an answer of any kind closes it again. */
+  async function tryOnce(attempt: Attempt): Promise<Outcome | 'not-tried'> {
+    let outcome: Outcome | undefined
+    try {
+      await breaker.execute(async () => {
+        outcome = await deps.applyChange(attempt.change, { check: attempt.check }, deps.signal)
+        if (outcome.result === 'unavailable') throw new Error('unavailable')
+      })
+    } catch (error) {
+      if (outcome === undefined && !isBrokenCircuitError(error)) throw error
+    }
+    return outcome ?? 'not-tried'
+  }
+
+  async function settle(attempt: Attempt, outcome: Outcome): Promise<void> {
+    switch (outcome.result) {
+      case 'applied':
+      case 'found':
+      case 'already':
+      case 'missing':
+        return endAttempt(deps.db, attempt, outcome.result, outcome)
+      case 'rate-limited':
+        await undoAttempt(deps.db, attempt)
+        return giveBack(outcome.retryAfterMs)
+      case 'refused':
+        return refuse(attempt, outcome)
+      case 'forbidden':
+        if (await hasSucceeded(deps.db, attempt.run, attempt.change.op)) return refuse(attempt, outcome)
+        await failAttempt(deps.db, attempt, { unsure: false, tail: false, counted: true }, outcome)
+        return stopRun(deps.db, attempt.run, 'scope-missing', outcome.detail)
+      case 'stop':
+        await failAttempt(
+          deps.db,
+          attempt,
+          { unsure: attempt.wasUnsure, tail: false, counted: true },
+          outcome,
+        )
+        return stopRun(deps.db, attempt.run, outcome.code, outcome.detail)
+      case 'unavailable':
+        return tryAgain(attempt, outcome)
+    }
+  }
+
+  async function refuse(
+    attempt: Attempt,
+    outcome: { status: number | undefined; detail: string },
+  ): Promise<void> {
+    await quarantine(deps.db, attempt, outcome.detail)
+    await endAttempt(deps.db, attempt, 'quarantined', outcome)
+  }
+
+  async function tryAgain(
+    attempt: Attempt,
+    outcome: { status: number | undefined; detail: string },
+  ): Promise<void> {
+    if (breaker.state !== CircuitState.Closed) {
+      await failAttempt(deps.db, attempt, { unsure: true, tail: false, counted: false }, outcome)
+      return giveBack(OUTAGE_LOOK_MS)
+    }
+    const { phaseAttempts, attempts } = deps.retry ?? RETRY
+    if (attempt.attempt >= attempts) return endAttempt(deps.db, attempt, 'failed', outcome)
+    const tail = !attempt.tail && attempt.attempt >= phaseAttempts
+    await failAttempt(deps.db, attempt, { unsure: true, tail, counted: true }, outcome)
+    if (tail) return
+    // The queue keeps the reason of a failed job: a code, never what the API said.
+    throw new Error(outcome.status === undefined ? 'unavailable' : `status ${outcome.status}`)
+  }
+
+  /** Puts the job back without counting it as tried, and lets no worker of this queue start another one for a while. */
+  async function giveBack(ms: number): Promise<void> {
+    await worker.rateLimit(ms)
+    throw Worker.RateLimitError()
+  }
+
+  return worker
+}
