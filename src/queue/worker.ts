@@ -1,4 +1,5 @@
 import {
+  CircuitState,
   circuitBreaker,
   ConsecutiveBreaker,
   ExponentialBackoff,
@@ -23,6 +24,7 @@ import { stopRun } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { QueueBackend } from './backend.ts'
 import { type ChangeJob, changesQueueName, RETRY, type RetrySettings } from './changes.ts'
+import { Fence } from './fence.ts'
 
 /** Applies one change; `check` looks with GET before anything is sent. Never throws for what the API answers. */
 export type ApplyChange = (
@@ -56,6 +58,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     halfOpenAfter: new ExponentialBackoff(BREAKER),
     breaker: new ConsecutiveBreaker(OUTAGE_AFTER),
   })
+  const fence = new Fence(deps.db, deps.sync)
   const log = deps.log.child({ sync: deps.sync })
   breaker.onBreak(() => log.warn('the directory does not answer; changes wait'))
   breaker.onReset(() => log.info('the directory answers again'))
@@ -85,7 +88,10 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     let outcome: Outcome | undefined
     try {
       await breaker.execute(async () => {
-        outcome = await deps.applyChange(attempt.change, { check: attempt.check }, deps.signal)
+        outcome = await fence.guard(attempt.run, (overtaken) => {
+          const signal = AbortSignal.any([overtaken, deps.signal])
+          return deps.applyChange(attempt.change, { check: attempt.check }, signal)
+        })
         if (outcome.result === 'unavailable') throw new Error('unavailable')
       })
     } catch (error) {

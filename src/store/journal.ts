@@ -141,17 +141,26 @@ export async function undoAttempt(db: Db, attempt: Attempt): Promise<void> {
     DELETE FROM dirsyncd.journal WHERE id = ${attempt.journalId}`.execute(db)
 }
 
-/**
- * How many milliseconds until the newest open intent of the sync is `settleMs` old, 0 when there is none: until then a
- * request of a process that was killed or overtaken may still be under way.
- */
-export async function unsettledFor(db: Db, sync: string, settleMs: number): Promise<number> {
-  const { rows } = await sql<{ age: number | null }>`
-    SELECT extract(epoch FROM now() - max(c.intent_at))::float8 * 1000 AS age
-    FROM dirsyncd.changes c JOIN dirsyncd.runs r ON r.run = c.run
-    WHERE r.sync = ${sync} AND c.intent_at > now() - make_interval(secs => ${settleMs / 1000})`.execute(db)
-  const age = rows[0]?.age
-  return age === null || age === undefined ? 0 : Math.max(0, settleMs - age)
+/** The run of the sync that may send changes now, if there is one. */
+export async function currentRun(db: Db, sync: string): Promise<number | undefined> {
+  const { rows } = await sql<{ run: number }>`
+    SELECT r.run FROM dirsyncd.runs r JOIN dirsyncd.leases l ON l.sync = r.sync AND l.epoch = r.epoch
+    WHERE r.sync = ${sync} AND r.state = 'applying'
+    ORDER BY r.run DESC LIMIT 1`.execute(db)
+  return rows[0]?.run
+}
+
+/** Whether an attempt of an ended run was never journaled to its end: its request may still be under way. */
+export async function hasOpenIntents(db: Db, sync: string): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT 1 FROM dirsyncd.changes c JOIN dirsyncd.runs r ON r.run = c.run
+    WHERE c.intent_at IS NOT NULL AND r.sync = ${sync} LIMIT 1`.execute(db)
+  return rows.length > 0
+}
+
+export async function closeIntents(db: Db, sync: string): Promise<void> {
+  await sql`UPDATE dirsyncd.changes SET intent_at = NULL
+    WHERE intent_at IS NOT NULL AND run IN (SELECT run FROM dirsyncd.runs WHERE sync = ${sync})`.execute(db)
 }
 
 /** Deletes applied within the last 24 hours in runs that nobody approved. */

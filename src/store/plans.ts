@@ -110,6 +110,38 @@ function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
     : bounded.where('phase', '=', part.phase).where('tail', '=', false)
 }
 
+export async function countChanges(db: Db, run: number): Promise<number> {
+  return countRows(db, 'dirsyncd.changes', run)
+}
+
+export async function countNotices(db: Db, run: number): Promise<number> {
+  return countRows(db, 'dirsyncd.notices', run)
+}
+
+async function countRows(
+  db: Db,
+  table: 'dirsyncd.changes' | 'dirsyncd.notices',
+  run: number,
+): Promise<number> {
+  const row = await db
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('run', '=', run)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** The fingerprints of the changes that this run did not bring to a good end. */
+export async function unfinishedFingerprints(db: Db, run: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.changes')
+    .select('fingerprint')
+    .where('run', '=', run)
+    .where('state', 'not in', ['applied', 'found', 'already'])
+    .execute()
+  return rows.map((row) => row.fingerprint)
+}
+
 /** How many changes of a run are in each state. */
 export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<ChangeState, number>>> {
   const rows = await db

@@ -71,7 +71,13 @@ export async function setRunState(
   db: Db,
   run: number,
   state: RunState,
-  more: { directoryMoved?: boolean; approved?: boolean; counts?: RunCounts; digest?: string } = {},
+  more: {
+    directoryMoved?: boolean
+    approved?: boolean
+    counts?: RunCounts
+    digest?: string
+    breaches?: readonly Breach[]
+  } = {},
 ): Promise<void> {
   await db
     .updateTable('dirsyncd.runs')
@@ -81,6 +87,7 @@ export async function setRunState(
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.digest !== undefined && { digest: more.digest }),
+      ...(more.breaches !== undefined && { breaches: JSON.stringify(more.breaches) }),
     })
     .where('run', '=', run)
     .execute()
@@ -175,7 +182,6 @@ export async function holdRun(
       .set({
         state: 'held',
         finished_at: sql<Date>`now()`,
-        breaches: JSON.stringify(breaches),
         counts: JSON.stringify(counts),
         hold: same ? null : 'open',
         hold_run: holder,

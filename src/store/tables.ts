@@ -41,7 +41,7 @@ export interface RunsTable {
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
   stop_reason: string | null
-  requested_at: Generated<Timestamp>
+  requested_at: Timestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
 }
@@ -79,7 +79,7 @@ export interface JournalTable {
   worker: string
   before: JSONColumnType<object> | null
   removes: number
-  intent_at: Generated<Timestamp>
+  intent_at: Timestamp
   ended_at: NullableTimestamp
   outcome: string | null
   status: number | null
@@ -101,8 +101,8 @@ export interface QuarantineTable {
   target: string
   fingerprint: string
   detail: string
-  since: Generated<Timestamp>
-  tried_at: Generated<Timestamp>
+  since: Timestamp
+  tried_at: Timestamp
 }
 
 export interface DecisionsTable {
@@ -112,7 +112,7 @@ export interface DecisionsTable {
   decision: 'approved' | 'rejected'
   run: number
   decided_by: string
-  decided_at: Generated<Timestamp>
+  decided_at: Timestamp
 }
 
 export interface LastGoodTable {

@@ -1,0 +1,73 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../control/control.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import { statusPage } from './pages/status.ts'
+
+export interface AdminOptions {
+  readonly control: Omit<Control, typeof Symbol.asyncDispose>
+  /** Throws when the daemon cannot do its work, such as without its store. */
+  readonly checkHealth: () => Promise<void>
+  /** The operations that change something are offered on the unix socket only, where the file's mode guards them. */
+  readonly operations: boolean
+}
+
+const runRequest = z.strictObject({
+  sync: z.string(),
+  mode: z.enum(['sync', 'plan']),
+  only: z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) }).optional(),
+})
+const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
+const decision = z.strictObject({ by: z.string().min(1) })
+const runFilter = z.object({
+  sync: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(20),
+})
+const runDetail = z.object({ limit: z.coerce.number().int().min(0).max(1_000_000).default(1000) })
+
+/** The admin pages and the operations behind them. Never listens by itself. */
+export function buildAdminApp(options: AdminOptions): FastifyInstance {
+  const { control } = options
+  const app = Fastify({ forceCloseConnections: true })
+  app.setErrorHandler((error, _request, reply) => {
+    const code =
+      error instanceof DirsyncdError ? error.code : error instanceof z.ZodError ? 'usage' : 'internal'
+    const status = code === 'run-unknown' ? 404 : code === 'internal' ? 500 : 400
+    return reply.status(status).send({ code, message: sentence(error) })
+  })
+
+  app.get('/healthz', async () => {
+    await options.checkHealth()
+    return { status: 'ok' }
+  })
+  app.get('/', async (_request, reply) => {
+    const runs = await control.runs({ limit: 50 })
+    return reply.type('text/html; charset=utf-8').send(statusPage(runs))
+  })
+  app.get('/runs', async (request) => {
+    const { sync, limit } = runFilter.parse(request.query)
+    return control.runs({ limit, ...(sync !== undefined && { sync }) })
+  })
+  app.get('/runs/:run', async (request) => {
+    const { run } = runNumber.parse(request.params)
+    const view = await control.run(run, runDetail.parse(request.query))
+    if (view === undefined)
+      throw new DirsyncdError('run-unknown', `There is no run ${run}; see \`dirsyncd runs\`.`)
+    return view
+  })
+  if (options.operations) addOperations(app, control)
+  return app
+}
+
+function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
+  app.post('/runs', async (request) => {
+    const { only, ...rest } = runRequest.parse(request.body)
+    return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }
+  })
+  app.post('/runs/:run/approve', async (request) => {
+    return control.approve(runNumber.parse(request.params).run, decision.parse(request.body).by)
+  })
+  app.post('/runs/:run/reject', async (request) => {
+    return control.reject(runNumber.parse(request.params).run, decision.parse(request.body).by)
+  })
+}

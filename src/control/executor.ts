@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Queue } from 'bullmq'
+import type { Kysely } from 'kysely'
+import type { DirectorySnapshot } from '../directory/snapshot.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { GuardLimits } from '../plan/guards.ts'
+import type { PlanRules, Withheld } from '../plan/plan.ts'
+import type { ChangeJob } from '../queue/changes.ts'
+import { drainRun } from '../queue/drain.ts'
+import { SETTLE_MS } from '../queue/fence.ts'
+import type { Source } from '../source/source.ts'
+import { decisionsOf, keepDecisions } from '../store/decisions.ts'
+import { closeIntents, deletedLastDay, hasOpenIntents, unconverged } from '../store/journal.ts'
+import { type Lease, takeLease } from '../store/lease.ts'
+import { outcomesOf, storePlan, unfinishedFingerprints } from '../store/plans.ts'
+import { keepQuarantined, quarantined } from '../store/quarantine.ts'
+import {
+  addRun,
+  beginRun,
+  closeHold,
+  finishRun,
+  holdRun,
+  interruptRuns,
+  lastGood,
+  nextWaitingRun,
+  pruneRuns,
+  rememberGood,
+  type RunRecord,
+  setRunState,
+} from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import { countRun } from '../sync/report.ts'
+import { type Memory, type Planned, type RunDeps, runSync } from '../sync/run.ts'
+
+/** Everything that a run of one sync works with. */
+export interface SyncSetup {
+  readonly name: string
+  /** The URL of the directory: what the sync writes to. */
+  readonly target: string
+  readonly source: Source
+  readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
+  readonly rules: PlanRules
+  readonly limits: GuardLimits
+  readonly queue: Queue<ChangeJob>
+}
+
+export interface ExecutorDeps {
+  readonly db: Kysely<Tables>
+  readonly syncs: ReadonlyMap<string, SyncSetup>
+  /** Names this process in the lease. */
+  readonly owner: string
+  readonly log: Log
+  /** Aborted when the process is to end: a run that is under way is left for the next process. */
+  readonly signal: AbortSignal
+}
+
+export interface Executor {
+  /**
+   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when somebody else has the lease:
+   * whoever holds it sees the waiting runs.
+   */
+  work(sync: string, options: { scheduled: boolean }): Promise<void>
+}
+
+export function createExecutor(deps: ExecutorDeps): Executor {
+  const { db } = deps
+
+  async function work(name: string, options: { scheduled: boolean }): Promise<void> {
+    const setup = deps.syncs.get(name)
+    if (setup === undefined) return
+    await using lease = await takeLease(db, name, deps.owner)
+    if (lease === undefined) return
+    const resumed = await resume(setup)
+    const waiting = await nextWaitingRun(db, name)
+    if (options.scheduled && !resumed && waiting === undefined) {
+      await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
+    }
+    const signal = AbortSignal.any([deps.signal, lease.signal])
+    while (!signal.aborted) {
+      const run = await nextWaitingRun(db, name)
+      if (run === undefined) return
+      await execute(setup, run, lease, signal)
+    }
+  }
+
+  /** Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. */
+  async function resume(setup: SyncSetup): Promise<boolean> {
+    const interrupted = await interruptRuns(db, setup.name)
+    for (const { mode, trigger, only_entries: only } of interrupted) {
+      await addRun(db, { sync: setup.name, target: setup.target, mode, trigger, only: only ?? undefined })
+    }
+    return interrupted.length > 0
+  }
+
+  async function execute(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
+    const log = deps.log.child({ sync: setup.name, run: run.run })
+    await beginRun(db, run.run, lease.epoch)
+    try {
+      const end = await runSync(runDeps(setup, run, lease), signal)
+      log.info({ end }, 'run ended')
+    } catch (error) {
+      if (signal.aborted) {
+        log.info('run interrupted')
+        return
+      }
+      const counts = await finalCounts(run)
+      await finishRun(db, run.run, { state: 'failed', error: sentence(error), counts })
+      const code = error instanceof DirsyncdError ? error.code : 'internal'
+      log.error({ code, error: sentence(error) }, 'run failed')
+      if (code === 'internal') log.debug({ err: error }, 'where it failed')
+    } finally {
+      if (!signal.aborted) await pruneRuns(db, setup.name)
+    }
+  }
+
+  function runDeps(setup: SyncSetup, run: RunRecord, lease: Lease): RunDeps {
+    const { name: sync, target } = setup
+    return {
+      mode: run.mode,
+      only: run.only_entries ?? undefined,
+      source: setup.source,
+      readDirectory: setup.readDirectory,
+      rules: setup.rules,
+      limits: setup.limits,
+      settle: async (signal) => {
+        if (!(await hasOpenIntents(db, sync))) return
+        await sleep(SETTLE_MS, undefined, { signal })
+        await closeIntents(db, sync)
+      },
+      recall: () => recall(db, sync, target),
+      enter: (state) => setRunState(db, run.run, state),
+      keep: (planned) => keep(run, planned),
+      hold: async (planned) => {
+        await holdRun(db, run, planned.breaches, countRun(planned))
+      },
+      apply: (signal) => drainRun({ db, queue: setup.queue }, { run: run.run, epoch: lease.epoch }, signal),
+      complete: (planned) => complete(run, planned),
+    }
+  }
+
+  async function keep(run: RunRecord, planned: Planned): Promise<void> {
+    const counts = countRun(planned)
+    await storePlan(db, run.run, planned.plan)
+    await setRunState(db, run.run, 'planning', {
+      directoryMoved: planned.directory.moved,
+      approved: planned.breaches.length > 0,
+      digest: planned.plan.digest,
+      counts,
+      breaches: planned.breaches,
+    })
+    if (run.mode === 'plan') await finishRun(db, run.run, { state: 'planned', counts })
+  }
+
+  async function complete(run: RunRecord, planned: Planned): Promise<void> {
+    const counts = countRun(planned, await outcomesOf(db, run.run))
+    if (run.only_entries === null) {
+      const open = [...planned.plan.withheld, ...(await unfinishedFingerprints(db, run.run))]
+      await rememberGood(db, run, counts)
+      await keepDecisions(db, run.sync, run.target, open)
+      await keepQuarantined(db, run.sync, run.target, open)
+      await closeHold(db, run.sync)
+    }
+    await finishRun(db, run.run, { state: 'done', counts })
+  }
+
+  async function finalCounts(run: RunRecord) {
+    const record = await db
+      .selectFrom('dirsyncd.runs')
+      .select('counts')
+      .where('run', '=', run.run)
+      .executeTakeFirst()
+    return record?.counts ? { ...record.counts, outcomes: await outcomesOf(db, run.run) } : undefined
+  }
+
+  return { work }
+}
+
+async function recall(db: Kysely<Tables>, sync: string, target: string): Promise<Memory> {
+  const withheld = new Map<string, Withheld>()
+  const decisions = await decisionsOf(db, sync, target)
+  for (const [fingerprint, detail] of decisions.rejected)
+    withheld.set(fingerprint, { code: 'rejected', detail })
+  for (const { fingerprint, detail } of await quarantined(db, sync, target)) {
+    withheld.set(fingerprint, { code: 'quarantined', detail })
+  }
+  for (const fingerprint of await unconverged(db, sync, target)) {
+    const detail =
+      'was written twice and the directory still shows another value; not written again for a day'
+    withheld.set(fingerprint, { code: 'does-not-converge', detail })
+  }
+  return {
+    withheld,
+    approved: decisions.approved,
+    lastGood: await lastGood(db, sync, target),
+    deletedLastDay: await deletedLastDay(db, sync, target),
+  }
+}

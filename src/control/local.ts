@@ -1,0 +1,113 @@
+import { DirsyncdError } from '../errors.ts'
+import { decide } from '../store/decisions.ts'
+import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
+import { addRun, findRun, listRuns, type RunRecord } from '../store/runs.ts'
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/tables.ts'
+import type { Control, RunSummary, RunView } from './control.ts'
+
+export interface LocalControlDeps {
+  readonly db: Kysely<Tables>
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+  /** Tells whoever works on runs that this sync has one waiting. */
+  readonly wake: (sync: string) => Promise<void>
+}
+
+const DETAIL_LIMIT = 1000
+
+/** The operations on opened stores, for the daemon and for commands where no daemon runs. */
+export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof Symbol.asyncDispose> {
+  const { db } = deps
+
+  async function request(
+    sync: string,
+    run: Omit<Parameters<typeof addRun>[1], 'sync' | 'target'>,
+  ): Promise<number> {
+    const target = deps.targets.get(sync)
+    if (target === undefined) throw unknownSync(sync, [...deps.targets.keys()])
+    const number = await addRun(db, { sync, target, ...run })
+    await deps.wake(sync)
+    return number
+  }
+
+  async function undecided(number: number): Promise<RunRecord> {
+    const run = await findRun(db, number)
+    if (run === undefined)
+      throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+    if (run.hold === 'open') return run
+    throw new DirsyncdError('run-unknown', `Run ${number} has no open hold: ${whyNoHold(run)}.`)
+  }
+
+  return {
+    requestRun: ({ sync, mode, only }) => request(sync, { mode, trigger: 'demand', only }),
+    run: async (number, detail) => {
+      const run = await findRun(db, number)
+      return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
+    },
+    runs: async (filter) => (await listRuns(db, filter)).map(summary),
+    approve: async (number, by) => {
+      const run = await undecided(number)
+      await decide(db, run, 'approved', by)
+      await request(run.sync, { mode: 'sync', trigger: 'approval' })
+      return summary({ ...run, hold: 'approved' })
+    },
+    reject: async (number, by) => {
+      const run = await undecided(number)
+      await decide(db, run, 'rejected', by)
+      return summary({ ...run, hold: 'rejected' })
+    },
+  }
+}
+
+function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
+  return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
+}
+
+function whyNoHold(run: RunRecord): string {
+  if (run.hold_run !== null && run.hold_run !== run.run) return `it waits for the hold of run ${run.hold_run}`
+  switch (run.hold) {
+    case 'approved':
+    case 'rejected':
+      return `it was ${run.hold} before`
+    case 'replaced':
+      return 'a newer run holds other changes; see `dirsyncd runs`'
+    case 'closed':
+      return 'a newer run had nothing to hold'
+    default:
+      return `it is ${run.state}`
+  }
+}
+
+async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
+  const base = summary(run)
+  const isApplying = run.state === 'applying'
+  return {
+    ...base,
+    counts:
+      base.counts && isApplying ? { ...base.counts, outcomes: await outcomesOf(db, run.run) } : base.counts,
+    changes: await changesOf(db, run.run, limit),
+    notices: await noticesOf(db, run.run, limit),
+    totalChanges: await countChanges(db, run.run),
+    totalNotices: await countNotices(db, run.run),
+  }
+}
+
+function summary(run: RunRecord): RunSummary {
+  return {
+    run: run.run,
+    sync: run.sync,
+    mode: run.mode,
+    trigger: run.trigger,
+    state: run.state,
+    requestedAt: run.requested_at.toISOString(),
+    startedAt: run.started_at?.toISOString() ?? null,
+    finishedAt: run.finished_at?.toISOString() ?? null,
+    counts: run.counts,
+    breaches: (run.breaches ?? []).map(({ guard, detail }) => ({ guard, detail })),
+    hold: run.hold,
+    holdRun: run.hold_run,
+    digest: run.digest,
+    error: run.error,
+  }
+}

@@ -1,0 +1,45 @@
+import type { Queue, Worker } from 'bullmq'
+import type { QueueBackend } from './backend.ts'
+
+/** A job of this queue only wakes somebody up; whoever gets the sync's lease runs. */
+export interface WakeJob {
+  readonly sync: string
+  /** Woken by the schedule: there is a run to make even if nobody asked for one. */
+  readonly scheduled: boolean
+}
+
+/** How BullMQ's job schedulers take a schedule. */
+export type RepeatOptions = { pattern: string; tz?: string } | { every: number; offset: number }
+
+const QUEUE = 'runs'
+
+export function openRunsQueue(backend: QueueBackend): Queue<WakeJob> {
+  return backend.createQueue<WakeJob>(QUEUE)
+}
+
+/** Wakes whoever works on the queue, for a sync that has a waiting run. */
+export async function wake(queue: Queue<WakeJob>, sync: string): Promise<void> {
+  await queue.add('wake', { sync, scheduled: false })
+}
+
+/** Makes the schedules of the queue equal to these: syncs without a schedule, or gone, lose theirs. */
+export async function setSchedules(
+  queue: Queue<WakeJob>,
+  schedules: ReadonlyMap<string, RepeatOptions>,
+): Promise<void> {
+  for (const existing of await queue.getJobSchedulers()) {
+    if (!schedules.has(existing.key)) await queue.removeJobScheduler(existing.key)
+  }
+  for (const [sync, repeat] of schedules) {
+    await queue.upsertJobScheduler(sync, repeat, { name: 'wake', data: { sync, scheduled: true } })
+  }
+}
+
+/** Works on the queue with a slot for every sync, so that a long run of one never keeps another waiting. */
+export function startRunsWorker(
+  backend: QueueBackend,
+  slots: number,
+  work: (job: WakeJob) => Promise<void>,
+): Worker<WakeJob> {
+  return backend.createWorker<WakeJob>(QUEUE, (job) => work(job.data), { concurrency: slots })
+}
