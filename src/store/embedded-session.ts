@@ -1,0 +1,184 @@
+import { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PGlite } from '@electric-sql/pglite'
+
+/**
+ * PGlite's one session, shared by many clients. A batch of messages (what a client sends until it waits for
+ * ReadyForQuery) runs alone; a client that leaves a transaction open keeps the session until one closes it.
+ * ReadyForQuery carries that state, so no SQL is looked at.
+ *
+ * What belongs to a session is everybody's: settings, prepared statements, UNLISTEN. Nothing here names a statement
+ * or unlistens; a client that listens gets the notifications of every channel that somebody listens on.
+ */
+export type Session = {
+  /** Waits for the client's turn, runs the batch and resolves with everything that the server answered. */
+  run(client: SessionStream, batch: Buffer): Promise<Buffer>
+  /** Rolls back the transaction that the client left open, if there is one. */
+  rollBack(client: SessionStream): Promise<void>
+  /** Rolls back, and sends no more notifications to the client. */
+  leave(client: SessionStream): Promise<void>
+}
+
+type Holder = SessionStream | 'rollback'
+
+export function createSession(database: PGlite): Session {
+  const line: { client: SessionStream; go: () => void }[] = []
+  const listeners = new Set<SessionStream>()
+  let holder: Holder | undefined
+  let running = false
+
+  async function takeTurn(client: SessionStream): Promise<void> {
+    if (holder === client) return
+    if (holder !== undefined) return new Promise((go) => line.push({ client, go }))
+    holder = client
+  }
+
+  /** The next one in line holds the session at once, or a newcomer would slip in between. */
+  function endTurn(): void {
+    const next = line.shift()
+    holder = next?.client
+    next?.go()
+  }
+
+  async function run(client: SessionStream, batch: Buffer): Promise<Buffer> {
+    await takeTurn(client)
+    running = true
+    let status = IDLE
+    try {
+      // PGlite works synchronously: without a pause a long line of queries would keep timers and sockets waiting.
+      await nextTurn()
+      const answer = client.destroyed ? Buffer.alloc(0) : await exchange(database, batch)
+      status = hear(client, answer) ?? status
+      return answer
+    } finally {
+      running = false
+      if (status === IDLE) endTurn()
+      else if (client.destroyed) await rollBack(client)
+    }
+  }
+
+  /** Hands notifications to those who listen, and tells the state of the transaction. */
+  function hear(client: SessionStream, answer: Buffer): string | undefined {
+    const { status, notifications, listens } = readAnswer(answer)
+    if (listens) listeners.add(client)
+    if (notifications.length === 0) return status
+    for (const listener of listeners) if (listener !== client) listener.push(Buffer.concat(notifications))
+    return status
+  }
+
+  async function rollBack(client: SessionStream): Promise<void> {
+    if (holder !== client || running) return
+    holder = 'rollback'
+    try {
+      await exchange(database, ROLLBACK)
+    } finally {
+      endTurn()
+    }
+  }
+
+  async function leave(client: SessionStream): Promise<void> {
+    listeners.delete(client)
+    await rollBack(client)
+  }
+
+  return { run, rollBack, leave }
+}
+
+async function exchange(database: PGlite, batch: Buffer): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  await database.runExclusive(() =>
+    database.execProtocolRawStream(batch, {
+      // The bytes are a view into memory that the next call overwrites.
+      onRawData: (bytes) => chunks.push(Buffer.from(bytes)),
+    }),
+  )
+  return Buffer.concat(chunks)
+}
+
+/**
+ * The socket of one client of pg: takes its messages, answers the startup itself (there is nothing to negotiate) and lets
+ * the session answer the rest. pg corks what belongs together, so what arrives in one write is one batch.
+ */
+export class SessionStream extends Duplex {
+  readonly #session: Session
+  #started = false
+
+  constructor(session: Session) {
+    super()
+    this.#session = session
+  }
+
+  connect(): void {
+    process.nextTick(() => this.emit('connect'))
+  }
+
+  setNoDelay(): void {}
+  setKeepAlive(): void {}
+  ref(): void {}
+  unref(): void {}
+
+  rollBack(): Promise<void> {
+    return this.#session.rollBack(this)
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#handle(chunk).then(() => done(), done)
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done)
+  }
+
+  async #handle(batch: Buffer): Promise<void> {
+    if (!this.#started) {
+      this.#started = true
+      this.push(WELCOME)
+      return
+    }
+    if (batch[0] === TERMINATE) return
+    const answer = await this.#session.run(this, batch)
+    if (!this.destroyed) this.push(answer)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.push(null)
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#session.leave(this).then(
+      () => done(error),
+      () => done(error),
+    )
+  }
+}
+
+const IDLE = 'I'
+const TERMINATE = 'X'.charCodeAt(0)
+const ROLLBACK = message('Q', Buffer.from('rollback\0'))
+const WELCOME = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from(IDLE))])
+
+/** A message of the protocol: a letter, the length without the letter, the body. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+type Answer = { status: string | undefined; notifications: Buffer[]; listens: boolean }
+
+function readAnswer(answer: Buffer): Answer {
+  const found: Answer = { status: undefined, notifications: [], listens: false }
+  let next = 0
+  for (let at = 0; at < answer.length; at = next) {
+    next = at + 1 + answer.readInt32BE(at + 1)
+    const type = String.fromCharCode(answer[at] ?? 0)
+    if (type === 'Z') found.status = String.fromCharCode(answer[at + 5] ?? 0)
+    else if (type === 'A') found.notifications.push(answer.subarray(at, next))
+    else if (type === 'C' && answer.toString('latin1', at + 5, next - 1) === 'LISTEN') found.listens = true
+  }
+  return found
+}

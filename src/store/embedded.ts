@@ -1,0 +1,82 @@
+import { rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { Pool, type PoolClient } from 'pg'
+import { createSession, type Session, SessionStream } from './embedded-session.ts'
+
+/** A `pg.Pool` whose server is PGlite inside this process. `end()` (or dispose) closes the database as well. */
+export type EmbeddedPool = Pool & AsyncDisposable
+
+/**
+ * Opens, or on first use creates, a database in the directory `dir`. The caller must be the directory's only
+ * process: two that open one directory destroy each other's tables (see owner.ts).
+ *
+ * It is pg's own pool and client over an in-process stream, so parameters, types, errors and results are those of
+ * a server. PGlite has one session, so all clients share its settings (`search_path` is `bullmq, public`), and
+ * work waits in line: a query for its turn, a transaction until the one before has ended.
+ *
+ * Acknowledged writes survive the end of the process in whatever way, SIGKILL included. PGlite runs with fsync off,
+ * so they need not survive a power cut.
+ */
+export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
+  await createOnce(dir)
+  const database = await PGlite.create({ dataDir: dir, relaxedDurability: false })
+  const session = createSession(database)
+  const pool = new ClosingPool(session, () => database.close())
+  try {
+    await pool.query('set search_path = bullmq, public')
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return pool
+}
+
+/** Creation takes seconds; a process that dies in it must not leave half a database under the final name. */
+async function createOnce(dir: string): Promise<void> {
+  if (await exists(join(dir, 'PG_VERSION'))) return
+  const unfinished = `${dir}.new`
+  await rm(unfinished, { recursive: true, force: true })
+  const database = await PGlite.create({ dataDir: unfinished })
+  await database.close()
+  await rename(unfinished, dir)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+class ClosingPool extends Pool {
+  readonly #close: () => Promise<void>
+
+  constructor(session: Session, close: () => Promise<void>) {
+    // A client costs an object and no connection: every worker of the queue keeps one to listen on.
+    super({
+      max: 1000,
+      idleTimeoutMillis: 0,
+      keepAlive: true,
+      user: 'postgres',
+      stream: () => new SessionStream(session),
+    })
+    this.#close = close
+    this.on('release', (_error: Error, client: PoolClient) => rollBackLeftover(client))
+  }
+
+  override async end(): Promise<void> {
+    await super.end()
+    await this.#close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end()
+  }
+}
+
+/** A client that is given back in the middle of a transaction must not keep everybody else waiting for ever. */
+function rollBackLeftover(client: PoolClient): void {
+  const { connection } = client as unknown as { connection: { stream: SessionStream } }
+  void connection.stream.rollBack().catch(() => undefined)
+}

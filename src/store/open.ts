@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { Kysely, PostgresDialect } from 'kysely'
+import { Pool, type PoolConfig } from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { openEmbeddedPool } from './embedded.ts'
+import { migrate } from './migrate.ts'
+import { acquireDataDir } from './owner.ts'
+import type { Tables } from './tables.ts'
+
+/** A migrated database. `pool` and `db` reach the same place; disposing the store closes both. */
+export type Store = AsyncDisposable & {
+  readonly kind: 'embedded' | 'postgres'
+  readonly pool: Pool
+  readonly db: Kysely<Tables>
+}
+
+export type EmbeddedOptions = {
+  kind: 'embedded'
+  /** Created if need be, with `owner.lock`, `owner.json` and the database in `store/`. */
+  dataDir: string
+  /** What other processes are told that the owner does, such as `dirsyncd start`. */
+  command?: string
+}
+
+export type PostgresOptions = {
+  kind: 'postgres'
+  /** `postgres://user@host:port/database?sslmode=…`, as libpq reads it. */
+  url: string
+  /** Asked at every new connection, so that a changed password is picked up. */
+  password?: () => Promise<string>
+}
+
+export type StoreOptions = (EmbeddedOptions | PostgresOptions) & { log?: Log }
+
+/**
+ * Opens the store and brings its tables up to date.
+ *
+ * @throws DirsyncdError `store-owned` when another process has the data directory, `store-unavailable` when the
+ *   server or the directory cannot be used
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  await using stack = new AsyncDisposableStack()
+  const pool =
+    options.kind === 'embedded' ? await openEmbedded(stack, options) : await openPostgres(stack, options)
+  pool.on('error', (error) =>
+    options.log?.warn({ err: error.message }, 'an idle connection to the store broke'),
+  )
+  // A connection that breaks while it is checked out between two queries has no other listener, and would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  await migrate(pool, db)
+  if (options.kind === 'embedded') await freeLeases(db)
+  const owned = stack.move()
+  return { kind: options.kind, pool, db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function openEmbedded(stack: AsyncDisposableStack, options: EmbeddedOptions): Promise<Pool> {
+  const { dataDir, command } = options
+  stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
+  try {
+    return stack.use(await openEmbeddedPool(join(dataDir, 'store')))
+  } catch (error) {
+    throw new DirsyncdError(
+      'store-unavailable',
+      `The embedded store in ${dataDir} does not open: ${sentence(error)}. ` +
+        'Free space or repair the directory; moving store/ away starts with an empty history.',
+      { cause: error },
+    )
+  }
+}
+
+/** The only owner has just started, so whoever held a lease is dead. The epochs stay. */
+async function freeLeases(db: Kysely<Tables>): Promise<void> {
+  await db.updateTable('dirsyncd.leases').set({ owner: null, renewed_at: null }).execute()
+}
+
+async function openPostgres(stack: AsyncDisposableStack, options: PostgresOptions): Promise<Pool> {
+  const config = poolConfig(options)
+  const pool = stack.adopt(new Pool(config), (opened) => opened.end())
+  try {
+    await pool.query('select 1')
+  } catch (error) {
+    throw unavailable(config, error)
+  }
+  return pool
+}
+
+function poolConfig({ url, password }: PostgresOptions): PoolConfig {
+  return {
+    ...parseIntoClientConfig(url),
+    ...(password === undefined ? {} : { password }),
+    options: '-c search_path=bullmq,public',
+    application_name: 'dirsyncd',
+    // The queue adds one for each worker, which keeps a connection to listen on.
+    max: 10,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  }
+}
+
+function unavailable(config: PoolConfig, error: unknown): DirsyncdError {
+  const { host = 'localhost', port = 5432, database = '', user = '' } = config
+  const where = `PostgreSQL at ${host}:${port}, database ${database}, user ${user}`
+  return new DirsyncdError('store-unavailable', `The store cannot be used (${where}): ${reason(error)}`, {
+    cause: error,
+  })
+}
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens there. Start the server or correct the address.'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the host name is not known. Correct the address.'
+    case '28P01':
+    case '28000':
+      return 'the server refused the login. Correct the user or the password.'
+    case '3D000':
+      return 'that database does not exist. Create it or correct the address.'
+    default:
+      return `${sentence(error)}.`
+  }
+}

@@ -1,0 +1,145 @@
+import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { hostname, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { DirsyncdError, sentence } from '../errors.ts'
+
+/** The hold on a data directory; disposing it lets the next process in. */
+export type DataDirOwnership = AsyncDisposable & { readonly dir: string }
+
+export type AcquireOptions = {
+  /** What the others are told that this process does, such as `dirsyncd start`. */
+  command?: string
+  /** For how long (ms) to try before giving up; a second by default, which outlasts a race of many starters. */
+  patienceMs?: number
+}
+
+/**
+ * Makes this process the only owner of a data directory, creating the directory if need be.
+ *
+ * The hold is SQLite's exclusive lock on `owner.lock`, which is a lock of the operating system: it ends with the
+ * process, however the process ends, so there is nothing stale to detect by pids, boot ids or times, and it holds
+ * between containers that share the directory. Nothing else may open that file in this process, since closing
+ * it would drop the lock. Who has it is written beside it, in `owner.json`.
+ *
+ * @throws DirsyncdError `store-owned` naming the owner, `store-unavailable` when the directory cannot be used
+ */
+export async function acquireDataDir(dir: string, options: AcquireOptions = {}): Promise<DataDirOwnership> {
+  await ensureWritable(dir)
+  const lock = await takeLock(dir, options.patienceMs ?? 1000)
+  if (lock === undefined) throw new DirsyncdError('store-owned', await whoOwns(dir))
+  try {
+    await introduce(dir, options.command ?? 'dirsyncd')
+  } catch (error) {
+    lock.close()
+    throw unusable(dir, error)
+  }
+  return {
+    dir,
+    async [Symbol.asyncDispose]() {
+      await rm(join(dir, 'owner.json'), { force: true })
+      lock.close()
+    },
+  }
+}
+
+async function ensureWritable(dir: string): Promise<void> {
+  try {
+    await makeDir(dir)
+    await access(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw unusable(dir, error)
+  }
+}
+
+/** Node's own recursive mkdir never ends where a file system answers "no such file" to every mkdir, as /proc does. */
+async function makeDir(dir: string): Promise<void> {
+  const code = await mkdirCode(dir)
+  if (code !== 'ENOENT') return
+  await makeDir(dirname(dir))
+  await mkdir(dir, { mode: 0o700 })
+}
+
+async function mkdirCode(dir: string): Promise<string | undefined> {
+  return mkdir(dir, { mode: 0o700 }).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST' || error.code === 'ENOENT') return error.code
+      throw error
+    },
+  )
+}
+
+function unusable(dir: string, cause: unknown): DirsyncdError {
+  return new DirsyncdError(
+    'store-unavailable',
+    `The data directory ${dir} cannot be written by user ${userName()} (${sentence(cause)}): ` +
+      'give that user the directory, or set dataDir to another one.',
+    { cause },
+  )
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under a number that has no name.
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}
+
+/** Tries again for a while: starters that collide can refuse each other without any of them getting the lock. */
+async function takeLock(dir: string, patienceMs: number): Promise<DatabaseSync | undefined> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    const lock = tryLock(dir)
+    if (lock !== undefined || performance.now() > deadline) return lock
+    await sleep(10 + Math.random() * 40)
+  }
+}
+
+function tryLock(dir: string): DatabaseSync | undefined {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(join(dir, 'owner.lock'), { timeout: 0 })
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock?.close()
+    if (isBusy(error)) return undefined
+    throw unusable(dir, error)
+  }
+}
+
+const SQLITE_BUSY = 5
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+}
+
+const Owner = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() })
+
+async function introduce(dir: string, command: string): Promise<void> {
+  const owner: z.infer<typeof Owner> = {
+    pid: process.pid,
+    host: hostname(),
+    since: new Date().toISOString(),
+    command,
+  }
+  const draft = join(dir, `owner.json.${process.pid}`)
+  await writeFile(draft, JSON.stringify(owner))
+  await rename(draft, join(dir, 'owner.json'))
+}
+
+async function whoOwns(dir: string): Promise<string> {
+  const advice = 'Stop that process first, or set dataDir to another directory.'
+  try {
+    const owner = Owner.parse(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')))
+    const { pid, host, since, command } = owner
+    return `The data directory ${dir} is in use by process ${pid} on ${host} (${command}, since ${since}). ${advice}`
+  } catch {
+    return `The data directory ${dir} is in use by another process. ${advice}`
+  }
+}
