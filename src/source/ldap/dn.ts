@@ -1,0 +1,128 @@
+import { isUtf8 } from 'node:buffer'
+
+/** Names that mean the same attribute in a DN, by RFC 4514 and the schemas that every server has. */
+const SHORT_NAMES = new Map([
+  ['2.5.4.3', 'cn'],
+  ['commonname', 'cn'],
+  ['2.5.4.4', 'sn'],
+  ['surname', 'sn'],
+  ['2.5.4.6', 'c'],
+  ['countryname', 'c'],
+  ['2.5.4.7', 'l'],
+  ['localityname', 'l'],
+  ['2.5.4.8', 'st'],
+  ['stateorprovincename', 'st'],
+  ['2.5.4.9', 'street'],
+  ['streetaddress', 'street'],
+  ['2.5.4.10', 'o'],
+  ['organizationname', 'o'],
+  ['2.5.4.11', 'ou'],
+  ['organizationalunitname', 'ou'],
+  ['0.9.2342.19200300.100.1.1', 'uid'],
+  ['userid', 'uid'],
+  ['0.9.2342.19200300.100.1.25', 'dc'],
+  ['domaincomponent', 'dc'],
+])
+
+const TYPE = /\s*(?:oid\.)?([a-z][a-z0-9-]*|\d+(?:\.\d+)*)\s*=\s*/iy
+const HEX_VALUE = /#((?:[0-9a-f]{2})+)\s*(?=[,;+]|$)/iy
+const QUOTED_VALUE = /"((?:[^"\\]|\\.)*)"\s*(?=[,;+]|$)/sy
+const PLAIN_VALUE = /((?:[^,;+"\\]|\\.)*)(?=[,;+]|$)/sy
+
+/**
+ * One spelling for all spellings of a DN (RFC 4514, and RFC 1779's quotes and semicolons): types and values in lower
+ * case, escapes resolved, blanks that mean nothing removed, the parts of a multi-valued RDN sorted. Two DNs name the
+ * same entry when their normal forms are equal. `undefined` when the text is not a DN. The empty DN is the empty text.
+ */
+export function normalizeDn(dn: string): string | undefined {
+  if (dn.trim() === '') return ''
+  const rdns: string[] = []
+  let parts: string[] = []
+  let at = 0
+  for (;;) {
+    const part = parsePart(dn, at)
+    if (part === undefined) return undefined
+    parts.push(part.text)
+    const separator = dn[part.end]
+    if (separator !== '+') {
+      rdns.push(parts.length === 1 ? part.text : parts.toSorted().join('+'))
+      parts = []
+    }
+    if (separator === undefined) return rdns.join(',')
+    at = part.end + 1
+  }
+}
+
+interface Part {
+  readonly text: string
+  readonly end: number
+}
+
+function parsePart(dn: string, start: number): Part | undefined {
+  const type = matchAt(TYPE, dn, start)
+  if (type === undefined) return undefined
+  const name = type.text.toLowerCase()
+  const value = parseValue(dn, type.end)
+  return value && { text: `${SHORT_NAMES.get(name) ?? name}=${value.text}`, end: value.end }
+}
+
+function parseValue(dn: string, start: number): Part | undefined {
+  const hex = matchAt(HEX_VALUE, dn, start)
+  if (hex !== undefined) return { text: hexValue(hex.text), end: hex.end }
+  const quoted = matchAt(QUOTED_VALUE, dn, start)
+  const plain = quoted ?? matchAt(PLAIN_VALUE, dn, start)
+  if (plain === undefined) return undefined
+  const bytes = unescapeValue(plain.text)
+  return bytes && { text: normalizeValue(bytes), end: plain.end }
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): Part | undefined {
+  pattern.lastIndex = at
+  const match = pattern.exec(text)
+  return match === null ? undefined : { text: match[1] ?? '', end: pattern.lastIndex }
+}
+
+function unescapeValue(text: string): Buffer | undefined {
+  if (!text.includes('\\')) return Buffer.from(text)
+  const parts: Buffer[] = []
+  for (const part of text.split(/(\\[0-9a-f]{2}|\\.)/is)) {
+    if (!part.startsWith('\\')) parts.push(Buffer.from(part))
+    else if (part.length === 3) parts.push(Buffer.from(part.slice(1), 'hex'))
+    else if (/^\\[ "#+,;<=>\\]$/.test(part)) parts.push(Buffer.from(part.slice(1)))
+    else return undefined
+  }
+  return Buffer.concat(parts)
+}
+
+/** ASN.1 strings whose content is the value itself: octets, UTF-8, printable and IA5. */
+const STRING_TAGS = new Set([0x04, 0x0c, 0x13, 0x16])
+
+function hexValue(hex: string): string {
+  const bytes = Buffer.from(hex, 'hex')
+  const [tag = 0, length = 0] = bytes
+  const isString = STRING_TAGS.has(tag) && length < 0x80 && bytes.length === length + 2
+  return isString ? normalizeValue(bytes.subarray(2)) : `#${hex.toLowerCase()}`
+}
+
+/** As RFC 4518 prepares strings for a comparison without case: every run of blanks is one, none at the ends. */
+function normalizeValue(bytes: Buffer): string {
+  if (!isUtf8(bytes)) return `#04${lengthHex(bytes.length)}${bytes.toString('hex')}`
+  return foldCase(bytes.toString('utf8'))
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(SPECIAL, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+const SPECIAL = /["#+,;<=>\\\0]/g
+
+function foldCase(text: string): string {
+  return text.normalize('NFKC').toLowerCase().replaceAll('ς', 'σ').normalize('NFKC')
+}
+
+/** A BER length in hexadecimal digits. */
+function lengthHex(length: number): string {
+  const hex = length.toString(16).padStart(2, '0')
+  if (length < 0x80) return hex
+  const even = hex.padStart(hex.length + (hex.length % 2), '0')
+  return (0x80 + even.length / 2).toString(16) + even
+}

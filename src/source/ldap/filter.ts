@@ -1,0 +1,180 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  AndFilter,
+  ApproximateFilter,
+  EqualityFilter,
+  ExtensibleFilter,
+  type Filter,
+  GreaterThanEqualsFilter,
+  LessThanEqualsFilter,
+  NotFilter,
+  OrFilter,
+  PresenceFilter,
+  SubstringFilter,
+} from 'ldapts'
+import { DirsyncdError, sentence } from '../../errors.ts'
+
+/**
+ * Parses an RFC 4515 filter into ldapts' objects. ldapts' own parser encodes `\c3\a9` twice, so that the filter finds
+ * nobody, refuses blanks between clauses, options and `(&)`, and takes some unbalanced filters. Throws
+ * `config-invalid` with a sentence that names the key and the position.
+ */
+export function parseFilter(text: string, key: string): Filter {
+  const trimmed = text.trim()
+  const whole = trimmed.startsWith('(') ? trimmed : `(${trimmed})`
+  try {
+    const { filter, end } = parseClause(whole, 0)
+    if (end !== whole.length) throw new Error(`there is more after its end at position ${end + 1}`)
+    return filter
+  } catch (cause) {
+    throw new DirsyncdError('config-invalid', `${key}: "${text}" is not an LDAP filter: ${sentence(cause)}`, {
+      cause,
+    })
+  }
+}
+
+/** Built from objects and never from strings: an id may hold any character. */
+export function anyOf(attribute: string, values: readonly Buffer[]): Filter {
+  return new OrFilter({ filters: values.map((value) => new EqualityFilter({ attribute, value })) })
+}
+
+export function bothOf(first: Filter, second: Filter): Filter {
+  return new AndFilter({ filters: [first, second] })
+}
+
+interface Parsed {
+  readonly filter: Filter
+  /** The position behind the filter. */
+  readonly end: number
+}
+
+function parseClause(text: string, start: number): Parsed {
+  if (text[start] !== '(') throw new Error(`"(" is missing at position ${start + 1}`)
+  const at = skipBlanks(text, start + 1)
+  switch (text[at] ?? '') {
+    case '&': {
+      const { filters, end } = parseList(text, at + 1)
+      return { filter: new AndFilter({ filters }), end }
+    }
+    case '|': {
+      const { filters, end } = parseList(text, at + 1)
+      return { filter: new OrFilter({ filters }), end }
+    }
+    case '!': {
+      const { filter, end } = parseClause(text, skipBlanks(text, at + 1))
+      return { filter: new NotFilter({ filter }), end: closeAt(text, end) }
+    }
+    default:
+      return parseComparison(text, at)
+  }
+}
+
+function parseList(text: string, start: number): { readonly filters: Filter[]; readonly end: number } {
+  const filters: Filter[] = []
+  let at = skipBlanks(text, start)
+  while (text[at] === '(') {
+    const { filter, end } = parseClause(text, at)
+    filters.push(filter)
+    at = skipBlanks(text, end)
+  }
+  return { filters, end: closeAt(text, at) }
+}
+
+function closeAt(text: string, at: number): number {
+  const close = skipBlanks(text, at)
+  if (text[close] !== ')') throw new Error(`")" is missing at position ${close + 1}`)
+  return close + 1
+}
+
+function skipBlanks(text: string, start: number): number {
+  let at = start
+  while (/\s/.test(text[at] ?? '')) at += 1
+  return at
+}
+
+const COMPARISON = /^(?<left>[^=()<>~]*?)\s*(?<operator>:=|[<>~]?=)(?<value>[^()]*)$/
+
+function parseComparison(text: string, start: number): Parsed {
+  const close = text.indexOf(')', start)
+  if (close < 0) throw new Error(`")" is missing at position ${text.length + 1}`)
+  const clause = text.slice(start, close)
+  const groups = COMPARISON.exec(clause)?.groups
+  if (groups === undefined) throw new Error(`"(${clause})" at position ${start} is no comparison`)
+  const { left = '', operator = '', value = '' } = groups
+  return { filter: comparison(left, operator, value), end: close + 1 }
+}
+
+function comparison(left: string, operator: string, value: string): Filter {
+  if (operator === ':=') return extensible(left, textOf(value))
+  const attribute = attributeName(left)
+  switch (operator) {
+    case '>=':
+      return new GreaterThanEqualsFilter({ attribute, value: textOf(value) })
+    case '<=':
+      return new LessThanEqualsFilter({ attribute, value: textOf(value) })
+    case '~=':
+      return new ApproximateFilter({ attribute, value: textOf(value) })
+    default:
+      if (value === '*') return new PresenceFilter({ attribute })
+      return value.includes('*')
+        ? substrings(attribute, value)
+        : new EqualityFilter({ attribute, value: bytesOf(value) })
+  }
+}
+
+function substrings(attribute: string, value: string): Filter {
+  const parts = value.split('*').map(textOf)
+  if (parts.slice(1, -1).includes('')) throw new Error(`"**" in "(${attribute}=${value})"`)
+  return new SubstringFilter({
+    attribute,
+    initial: parts[0] ?? '',
+    any: parts.slice(1, -1),
+    final: parts.at(-1) ?? '',
+  })
+}
+
+/** `attribute:dn:rule:=value`, with the attribute or the rule left out. */
+function extensible(left: string, value: string): Filter {
+  const [attribute = '', ...rest] = left.split(':')
+  const dnAttributes = rest[0]?.toLowerCase() === 'dn'
+  const [rule, ...more] = dnAttributes ? rest.slice(1) : rest
+  if (more.length > 0 || (attribute === '' && rule === undefined))
+    throw new Error(`"${left}:=" is no matching rule`)
+  const matchType = attribute === '' ? {} : { matchType: attributeName(attribute) }
+  return new ExtensibleFilter({
+    ...matchType,
+    ...(rule === undefined ? {} : { rule: attributeName(rule) }),
+    dnAttributes,
+    value,
+  })
+}
+
+/** Says why this cannot be an attribute's name (RFC 4512: a name or an OID, perhaps with options). */
+export function attributeProblem(name: string): string | undefined {
+  const good = /^(?:[a-z][a-z0-9-]*|\d+(?:\.\d+)+)(?:;[a-z0-9-]+)*$/i.test(name)
+  return good ? undefined : `"${name}" is not the name of an LDAP attribute`
+}
+
+function attributeName(text: string): string {
+  const problem = attributeProblem(text)
+  if (problem !== undefined) throw new Error(problem)
+  return text
+}
+
+/** The value with its `\xx` escapes as bytes; everything else is UTF-8. */
+function bytesOf(value: string): Buffer {
+  const parts: Buffer[] = []
+  for (const part of value.split(/(\\.{0,2})/s)) {
+    if (!part.startsWith('\\')) parts.push(Buffer.from(part))
+    else if (/^\\[0-9a-f]{2}$/i.test(part)) parts.push(Buffer.from(part.slice(1), 'hex'))
+    else throw new Error(`"${part}" is no escape, which is a backslash and two hexadecimal digits`)
+  }
+  return Buffer.concat(parts)
+}
+
+/** ldapts carries bytes that are not text only in comparisons with `=`. */
+function textOf(value: string): string {
+  const bytes = bytesOf(value)
+  if (!isUtf8(bytes)) throw new Error(`"${value}" is not UTF-8, and bytes can only be compared with "="`)
+  return bytes.toString('utf8')
+}

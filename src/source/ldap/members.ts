@@ -1,0 +1,77 @@
+import { normalizeDn } from './dn.ts'
+
+/** Finds the users that a group's members name, by DN or, for `memberUid`, by the users' `uid`. */
+export interface MemberIndex {
+  /** What the users must be asked for besides their mapping. */
+  readonly attributes: readonly string[]
+  addUser(id: string, dn: string, uids: readonly string[]): void
+  resolve(members: readonly string[]): Resolved
+}
+
+export interface Resolved {
+  readonly ids: readonly string[]
+  /** As the group spells them. */
+  readonly strangers: readonly string[]
+}
+
+/** `attribute` is the group's attribute with the members; without one nothing is kept in memory. */
+export function createMemberIndex(attribute: string | undefined): MemberIndex {
+  switch (attribute?.toLowerCase()) {
+    case undefined:
+      return { attributes: [], addUser: () => undefined, resolve: () => ({ ids: [], strangers: [] }) }
+    case 'memberuid':
+      return indexByUid()
+    case 'uniquemember':
+      return indexByDn(withoutUniqueId)
+    default:
+      return indexByDn((value) => value)
+  }
+}
+
+function indexByDn(dnOf: (value: string) => string): MemberIndex {
+  const ids = new Map<string, string>()
+  return {
+    attributes: [],
+    addUser(id, dn) {
+      const normal = normalizeDn(dn)
+      if (normal !== undefined) ids.set(normal, id)
+    },
+    resolve: (members) =>
+      resolveWith(members, (value) => {
+        const normal = normalizeDn(dnOf(value))
+        return normal === undefined ? undefined : ids.get(normal)
+      }),
+  }
+}
+
+function indexByUid(): MemberIndex {
+  const ids = new Map<string, string>()
+  /** A uid of several users says nothing about who is meant. */
+  const ambiguous = new Set<string>()
+  return {
+    attributes: ['uid'],
+    addUser(id, _dn, uids) {
+      for (const uid of uids) {
+        if (ids.has(uid) && ids.get(uid) !== id) ambiguous.add(uid)
+        ids.set(uid, id)
+      }
+    },
+    resolve: (members) => resolveWith(members, (uid) => (ambiguous.has(uid) ? undefined : ids.get(uid))),
+  }
+}
+
+function resolveWith(members: readonly string[], find: (value: string) => string | undefined): Resolved {
+  const ids: string[] = []
+  const strangers: string[] = []
+  for (const member of members) {
+    const id = find(member)
+    if (id === undefined) strangers.push(member)
+    else ids.push(id)
+  }
+  return { ids, strangers: strangers.toSorted() }
+}
+
+/** `uniqueMember` may end with a bit string that tells apart owners of a reused DN (RFC 4517, 3.3.21). */
+function withoutUniqueId(value: string): string {
+  return value.replace(/\s*#\s*'[01]*'B\s*$/, '')
+}

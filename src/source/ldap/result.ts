@@ -1,0 +1,43 @@
+/** RFC 4511 names its result codes; these are the ones that a reader can meet, with what they mean for a person. */
+const RESULTS = new Map<number, string>([
+  [1, 'operationsError'],
+  [2, 'protocolError'],
+  [3, 'timeLimitExceeded: the server gave up after its time limit'],
+  [4, 'sizeLimitExceeded: the server gave up after its limit of entries'],
+  [7, 'authMethodNotSupported'],
+  [8, 'strongerAuthRequired: the server wants TLS, so use ldaps:// or startTls'],
+  [10, 'referral: the entries are on another server'],
+  [11, 'adminLimitExceeded: the server gave up after a limit set by its administrator'],
+  [12, 'unavailableCriticalExtension'],
+  [13, 'confidentialityRequired: the server wants TLS, so use ldaps:// or startTls'],
+  [14, 'saslBindInProgress'],
+  [18, 'inappropriateMatching'],
+  [21, 'invalidAttributeSyntax'],
+  [32, 'noSuchObject'],
+  [33, 'aliasProblem'],
+  [34, 'invalidDNSyntax'],
+  [36, 'aliasDereferencingProblem'],
+  [48, 'inappropriateAuthentication'],
+  [49, 'invalidCredentials'],
+  [50, 'insufficientAccessRights'],
+  [51, 'busy: the server has too much to do'],
+  [52, 'unavailable'],
+  [53, 'unwillingToPerform'],
+  [54, 'loopDetect'],
+  [71, 'affectsMultipleDSAs'],
+  [80, 'other'],
+])
+
+export const SUCCESS = 0
+export const REFERRAL = 10
+export const NO_SUCH_OBJECT = 32
+export const INVALID_DN = 34
+export const INVALID_CREDENTIALS = 49
+export const BUSY = 51
+export const UNAVAILABLE = 52
+
+/** The code in words, with what the server itself says about it. */
+export function resultInWords(code: number, diagnostic: string): string {
+  const words = `${RESULTS.get(code) ?? 'an unknown result'} (result ${code})`
+  return diagnostic === '' ? words : `${words}; the server says "${diagnostic}"`
+}

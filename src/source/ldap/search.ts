@@ -1,0 +1,170 @@
+import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
+import { DirsyncdError } from '../../errors.ts'
+import type { LdapConnection } from './connection.ts'
+import type { LdapEntry, LdapResult } from './message.ts'
+import type { SearchScope } from './options.ts'
+import { INVALID_DN, NO_SUCH_OBJECT, REFERRAL, resultInWords, SUCCESS } from './result.ts'
+import type { Doing } from './wire.ts'
+
+/** Active Directory sends empty pages while it looks for matches; a server that sends nothing else has lost its way. */
+const MOST_EMPTY_PAGES = 1000
+
+export interface Search {
+  readonly base: string
+  readonly scope: SearchScope
+  readonly filter: Filter
+  /** The filter in words, for sentences. */
+  readonly filterText: string
+  readonly attributes: readonly string[]
+  readonly pageSize: number
+}
+
+export interface SearchTotals {
+  readonly entries: number
+  readonly pages: number
+  /** Search references to other servers, which are not followed. */
+  readonly references: number
+}
+
+/**
+ * Reads every page of a search and hands each entry on as it arrives. Resolves only when the server has said that
+ * there is no more; anything else is `source-incomplete`, or `source-refused` for a base that does not exist.
+ *
+ * The loop is our own because ldapts ends with success at a page without entries even when a cookie asks to go on.
+ */
+export async function searchAll(
+  connection: LdapConnection,
+  search: Search,
+  onEntry: (entry: LdapEntry) => void,
+): Promise<SearchTotals> {
+  const firsts = new Set<string>()
+  let totals: SearchTotals = { entries: 0, pages: 0, references: 0 }
+  let emptyInARow = 0
+  let cookie: Buffer | undefined
+  do {
+    const page = await searchPage(connection, search, cookie, onEntry)
+    const asked = cookie
+    cookie = nextCookie(connection, search, asked, page)
+    emptyInARow = page.entries === 0 ? emptyInARow + 1 : 0
+    totals = add(totals, page)
+    if (page.first !== undefined && firsts.has(page.first)) {
+      throw incomplete(connection, search, `page ${totals.pages} begins with an entry that was already read`)
+    }
+    if (page.first !== undefined) firsts.add(page.first)
+    if (emptyInARow > MOST_EMPTY_PAGES) {
+      throw incomplete(connection, search, `the server sent ${emptyInARow} empty pages and never an end`)
+    }
+  } while (cookie !== undefined)
+  return totals
+}
+
+/** Only the first page: a sample, which says nothing about what else there is. */
+export async function searchSome(connection: LdapConnection, search: Search): Promise<LdapEntry[]> {
+  const entries: LdapEntry[] = []
+  await searchPage(connection, search, undefined, (entry) => entries.push(entry))
+  return entries
+}
+
+interface Page {
+  readonly entries: number
+  readonly references: number
+  /** The DN of its first entry. */
+  readonly first: string | undefined
+  readonly cookie: Buffer | undefined
+}
+
+async function searchPage(
+  connection: LdapConnection,
+  search: Search,
+  cookie: Buffer | undefined,
+  onEntry: (entry: LdapEntry) => void,
+): Promise<Page> {
+  let entries = 0
+  let references = 0
+  let first: string | undefined
+  const doing: Doing = { code: 'source-incomplete', what: `reading ${describe(search)}` }
+  const result = await connection.wire.exchange((messageId) => requestOf(messageId, search, cookie), doing, {
+    onEntry: (entry) => {
+      entries += 1
+      first ??= entry.dn
+      onEntry(entry)
+    },
+    onReference: () => {
+      references += 1
+    },
+  })
+  requireSuccess(connection, search, result)
+  return { entries, references, first, cookie: result.cookie }
+}
+
+/**
+ * No size limit, because a server that reaches one that the client asked for calls that a success, and no time limit.
+ * The paging control is not critical: a server that does not know it sends everything at once.
+ */
+function requestOf(messageId: number, search: Search, cookie: Buffer | undefined): SearchRequest {
+  const { base, scope, filter, pageSize } = search
+  return new SearchRequest({
+    messageId,
+    baseDN: base,
+    scope,
+    filter,
+    attributes: search.attributes.length > 0 ? [...search.attributes] : ['1.1'],
+    derefAliases: 'never',
+    sizeLimit: 0,
+    timeLimit: 0,
+    controls: [new PagedResultsControl({ value: { size: pageSize, ...(cookie && { cookie }) } })],
+  })
+}
+
+/** The cookie to go on with, or `undefined` at the end. Whether it is the end must be beyond doubt. */
+function nextCookie(
+  connection: LdapConnection,
+  search: Search,
+  asked: Buffer | undefined,
+  page: Page,
+): Buffer | undefined {
+  if (page.cookie !== undefined) return page.cookie.length > 0 ? page.cookie : undefined
+  if (asked !== undefined) throw incomplete(connection, search, 'the server stopped paging in the middle')
+  if (page.entries === search.pageSize) {
+    const doubt = `the server sent exactly one page of ${page.entries} entries and did not say whether there are more`
+    throw incomplete(connection, search, doubt)
+  }
+  return undefined
+}
+
+function requireSuccess(connection: LdapConnection, search: Search, result: LdapResult): void {
+  const words = resultInWords(result.code, result.diagnostic)
+  if (result.operation !== 'search')
+    throw incomplete(connection, search, 'the server gave an answer to something else')
+  switch (result.code) {
+    case SUCCESS:
+      return
+    case NO_SUCH_OBJECT:
+    case INVALID_DN: {
+      const remedy = 'correct the base, or let the bind user see it'
+      const what = `${connection.endpoint.url} has no entry "${search.base}"`
+      throw new DirsyncdError('source-refused', `${what}, the base of the search: ${words}; ${remedy}`)
+    }
+    case REFERRAL:
+      throw incomplete(connection, search, `${words}; give that server's URL`)
+    default:
+      throw incomplete(connection, search, `the server ended with ${words}`)
+  }
+}
+
+function incomplete(connection: LdapConnection, search: Search, why: string): DirsyncdError {
+  const { url } = connection.endpoint
+  return new DirsyncdError('source-incomplete', `${url}: could not read all of ${describe(search)}: ${why}`)
+}
+
+function describe(search: Search): string {
+  return `"${search.base}" (scope ${search.scope}) with the filter ${search.filterText}`
+}
+
+function add(totals: SearchTotals, page: Page): SearchTotals {
+  return {
+    entries: totals.entries + page.entries,
+    pages: totals.pages + 1,
+    references: totals.references + page.references,
+  }
+}

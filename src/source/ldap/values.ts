@@ -1,0 +1,63 @@
+import { isUtf8 } from 'node:buffer'
+import type { LdapEntry } from './message.ts'
+import type { Lookup } from '../mapping.ts'
+
+/** Attributes whose 16 bytes are a GUID in Microsoft's order. */
+const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid'])
+
+/** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
+const BINARY = new Set(['objectsid', 'guid', 'jpegphoto', 'userpassword'])
+
+const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+type Form = 'guid' | 'hex' | 'text'
+
+/** The form is a matter of the attribute's name, or an id would look one way for one entry and another for the next. */
+function formOf(attribute: string): Form {
+  const name = attribute.toLowerCase()
+  if (GUIDS.has(name)) return 'guid'
+  return BINARY.has(name) || name.endsWith(';binary') ? 'hex' : 'text'
+}
+
+/**
+ * A value as text: a GUID as Microsoft writes it, other binary attributes and everything that is not UTF-8 as lower-case
+ * hexadecimal digits, text byte for byte as it is.
+ */
+export function valueText(attribute: string, bytes: Buffer): string {
+  const form = formOf(attribute)
+  if (form === 'guid' && bytes.length === 16) return guidText(bytes)
+  return form === 'text' && isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('hex')
+}
+
+/** The values of an attribute that `valueText` writes like this: one, seldom two, none when it can be no value of it. */
+export function valueBytes(attribute: string, text: string): Buffer[] {
+  const form = formOf(attribute)
+  if (form === 'guid' && GUID_TEXT.test(text)) return [guidBytes(text)]
+  const hex = /^(?:[0-9a-f]{2})+$/.test(text) ? Buffer.from(text, 'hex') : undefined
+  if (form !== 'text') return hex === undefined ? [] : [hex]
+  const plain = Buffer.from(text)
+  return hex === undefined || isUtf8(hex) ? [plain] : [plain, hex]
+}
+
+/** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */
+export function lookupIn(entry: LdapEntry): Lookup {
+  return (attribute) =>
+    (entry.attributes.get(attribute.toLowerCase()) ?? []).map((value) => valueText(attribute, value))
+}
+
+function guidText(bytes: Buffer): string {
+  const hex = swapFirstFields(bytes).toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+function guidBytes(text: string): Buffer {
+  return swapFirstFields(Buffer.from(text.replaceAll('-', ''), 'hex'))
+}
+
+/** Microsoft stores the first three fields of a GUID with the lowest byte first. */
+function swapFirstFields(bytes: Buffer): Buffer {
+  const swapped = Buffer.from(bytes)
+  swapped.subarray(0, 4).swap32()
+  swapped.subarray(4, 8).swap16()
+  return swapped
+}

@@ -1,0 +1,147 @@
+import type { Socket } from 'node:net'
+import type { Message } from 'ldapts'
+import { DirsyncdError, type ErrorCode, sentence } from '../../errors.ts'
+import { interruption } from '../interruption.ts'
+import { createFramer } from './frames.ts'
+import { type Answer, decodeAnswer, type LdapEntry, type LdapResult } from './message.ts'
+
+/** What is being done, for the sentence of an error, and the code of that error. */
+export interface Doing {
+  readonly code: ErrorCode
+  /** "reading the users below …" */
+  readonly what: string
+}
+
+export interface Listener {
+  readonly onEntry: (entry: LdapEntry) => void
+  readonly onReference: () => void
+}
+
+/**
+ * One connection, one request at a time, from the first byte to the last. When it is lost, silent for too long, not
+ * LDAP or aborted, it stays so: every later request fails with the same reason. It never connects again, because a new
+ * connection would be an anonymous one, and anonymous readers are shown less without being told.
+ */
+export interface Wire {
+  /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
+  exchange(build: (messageId: number) => Message, doing: Doing, listener?: Listener): Promise<LdapResult>
+  /** Goes on over another socket, after StartTLS. Throws when the server has already sent more in the clear. */
+  moveTo(socket: Socket): void
+  /** Stops listening and returns the socket, so that TLS can take it over. */
+  release(): Socket
+  /** Sends a last message, if there is one, and closes. */
+  close(goodbye?: (messageId: number) => Message): void
+}
+
+interface Pending {
+  readonly messageId: number
+  readonly doing: Doing
+  readonly listener: Listener | undefined
+  readonly timer: NodeJS.Timeout
+  readonly resolve: (result: LdapResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Failure = (doing: Doing) => unknown
+
+/** ldapts' own client reconnects by itself and can hang for ever; only its codec is used here. */
+export function createWire(first: Socket, url: string, answerMs: number, signal: AbortSignal): Wire {
+  let socket = first
+  let framer = createFramer()
+  let pending: Pending | undefined
+  let failure: Failure | undefined
+  let lastId = 0
+
+  function fail(reason: Failure): void {
+    failure ??= reason
+    signal.removeEventListener('abort', onAbort)
+    socket.destroy()
+    const waiting = settle()
+    waiting?.reject(failure(waiting.doing))
+  }
+
+  function settle(): Pending | undefined {
+    const settled = pending
+    pending = undefined
+    if (settled !== undefined) clearTimeout(settled.timer)
+    return settled
+  }
+
+  function lost(why: string, cause?: unknown): void {
+    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}`, { cause }))
+  }
+
+  function onAbort(): void {
+    fail((doing) => interruption(signal, `${url}: interrupted while ${doing.what}`))
+  }
+
+  function onData(chunk: Buffer): void {
+    pending?.timer.refresh()
+    try {
+      for (const message of framer.push(chunk)) take(decodeAnswer(message))
+    } catch (error) {
+      if (error instanceof DirsyncdError) fail(() => error)
+      else lost(sentence(error), error)
+    }
+  }
+
+  function take(answer: Answer): void {
+    if (failure !== undefined) return
+    if (answer.messageId === 0 && answer.type === 'result') {
+      const said = answer.result.diagnostic === '' ? '' : ` ("${answer.result.diagnostic}")`
+      return lost(`the server announced that it ends the connection${said}`)
+    }
+    if (pending === undefined || answer.messageId !== pending.messageId)
+      throw new Error('an answer to nothing arrived')
+    if (answer.type === 'entry') pending.listener?.onEntry(answer.entry)
+    else if (answer.type === 'reference') pending.listener?.onReference()
+    else settle()?.resolve(answer.result)
+  }
+
+  const onEnd = () => lost('the connection was lost')
+  const onError = (error: Error) => lost(`the connection was lost (${error.message})`, error)
+
+  function listen(): void {
+    socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError)
+  }
+
+  function deafen(): void {
+    socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError)
+  }
+
+  listen()
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+
+  return {
+    exchange(build, doing, listener) {
+      const messageId = (lastId += 1)
+      return new Promise((resolve, reject) => {
+        if (failure !== undefined) return reject(failure(doing))
+        const silent = () => lost(`nothing arrived for ${answerMs / 1000} s`)
+        pending = { messageId, doing, listener, timer: setTimeout(silent, answerMs), resolve, reject }
+        socket.write(build(messageId).write())
+      })
+    },
+    moveTo(next) {
+      socket = next
+      framer = createFramer()
+      listen()
+    },
+    release() {
+      if (framer.partial) throw new Error('the server sent more than the answer to StartTLS before TLS began')
+      deafen()
+      return socket.on('error', () => undefined)
+    },
+    close(goodbye) {
+      signal.removeEventListener('abort', onAbort)
+      deafen()
+      settle()
+      socket.on('error', () => undefined)
+      if (failure !== undefined) return
+      failure = (doing) => new DirsyncdError(doing.code, `${url}: the connection is closed`)
+      if (goodbye !== undefined) socket.end(goodbye(lastId + 1).write())
+      socket.destroySoon()
+    },
+  }
+}

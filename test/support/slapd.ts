@@ -1,0 +1,262 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { makeCertificates } from './certificates.ts'
+import { groupLdif, ldif, person, personGroup, personLdif } from './people.ts'
+
+const run = promisify(execFile)
+
+export const BASE = 'dc=example,dc=org'
+const PASSWORD = 'correct horse battery staple'
+
+export interface SlapdOptions {
+  /** How many people of `person()` to load; 0 by default. */
+  readonly people?: number
+  /** How many groups of `personGroup()`; 0 by default. */
+  readonly groups?: number
+  /** More LDIF records, loaded behind them. */
+  readonly ldifs?: readonly string[]
+  /** ldaps:// and StartTLS with a CA of its own; true by default. */
+  readonly tls?: boolean
+  /** `access to …` lines that go before the usual ones. */
+  readonly acl?: readonly string[]
+}
+
+export interface BindUser {
+  readonly dn: string
+  readonly password: string
+}
+
+/** The readers that administrators really give out. */
+export interface Readers {
+  /** Sees everything, without limits. */
+  readonly reader: BindUser
+  /** Gets 500 entries in one answer, and all of them in pages. */
+  readonly sizeLimited: BindUser
+  /** Gets 500 entries, in pages too. */
+  readonly totallyLimited: BindUser
+  /** May not use paging. */
+  readonly unpaged: BindUser
+  /** Does not see `mail`. */
+  readonly noMail: BindUser
+  /** Does not see ou=external, and is not told. */
+  readonly noExternal: BindUser
+}
+
+export interface Slapd extends AsyncDisposable {
+  readonly base: string
+  /** `ldap://127.0.0.1:…` */
+  readonly url: string
+  /** The host of the certificate. `ldap://localhost:…` for StartTLS. */
+  readonly namedUrl: string
+  /** `ldaps://localhost:…`; the certificate is for localhost and not for 127.0.0.1. */
+  readonly ldapsUrl: string
+  readonly port: number
+  /** PEM text of the CA. Empty without TLS. */
+  readonly ca: string
+  readonly admin: BindUser
+  readonly readers: Readers
+  /** Runs ldapmodify as the administrator; LDIF with `changetype`. */
+  modify(changes: string): Promise<void>
+  /** Freezes the server (SIGSTOP), and lets it go on. */
+  stop(): void
+  cont(): void
+  /** SIGKILL, as in a crash. */
+  kill(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Starts Debian's slapd on free ports of 127.0.0.1 with a data directory of its own. It dies with this process, even
+ * when that is killed.
+ */
+export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
+  const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-slapd-'))
+  try {
+    await mkdir(join(directory, 'data'))
+    const certificates = options.tls === false ? undefined : await makeCertificates(directory, 'localhost')
+    const config = join(directory, 'slapd.conf')
+    await writeFile(config, configOf(directory, options.acl ?? [], certificates !== undefined))
+    await load(directory, config, options)
+    const ca = certificates === undefined ? '' : await readFile(certificates.caFile, 'utf8')
+    return await launch(directory, config, ca)
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const bindUser = (name: string): BindUser => ({ dn: `cn=${name},ou=services,${BASE}`, password: PASSWORD })
+
+const ADMIN: BindUser = { dn: `cn=admin,${BASE}`, password: PASSWORD }
+
+const READERS: Readers = {
+  reader: bindUser('reader'),
+  sizeLimited: bindUser('size-limited'),
+  totallyLimited: bindUser('totally-limited'),
+  unpaged: bindUser('unpaged'),
+  noMail: bindUser('no-mail'),
+  noExternal: bindUser('no-external'),
+}
+
+function configOf(directory: string, acl: readonly string[], tls: boolean): string {
+  const file = (name: string) => join(directory, name)
+  const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map(
+    (name) => `include /etc/ldap/schema/${name}.schema`,
+  )
+  const tlsLines = [
+    `TLSCACertificateFile ${file('ca.pem')}`,
+    `TLSCertificateFile ${file('server.pem')}`,
+    `TLSCertificateKeyFile ${file('server.key')}`,
+  ]
+  return [
+    ...schemas,
+    'modulepath /usr/lib/ldap',
+    'moduleload back_mdb',
+    `pidfile ${file('slapd.pid')}`,
+    ...(tls ? tlsLines : []),
+    'sizelimit 500',
+    'threads 4',
+    'database mdb',
+    'maxsize 4294967296',
+    `suffix "${BASE}"`,
+    `rootdn "${ADMIN.dn}"`,
+    `rootpw "${ADMIN.password}"`,
+    `directory ${file('data')}`,
+    'dbnosync',
+    'index objectClass,entryUUID,uid,mail,member eq',
+    `limits dn.exact="${READERS.sizeLimited.dn}" size.soft=500 size.hard=500 size.pr=noEstimate size.prtotal=unlimited`,
+    `limits dn.exact="${READERS.totallyLimited.dn}" size=500 size.prtotal=500`,
+    `limits dn.exact="${READERS.unpaged.dn}" size=unlimited size.prtotal=disabled`,
+    'limits users size=unlimited time=unlimited',
+    ...acl,
+    `access to dn.subtree="ou=external,ou=people,${BASE}" by dn.exact="${READERS.noExternal.dn}" none by * break`,
+    `access to attrs=mail by dn.exact="${READERS.noMail.dn}" none by * break`,
+    'access to attrs=userPassword by anonymous auth by * none',
+    'access to * by * read',
+    '',
+  ].join('\n')
+}
+
+async function load(directory: string, config: string, options: SlapdOptions): Promise<void> {
+  const { people = 0, groups = 0, ldifs = [] } = options
+  const path = join(directory, 'data.ldif')
+  const out = createWriteStream(path)
+  const write = async (text: string) => {
+    if (!out.write(text)) await once(out, 'drain')
+  }
+  await write(tree())
+  for (let index = 0; index < people; index += 1) await write(personLdif(person(index, BASE)))
+  for (let index = 0; index < groups; index += 1)
+    await write(groupLdif(personGroup(index, BASE, people), BASE))
+  for (const text of ldifs) await write(`${text.trim()}\n\n`)
+  out.end()
+  await once(out, 'close')
+  await run('slapadd', ['-q', '-f', config, '-l', path])
+}
+
+function tree(): string {
+  const services = Object.values(READERS).map(({ dn, password }: BindUser) =>
+    ldif(dn, {
+      objectClass: ['organizationalRole', 'simpleSecurityObject'],
+      cn: [dn.slice(3, dn.indexOf(','))],
+      userPassword: [password],
+    }),
+  )
+  return [
+    ldif(BASE, { objectClass: ['dcObject', 'organization'], dc: ['example'], o: ['Example'] }),
+    unit('people', BASE),
+    unit('external', `ou=people,${BASE}`),
+    unit('groups', BASE),
+    unit('services', BASE),
+    ...services,
+  ].join('')
+}
+
+function unit(name: string, above: string): string {
+  return ldif(`ou=${name},${above}`, { objectClass: ['organizationalUnit'], ou: [name] })
+}
+
+async function launch(directory: string, config: string, ca: string): Promise<Slapd> {
+  const [port, tlsPort] = [await freePort(), await freePort()]
+  const urls = [`ldap://127.0.0.1:${port}/`, ...(ca === '' ? [] : [`ldaps://127.0.0.1:${tlsPort}/`])]
+  const slapd = ['slapd', '-f', config, '-h', urls.join(' '), '-d', '0']
+  // slapd has no way to notice that its parent was killed; the kernel does.
+  const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...slapd], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const url = `ldap://127.0.0.1:${port}`
+  await untilListening(server, port)
+  const end = async () => {
+    server.kill('SIGCONT')
+    server.kill('SIGKILL')
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+  }
+  const close = async () => {
+    await end()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return {
+    base: BASE,
+    url,
+    namedUrl: `ldap://localhost:${port}`,
+    ldapsUrl: `ldaps://localhost:${tlsPort}`,
+    port,
+    ca,
+    admin: ADMIN,
+    readers: READERS,
+    modify: (changes) => modify(directory, url, changes),
+    stop: () => void server.kill('SIGSTOP'),
+    cont: () => void server.kill('SIGCONT'),
+    kill: end,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function modify(directory: string, url: string, changes: string): Promise<void> {
+  const path = join(directory, `changes-${process.hrtime.bigint()}.ldif`)
+  await writeFile(path, changes)
+  await run('ldapmodify', ['-x', '-H', url, '-D', ADMIN.dn, '-w', ADMIN.password, '-f', path])
+}
+
+async function untilListening(server: ChildProcess, port: number): Promise<void> {
+  let said = ''
+  server.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  for (const started = Date.now(); Date.now() - started < 20_000; await delay(20)) {
+    if (server.exitCode !== null) throw new Error(`slapd ended with ${server.exitCode}: ${said}`)
+    if (await accepts(port)) return
+  }
+  server.kill('SIGKILL')
+  throw new Error(`slapd does not listen: ${said}`)
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect({ host: '127.0.0.1', port })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
