@@ -1,0 +1,102 @@
+import type { Endpoint, Operation, Scope } from '../contract/endpoints.ts'
+
+/**
+ * What went wrong, in the words that a caller decides by. `server-error` holds every answer that asks to come back
+ * later without naming a time: 5xx, 408, 425. `refused` is any other 4xx, or a request that was not sent because no
+ * service could understand it.
+ */
+export type ApiErrorKind =
+  | 'unreachable'
+  | 'server-error'
+  | 'rate-limited'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'conflict'
+  | 'refused'
+  | 'unexpected-answer'
+  | 'aborted'
+
+/** Where a request went: what every error names. */
+export interface Destination {
+  readonly operation: Operation
+  readonly method: Endpoint['method']
+  /** The path behind the base URL, without the query. */
+  readonly path: string
+  /** The scope that the endpoint needs. */
+  readonly scope: Scope
+  readonly baseUrl: string
+}
+
+export interface Failure {
+  readonly kind: ApiErrorKind
+  /** The reason in words, without a full stop: "connection refused". */
+  readonly reason: string
+  readonly status?: number | undefined
+  /** How long the service asked to wait. */
+  readonly retryAfterMs?: number | undefined
+  /** What the service itself said, at most 300 characters. */
+  readonly detail?: string | undefined
+  /** The same request may succeed within seconds. */
+  readonly transient?: boolean
+  /** The request went out and its answer was lost: a write may have been done. */
+  readonly maybeDone?: boolean
+  readonly cause?: unknown
+}
+
+/** A request that did not succeed. The message is one sentence for a person and holds no secret. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly kind: ApiErrorKind
+  readonly destination: Destination
+  readonly failure: Failure
+
+  constructor(destination: Destination, failure: Failure) {
+    super(
+      `${destination.method} ${destination.path} at ${destination.baseUrl} failed: ${failure.reason}.`,
+      failure.cause === undefined ? undefined : { cause: failure.cause },
+    )
+    this.kind = failure.kind
+    this.destination = destination
+    this.failure = failure
+  }
+
+  get operation(): Operation {
+    return this.destination.operation
+  }
+
+  get status(): number | undefined {
+    return this.failure.status
+  }
+
+  /** Milliseconds that the service asked to wait, where it named a time. */
+  get retryAfterMs(): number | undefined {
+    return this.failure.retryAfterMs
+  }
+
+  get detail(): string | undefined {
+    return this.failure.detail
+  }
+
+  /** The client itself may send the same request again within seconds. */
+  get transient(): boolean {
+    return this.failure.transient === true
+  }
+
+  /** A write that may have been done although it failed: look before it is sent again. */
+  get maybeDone(): boolean {
+    return this.failure.maybeDone === true
+  }
+}
+
+/** The same error, saying that an earlier attempt of the call may have been done. */
+export function asMaybeDone(error: ApiError): ApiError {
+  return error.maybeDone ? error : new ApiError(error.destination, { ...error.failure, maybeDone: true })
+}
+
+export function isApiError<K extends ApiErrorKind>(
+  error: unknown,
+  ...kinds: readonly K[]
+): error is ApiError & { readonly kind: K } {
+  return error instanceof ApiError && (kinds.length === 0 || kinds.some((kind) => kind === error.kind))
+}

@@ -1,0 +1,157 @@
+import type { z } from 'zod'
+import { type Endpoint, type Operation, PREFIX } from '../contract/endpoints.ts'
+import { ApiError, type Destination } from './api-error.ts'
+import { performCall } from './call.ts'
+import type { Reply } from './exchange.ts'
+import { single } from './failure.ts'
+import { encodeForm, type FormFields } from './form.ts'
+import type { ListOptions, Page, WriteOptions, Written } from './methods.ts'
+import type { Settings } from './options.ts'
+import { fillPath } from './path.ts'
+import type { PreparedRequest, Sender } from './send.ts'
+
+/** A method before its types are known: every argument behind the parameters is a form or the options. */
+export type AnyMethod = (params: PathParams, ...rest: readonly unknown[]) => Promise<unknown>
+
+type PathParams = Readonly<Record<string, string | number>>
+
+type Content = FormFields | readonly FormFields[] | undefined
+
+export interface MethodParts {
+  readonly operation: Operation
+  /** The row of the contract. */
+  readonly endpoint: Endpoint
+  readonly sender: Sender
+  readonly settings: Settings
+  readonly organizationId: string
+}
+
+/** Makes the method of one row of the contract. */
+export function createMethod(parts: MethodParts): AnyMethod {
+  if (parts.endpoint.method === 'GET') {
+    return (params, options = {}) => read(parts, params, options as ListOptions)
+  }
+  if (parts.endpoint.form === undefined) {
+    return (params, options = {}) => write(parts, params, undefined, options as WriteOptions<unknown>)
+  }
+  return (params, form, options = {}) =>
+    write(parts, params, form as Content, options as WriteOptions<unknown>)
+}
+
+async function read(parts: MethodParts, params: PathParams, options: ListOptions): Promise<unknown> {
+  const { endpoint, sender, settings } = parts
+  const request = prepare(parts, params, undefined, queryOf(options))
+  const outcome = await performCall<never>(sender, settings.retries, {
+    request,
+    write: false,
+    waitWhenLimited: options.whenLimited !== 'throw',
+    signal: options.signal,
+    onRequest: options.onRequest,
+  })
+  if (!('reply' in outcome)) throw new Error('a read has nothing to confirm')
+  const value = parseAnswer(request.destination, endpoint.response, outcome.reply)
+  return endpoint.paged === true
+    ? pageOf(request.destination, value as readonly unknown[], outcome.reply)
+    : value
+}
+
+async function write(
+  parts: MethodParts,
+  params: PathParams,
+  form: Content,
+  options: WriteOptions<unknown>,
+): Promise<Written<unknown, unknown>> {
+  const { endpoint, sender, settings } = parts
+  const request = prepare(parts, params, form, '')
+  const outcome = await performCall(sender, settings.retries, {
+    request,
+    write: true,
+    waitWhenLimited: false,
+    confirm: options.confirm,
+    signal: options.signal,
+    onRequest: options.onRequest,
+  })
+  const { requests } = outcome
+  if ('found' in outcome) return { found: true, value: outcome.found, status: undefined, requests }
+  const { status, body } = outcome.reply
+  return { found: false, value: readableAnswer(endpoint.response, body), status, requests }
+}
+
+function prepare(parts: MethodParts, params: PathParams, form: Content, query: string): PreparedRequest {
+  const { endpoint, operation, organizationId, settings } = parts
+  const { method, scope } = endpoint
+  const { baseUrl } = settings
+  const filled = fillPath(PREFIX + endpoint.path, { ...params, organization_id: organizationId })
+  if ('problem' in filled) {
+    throw new ApiError({ operation, method, scope, baseUrl, path: endpoint.path }, refusal(filled.problem))
+  }
+  const destination: Destination = { operation, method, scope, baseUrl, path: filled.path }
+  const url = settings.basePath + filled.path + query
+  if (endpoint.form === undefined || form === undefined) return { destination, url, body: undefined }
+  const encoded = encodeForm(endpoint.form, form)
+  if ('problem' in encoded) throw new ApiError(destination, refusal(encoded.problem))
+  return { destination, url, body: encoded.body }
+}
+
+function refusal(problem: string): { kind: 'refused'; reason: string } {
+  return { kind: 'refused', reason: `it was not sent because ${problem}` }
+}
+
+function queryOf({ page, perPage }: ListOptions): string {
+  const query = new URLSearchParams()
+  if (page !== undefined) query.set('page', String(page))
+  if (perPage !== undefined) query.set('per_page', String(perPage))
+  return query.size === 0 ? '' : `?${query.toString()}`
+}
+
+/** The body of a read must be what the contract shows; the error names the first field that is not. */
+function parseAnswer(destination: Destination, schema: z.ZodType | undefined, reply: Reply): unknown {
+  const unexpected = (reason: string): ApiError =>
+    new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason })
+  const json = parseJson(reply.body)
+  if (json === undefined) {
+    const type = single(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
+    throw unexpected(reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`)
+  }
+  const parsed = schema?.safeParse(json)
+  if (parsed === undefined) return json
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const where =
+    issue === undefined || issue.path.length === 0 ? 'the answer' : `field ${fieldName(issue.path)}`
+  throw unexpected(`${where} is not what the API description shows: ${issue?.message ?? 'unknown'}`)
+}
+
+/** What a write answered, where it is what the contract shows. */
+function readableAnswer(schema: z.ZodType | undefined, body: string | undefined): unknown {
+  const parsed = schema?.safeParse(parseJson(body))
+  return parsed?.success === true ? parsed.data : undefined
+}
+
+function parseJson(body: string | undefined): unknown {
+  try {
+    return JSON.parse(body ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+function pageOf(destination: Destination, items: readonly unknown[], { headers }: Reply): Page<unknown> {
+  return {
+    items,
+    total: countOf(headers['total']),
+    perPage: countOf(headers['per-page']) || undefined,
+    destination,
+  }
+}
+
+function countOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,12}$/.test(header.trim()) ? Number(header) : undefined
+}

@@ -1,0 +1,116 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+
+export interface Exchange {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  /** Milliseconds for the whole exchange, waiting for a free connection included. */
+  readonly totalMs: number
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** `undefined` when the connection broke after the headers: the status is known, the content is not. */
+  readonly body: string | undefined
+  /** Why the body is not there. */
+  readonly broken?: unknown
+}
+
+/** An exchange without an answer. `sent` is false only when not one byte of the request left this machine. */
+export class ExchangeError extends Error {
+  readonly sent: boolean
+  readonly timedOut: boolean
+
+  constructor(cause: unknown, sent: boolean, timedOut: boolean) {
+    super('no answer', { cause })
+    this.sent = sent
+    this.timedOut = timedOut
+  }
+}
+
+/**
+ * One request and its answer over undici's dispatch interface, which tells what `request` does not: whether the
+ * request was written to a connection at all. Rejects with an `ExchangeError`, also when the signal is aborted.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  what: Exchange,
+  signal: AbortSignal | undefined,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(new ExchangeError(signal.reason, false, false))
+      return
+    }
+    const handler = new ReplyHandler(settle)
+    const onAbort = (): void => handler.abort(signal?.reason)
+    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), what.totalMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    function settle(outcome: Reply | ExchangeError): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      if (outcome instanceof ExchangeError) reject(outcome)
+      else resolve(outcome)
+    }
+    const { method, path, headers } = what
+    dispatcher.dispatch({ method, path, headers, body: what.body ?? null }, handler)
+  })
+}
+
+/** Collects one answer. Settles once: whatever comes after an abort is dropped. */
+class ReplyHandler implements Dispatcher.DispatchHandler {
+  readonly #settle: (outcome: Reply | ExchangeError) => void
+  readonly #chunks: Buffer[] = []
+  #controller: Dispatcher.DispatchController | undefined
+  #head: { readonly status: number; readonly headers: IncomingHttpHeaders } | undefined
+  #settled = false
+
+  constructor(settle: (outcome: Reply | ExchangeError) => void) {
+    this.#settle = settle
+  }
+
+  abort(reason: unknown, timedOut = false): void {
+    this.#fail(reason, timedOut)
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // A second start means that undici sends a request again by itself: the retry loop decides about that.
+    const again = this.#controller !== undefined
+    this.#controller = controller
+    if (again) this.#fail(new Error('the connection was closed'), false)
+    if (this.#settled) controller.abort(new Error('aborted'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#head = { status, headers }
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#settled) this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled || this.#head === undefined) return
+    this.#settled = true
+    this.#settle({ ...this.#head, body: Buffer.concat(this.#chunks).toString('utf8') })
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+    this.#fail(error, false)
+  }
+
+  #fail(error: unknown, timedOut: boolean): void {
+    if (this.#settled) return
+    this.#settled = true
+    if (this.#head === undefined) {
+      this.#settle(new ExchangeError(error, this.#controller !== undefined, timedOut))
+    } else {
+      this.#settle({ ...this.#head, body: undefined, broken: error })
+    }
+  }
+}

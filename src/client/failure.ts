@@ -1,0 +1,110 @@
+import { STATUS_CODES } from 'node:http'
+import type { ApiErrorKind, Failure } from './api-error.ts'
+import type { ExchangeError, Reply } from './exchange.ts'
+import { explainNetworkError } from './network-error.ts'
+import { parseRetryAfter } from './retry-after.ts'
+
+const DETAIL_LENGTH = 300
+
+/** What an answer other than 2xx means. `secrets` are blanked where the service repeats them. */
+export function failureOfReply(
+  reply: Reply,
+  write: boolean,
+  secrets: readonly string[],
+  now: number,
+): Failure {
+  const { status } = reply
+  const kind = kindOfStatus(status)
+  const detail = detailOf(reply, secrets)
+  const name = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`
+  const said = kind === 'unexpected-answer' ? redirectText(reply) : detail === undefined ? '' : `: ${detail}`
+  return {
+    kind,
+    status,
+    detail,
+    retryAfterMs: parseRetryAfter(single(reply.headers['retry-after']), now),
+    reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
+    transient: kind === 'server-error',
+    // 425 says that the request was not looked at; behind any other failure of the server the work may be done.
+    maybeDone: write && kind === 'server-error' && status !== 425,
+  }
+}
+
+function kindOfStatus(status: number): ApiErrorKind {
+  if (status === 401) return 'unauthorized'
+  if (status === 403) return 'forbidden'
+  if (status === 404) return 'not-found'
+  if (status === 409) return 'conflict'
+  if (status === 429) return 'rate-limited'
+  if (status === 408 || status === 425 || status >= 500) return 'server-error'
+  return status >= 400 ? 'refused' : 'unexpected-answer'
+}
+
+function redirectText(reply: Reply): string {
+  const location = single(reply.headers.location)
+  if (location === undefined) return ''
+  const where = URL.canParse(location) ? ` to ${new URL(location).origin}` : ''
+  return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
+}
+
+/** No answer at all, or one that broke off before a needed body was complete. */
+export function failureOfExchange(error: ExchangeError, write: boolean, totalMs: number): Failure {
+  if (error.timedOut) {
+    return {
+      kind: 'unreachable',
+      reason: `no answer within ${totalMs / 1000} s`,
+      transient: true,
+      maybeDone: write && error.sent,
+    }
+  }
+  return { ...failureOfNetwork(error.cause), maybeDone: write && error.sent }
+}
+
+export function failureOfNetwork(cause: unknown): Failure {
+  const { reason, transient } = explainNetworkError(cause)
+  return { kind: 'unreachable', reason, transient, cause }
+}
+
+/** What an RFC 9457 body (or one much like it) says, as one bounded line. */
+function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
+  const problem = parseObject(reply.body)
+  if (problem === undefined) return undefined
+  const said = [problem['detail'], problem['title'], problem['message'], problem['error']].find(isText)
+  const line = [said, ...fieldProblems(problem['errors'])].filter(isText).join('; ')
+  return line === '' ? undefined : bounded(line, secrets)
+}
+
+function fieldProblems(errors: unknown): string[] {
+  if (!Array.isArray(errors)) return []
+  return errors.slice(0, 5).flatMap((error: unknown) => {
+    if (isText(error)) return [error]
+    if (typeof error !== 'object' || error === null) return []
+    const { field, message } = error as { field?: unknown; message?: unknown }
+    return [[field, message].filter(isText).join(' ')]
+  })
+}
+
+function bounded(line: string, secrets: readonly string[]): string {
+  let text = line
+  for (const secret of secrets) text = text.replaceAll(secret, '[hidden]')
+  text = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+  return text.length <= DETAIL_LENGTH ? text : `${text.slice(0, DETAIL_LENGTH - 1).toWellFormed()}…`
+}
+
+function parseObject(body: string | undefined): Record<string, unknown> | undefined {
+  if (body === undefined || body.length > 65_536) return undefined
+  try {
+    const value: unknown = JSON.parse(body)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+export function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}

@@ -1,0 +1,55 @@
+import type { Form } from '../contract/endpoints.ts'
+
+type Value = string | number | boolean | readonly string[] | undefined
+export type FormFields = Readonly<Record<string, Value>>
+
+/**
+ * Writes a form in the Rack convention, `application/x-www-form-urlencoded`. Fields come in the order of the contract,
+ * whatever the order in the object: in a list of entries (`users[][external_id]=…&users[][email]=…`) a reader starts a
+ * new entry when a key comes again, so an entry must begin with a key that every entry has.
+ *
+ * Returns a problem where the form would be read as something else: several entries one of which lacks the leading
+ * field (its fields would join the entry before it), an entry without any field, or text that is not Unicode.
+ */
+export function encodeForm(
+  form: Form,
+  content: FormFields | readonly FormFields[],
+): { readonly body: string } | { readonly problem: string } {
+  const entries: readonly FormFields[] = Array.isArray(content) ? content : [content as FormFields]
+  const names = Object.keys(form.fields.shape)
+  const problem = form.list === undefined ? undefined : listProblem(form.list, names[0], entries)
+  if (problem !== undefined) return { problem }
+  const body = new URLSearchParams()
+  for (const entry of entries) {
+    for (const name of names) {
+      const key = form.list === undefined ? name : `${form.list}[][${name}]`
+      for (const [suffix, text] of texts(entry[name])) {
+        if (!text.isWellFormed()) return { problem: `${name} is not well-formed Unicode` }
+        body.append(key + suffix, text)
+      }
+    }
+  }
+  return { body: body.toString() }
+}
+
+/** A list without items is written as one empty item: a form cannot show an empty list otherwise. */
+function texts(value: Value): readonly (readonly [suffix: string, text: string])[] {
+  if (value === undefined) return []
+  if (typeof value !== 'object') return [['', String(value)]]
+  return value.length === 0 ? [['[]', '']] : value.map((item) => ['[]', item])
+}
+
+function listProblem(
+  list: string,
+  leading: string | undefined,
+  entries: readonly FormFields[],
+): string | undefined {
+  if (entries.length === 0) return `${list} has no entries`
+  for (const entry of entries) {
+    if (Object.values(entry).every((value) => value === undefined)) return `an entry of ${list} has no fields`
+    if (entries.length > 1 && leading !== undefined && entry[leading] === undefined) {
+      return `an entry of ${list} without ${leading} can only be sent alone`
+    }
+  }
+  return undefined
+}

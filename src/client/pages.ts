@@ -1,0 +1,113 @@
+import { PAGE } from '../contract/endpoints.ts'
+import type { Page } from './methods.ts'
+import {
+  backwardPass,
+  endless,
+  forwardPass,
+  type Key,
+  MAX_PAGES,
+  type Pages,
+  parallelPass,
+  type Pass,
+  refuseSamePage,
+  trustedShape,
+} from './passes.ts'
+
+/** Reads one page by its number, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
+export type ListPage<Item> = (options: {
+  readonly page: number
+  readonly perPage: number
+  readonly signal?: AbortSignal
+}) => Promise<Page<Item>>
+
+export interface ReadAllOptions<Item> {
+  /** What tells two items apart. */
+  readonly key: (item: Item) => Key
+  /** Pages that are under way at the same time. */
+  readonly concurrency: number
+  readonly signal?: AbortSignal
+}
+
+export interface AllPages<Item> {
+  /** Every item once, in the order of the list. */
+  readonly items: readonly Item[]
+  /** Items whose key came twice in a list that was otherwise at rest: they really are there twice. */
+  readonly duplicates: readonly Item[]
+  /** The list changed while it was read: an item that is missing here may be there. */
+  readonly moved: boolean
+  /** What the service last said, where it says it at all. */
+  readonly total: number | undefined
+}
+
+/**
+ * Reads a list to its end, by page numbers, and never by the `link` header.
+ *
+ * The pages are of the size that the answer states. All of them are read at once (within `concurrency`); then the
+ * first and the last are read again, because a removal and an addition between two pages can hide an item and yet
+ * leave every count as it was. If anything disagrees (totals, sizes, an item on two pages), the list moved and is read
+ * once more, from its last page to its first: a removal moves items towards the pages that are still to come. So in a
+ * list ordered by id an item that was there throughout is never missed and never listed twice. What only the first
+ * reading saw is kept; `moved` says whether the second one disagreed as well.
+ *
+ * Without sensible `total` and `per-page` headers the pages are read one by one up to an empty one, and then
+ * backwards; `moved` is whether the two disagree.
+ *
+ * Rejects with what `list` rejects with, and with an `ApiError` of kind `unexpected-answer` where the pages do not
+ * end.
+ */
+export async function readAllPages<Item>(
+  list: ListPage<Item>,
+  options: ReadAllOptions<Item>,
+): Promise<AllPages<Item>> {
+  const pages = pagesOf(list, options)
+  const page1 = await pages.read(1)
+  const shape = trustedShape(page1)
+  const parallel =
+    shape === undefined ? undefined : await parallelPass(pages, page1, shape, options.concurrency)
+  if (parallel?.steady) return { items: parallel.items, duplicates: [], moved: false, total: parallel.total }
+  const first = parallel ?? (await forwardPass(pages, page1))
+  return settle(first, await backwardPass(pages, first), options.key)
+}
+
+function settle<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
+  const { total, duplicates } = second
+  if (second.steady) return { items: second.items, duplicates, moved: duplicates.length > 0, total }
+  const known = new Set(second.items.map(key))
+  const items = [...second.items, ...first.items.filter((item) => !known.has(key(item)))]
+  return { items, duplicates: [], moved: true, total }
+}
+
+/**
+ * The items of a list one after the other, a page at a time, without keeping them. Each key comes once. This is for
+ * looking through a list: it cannot tell whether something moved past it; `readAllPages` can.
+ */
+export async function* eachItem<Item>(
+  list: ListPage<Item>,
+  options: Omit<ReadAllOptions<Item>, 'concurrency'>,
+): AsyncGenerator<Item, void, undefined> {
+  const pages = pagesOf(list, options)
+  const seen = new Set<Key>()
+  let page = await pages.read(1)
+  for (let number = 1; page.items.length > 0; number += 1) {
+    for (const item of page.items) {
+      if (!seen.has(options.key(item))) yield item
+      seen.add(options.key(item))
+    }
+    const { total, perPage } = page
+    if (total !== undefined && perPage !== undefined && number * perPage >= total) return
+    if (number >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    const next = await pages.read(number + 1)
+    refuseSamePage(pages, page, next)
+    page = next
+  }
+}
+
+function pagesOf<Item>(
+  list: ListPage<Item>,
+  { key, signal }: Pick<ReadAllOptions<Item>, 'key' | 'signal'>,
+): Pages<Item> {
+  return {
+    key,
+    read: (page) => list({ page, perPage: PAGE.max, ...(signal === undefined ? {} : { signal }) }),
+  }
+}

@@ -1,0 +1,180 @@
+import { ApiError } from './api-error.ts'
+import type { Page } from './methods.ts'
+
+/** Bounds every loop: ten million entries at 100 a page. */
+export const MAX_PAGES = 100_000
+
+export type Key = string | number
+
+/** A list to be read by page numbers from 1. */
+export interface Pages<Item> {
+  readonly key: (item: Item) => Key
+  read(number: number): Promise<Page<Item>>
+}
+
+interface Reading<Item> {
+  /** Every item once, in the order of the list. */
+  readonly items: readonly Item[]
+  /** Items whose key had come before. */
+  readonly duplicates: readonly Item[]
+  readonly lastPage: number
+  readonly total: number | undefined
+}
+
+/** One reading of a list from end to end. */
+export interface Pass<Item> extends Reading<Item> {
+  /** Nothing in this reading hints at a list that changed meanwhile. */
+  readonly steady: boolean
+}
+
+/** What the headers of a trustworthy first page say. */
+export interface Shape {
+  readonly total: number
+  readonly perPage: number
+}
+
+/** The headers of page 1, unless they are missing or disagree with what the page holds. */
+export function trustedShape(page1: Page<unknown>): Shape | undefined {
+  const { total, perPage, items } = page1
+  if (total === undefined || perPage === undefined) return undefined
+  if (Math.ceil(total / perPage) > MAX_PAGES) return undefined
+  return items.length === Math.min(total, perPage) ? { total, perPage } : undefined
+}
+
+/**
+ * Reads page 1, the last page, all between them, and then the two ends again. In a list ordered by id whose additions
+ * come at its end, the last page begins with the same item before and after only if nothing in front of it was removed
+ * meanwhile; page 1 covers the time between itself and the last page. `undefined` when the last page is empty, because
+ * then the total was no measure.
+ */
+export async function parallelPass<Item>(
+  pages: Pages<Item>,
+  page1: Page<Item>,
+  shape: Shape,
+  concurrency: number,
+): Promise<Pass<Item> | undefined> {
+  const lastPage = Math.max(1, Math.ceil(shape.total / shape.perPage))
+  const read: Page<Item>[] = [page1]
+  if (lastPage > 1) {
+    read[lastPage - 1] = await pages.read(lastPage)
+    if (read[lastPage - 1]?.items.length === 0) return undefined
+  }
+  await forEachAtOnce(between(1, lastPage), concurrency, async (number) => {
+    read[number - 1] = await pages.read(number)
+  })
+  for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
+  const pass = passOf(pages, read)
+  const steady = fits(read, shape) && pass.duplicates.length === 0 && (await endsRest(pages, read))
+  return { ...pass, lastPage: reachOf(read), steady }
+}
+
+async function endsRest<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
+  if (read.length === 1) return true
+  const [head, tail] = await Promise.all([pages.read(1), pages.read(read.length)])
+  return (
+    keyAt(pages, head, -1) === keyAt(pages, read[0], -1) &&
+    keyAt(pages, tail, 0) === keyAt(pages, read.at(-1), 0)
+  )
+}
+
+/** Reads page after page up to an empty one. Never steady: without totals nothing shows what was missed. */
+export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): Promise<Pass<Item>> {
+  const read: Page<Item>[] = []
+  let page = page1
+  while (page.items.length > 0) {
+    read.push(page)
+    if (read.length >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    const next = await pages.read(read.length + 1)
+    refuseSamePage(pages, page, next)
+    page = next
+  }
+  return { ...passOf(pages, read), steady: false }
+}
+
+/**
+ * Reads from the last page to the first. Steady when all totals agree with what came, or, without totals, when it
+ * brought exactly what the first reading had brought. Duplicates alone do not make it unsteady.
+ */
+export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>): Promise<Pass<Item>> {
+  const read: Page<Item>[] = []
+  for (let number = first.lastPage; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
+  const pass = passOf(pages, read)
+  const head = read[0]
+  const shape = head === undefined ? undefined : trustedShape(head)
+  const steady = shape === undefined ? sameItems(pages, first, pass) : fits(read, shape)
+  return { ...pass, steady }
+}
+
+/** Every page says the same total and size, and holds as many items as these make. */
+function fits(read: readonly Page<unknown>[], { total, perPage }: Shape): boolean {
+  if (read.length !== Math.max(1, Math.ceil(total / perPage))) return false
+  return read.every(
+    (page, index) =>
+      page.total === total &&
+      page.perPage === perPage &&
+      page.items.length === Math.min(perPage, total - index * perPage),
+  )
+}
+
+function sameItems<Item>({ key }: Pages<Item>, first: Reading<Item>, second: Reading<Item>): boolean {
+  const count = second.items.length
+  if (second.total !== undefined && second.total !== count + second.duplicates.length) return false
+  const known = new Set(first.items.map(key))
+  return first.items.length === count && second.items.every((item) => known.has(key(item)))
+}
+
+/** Puts pages together, in the order of the list. */
+function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Reading<Item> {
+  const items = new Map<Key, Item>()
+  const duplicates: Item[] = []
+  for (const page of read) {
+    for (const item of page.items) {
+      if (items.has(key(item))) duplicates.push(item)
+      else items.set(key(item), item)
+    }
+  }
+  const lastPage = Math.max(1, read.length)
+  return { items: [...items.values()], duplicates, lastPage, total: read.at(-1)?.total }
+}
+
+/** The last page that any total speaks of: the list may have grown meanwhile, within reason. */
+function reachOf(read: readonly Page<unknown>[]): number {
+  let reach = read.length
+  for (const { total, perPage } of read) {
+    if (total !== undefined && perPage !== undefined) reach = Math.max(reach, Math.ceil(total / perPage))
+  }
+  return Math.min(reach, read.length + 100)
+}
+
+/** A service that ignores `page` would answer the same for ever. */
+export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, other: Page<Item>): void {
+  if (other.items.length === 0 || one.items.length !== other.items.length) return
+  if (one.items.every((item, index) => key(item) === key(other.items[index] as Item))) {
+    throw endless(other, 'two pages hold the very same entries; the service seems to ignore the page number')
+  }
+}
+
+export function endless(page: Page<unknown>, reason: string): ApiError {
+  return new ApiError(page.destination, { kind: 'unexpected-answer', reason })
+}
+
+function keyAt<Item>({ key }: Pages<Item>, page: Page<Item> | undefined, index: number): Key | undefined {
+  const item = page?.items.at(index)
+  return item === undefined ? undefined : key(item)
+}
+
+function* between(first: number, last: number): Generator<number> {
+  for (let number = first + 1; number < last; number += 1) yield number
+}
+
+/** The workers share one generator: the first failure closes it, and nobody takes another number. */
+async function forEachAtOnce(
+  numbers: Generator<number>,
+  concurrency: number,
+  work: (number: number) => Promise<void>,
+): Promise<void> {
+  async function worker(): Promise<void> {
+    for (const number of numbers) await work(number)
+  }
+  await Promise.all(Array.from({ length: Math.max(1, concurrency) }, worker))
+}

@@ -1,0 +1,23 @@
+/**
+ * Fills the path parameters of an endpoint's path, or says which one cannot be filled in: an id such as `..`
+ * would turn `/users/..` into another path.
+ */
+export function fillPath(
+  template: string,
+  params: Readonly<Record<string, string | number>>,
+): { readonly path: string } | { readonly problem: string } {
+  let problem: string | undefined
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(params[name] ?? '')
+    problem ??= segmentProblem(name, value)
+    return problem === undefined ? encodeURIComponent(value) : ''
+  })
+  return problem === undefined ? { path } : { problem }
+}
+
+function segmentProblem(name: string, value: string): string | undefined {
+  if (value === '') return `${name} is empty`
+  if (value === '.' || value === '..') return `${name} "${value}" cannot be part of a URL path`
+  if (!value.isWellFormed()) return `${name} is not well-formed Unicode`
+  return undefined
+}

@@ -1,0 +1,106 @@
+import type { Dispatcher } from 'undici'
+import type { Log } from '../log.ts'
+import { ApiError, type Destination } from './api-error.ts'
+import { ExchangeError, exchange, type Reply } from './exchange.ts'
+import type { Expiry } from './expiry.ts'
+import { failureOfExchange } from './failure.ts'
+import { isSendableToken, type Tokens } from './token.ts'
+import { orAbort } from './wait.ts'
+
+export interface PreparedRequest {
+  readonly destination: Destination
+  /** Path and query on the wire. */
+  readonly url: string
+  readonly body: string | undefined
+}
+
+/** Everything that one request needs and that all requests of a client share. */
+export interface Sender {
+  readonly tokens: Tokens
+  readonly log: Log | undefined
+  /** What must never be repeated in an error. */
+  secrets(): readonly string[]
+  /**
+   * One request within the budget. Rejects with an `ApiError` of kind `unreachable` or `aborted`; any status is an
+   * answer.
+   */
+  send(
+    request: PreparedRequest,
+    token: string,
+    onRequest: () => void,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply>
+}
+
+export interface SenderParts {
+  readonly dispatcher: Dispatcher
+  readonly tokens: Tokens
+  readonly expiry: Expiry
+  readonly deviceId: string
+  readonly totalMs: number
+  readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
+  readonly log: Log | undefined
+}
+
+export function createSender(parts: SenderParts): Sender {
+  let lastToken = ''
+
+  async function send(
+    request: PreparedRequest,
+    token: string,
+    onRequest: () => void,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply> {
+    const { destination } = request
+    const write = destination.method !== 'GET'
+    if (!isSendableToken(token)) throw new ApiError(destination, badToken())
+    lastToken = token
+    if (parts.limit !== undefined) await orAbort(parts.limit(signal), signal)
+    onRequest()
+    try {
+      const reply = await exchange(parts.dispatcher, exchangeOf(request, token, parts), signal)
+      parts.expiry.observe(reply.headers['x-token-expires-in'])
+      return reply
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error
+      if (!signal?.aborted) throw new ApiError(destination, failureOfExchange(error, write, parts.totalMs))
+      throw new ApiError(destination, {
+        kind: 'aborted',
+        reason: 'it was called off',
+        maybeDone: write && error.sent,
+        cause: signal.reason,
+      })
+    }
+  }
+
+  return { tokens: parts.tokens, log: parts.log, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
+}
+
+function exchangeOf(
+  request: PreparedRequest,
+  token: string,
+  parts: SenderParts,
+): Parameters<typeof exchange>[1] {
+  const headers: Record<string, string> = {
+    authorization: `token ${token}`,
+    'x-device-id': parts.deviceId,
+    accept: 'application/json, application/problem+json',
+    'user-agent': 'dirsyncd',
+  }
+  if (request.body !== undefined) headers['content-type'] = 'application/x-www-form-urlencoded'
+  return {
+    method: request.destination.method,
+    path: request.url,
+    headers,
+    body: request.body,
+    totalMs: parts.totalMs,
+  }
+}
+
+function badToken(): { kind: 'unauthorized'; reason: string } {
+  return {
+    kind: 'unauthorized',
+    reason:
+      'the token is empty or holds characters that no header can carry (is it the right file or variable?)',
+  }
+}

@@ -1,0 +1,225 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isApiError } from '../../../src/client/api-error.ts'
+import { eachItem, type ListPage, readAllPages } from '../../../src/client/pages.ts'
+import { clientOf, rejection, user } from './fixtures.ts'
+import { startScriptedServer } from './scripted-server.ts'
+
+interface Item {
+  readonly id: number
+}
+
+const DESTINATION = {
+  operation: 'listUsers',
+  method: 'GET',
+  path: '/users',
+  scope: 'ORG_READ',
+  baseUrl: 'http://x',
+} as const
+
+interface Simulated {
+  readonly list: ListPage<Item>
+  readonly calls: number[]
+  ids: number[]
+  highestAtOnce: number
+}
+
+/** A directory ordered by id, whose `between` is called in front of each answer. */
+function simulate(
+  count: number,
+  perPage: number,
+  {
+    between = () => {},
+    headers = true,
+  }: { between?: (s: Simulated, call: number) => void; headers?: boolean } = {},
+): Simulated {
+  let atOnce = 0
+  const simulated: Simulated = {
+    ids: Array.from({ length: count }, (_, index) => index + 1),
+    calls: [],
+    highestAtOnce: 0,
+    async list({ page }) {
+      simulated.calls.push(page)
+      atOnce += 1
+      simulated.highestAtOnce = Math.max(simulated.highestAtOnce, atOnce)
+      await Promise.resolve()
+      between(simulated, simulated.calls.length)
+      atOnce -= 1
+      const ids = simulated.ids.slice((page - 1) * perPage, page * perPage)
+      const shape = headers
+        ? { total: simulated.ids.length, perPage }
+        : { total: undefined, perPage: undefined }
+      return { items: ids.map((id) => ({ id })), ...shape, destination: DESTINATION }
+    },
+  }
+  return simulated
+}
+
+const key = ({ id }: Item): number => id
+const idsOf = (items: readonly Item[]): number[] => items.map(key)
+
+test.each([0, 1, 99, 100, 101, 200, 1000, 1001])('%i items at rest are read in order', async (count) => {
+  const directory = simulate(count, 100)
+  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  expect(result).toMatchObject({ moved: false, total: count, duplicates: [] })
+  expect(idsOf(result.items)).toEqual(directory.ids)
+  const pages = Math.max(1, Math.ceil(count / 100))
+  expect(directory.calls).toHaveLength(pages === 1 ? 1 : pages + 2)
+  expect(directory.highestAtOnce).toBeLessThanOrEqual(4)
+})
+
+test('the page size is what the answer says, not what was asked for', async () => {
+  const directory = simulate(95, 20)
+  const result = await readAllPages(directory.list, { key, concurrency: 3 })
+  expect(idsOf(result.items)).toEqual(directory.ids)
+  expect(Math.max(...directory.calls)).toBe(5)
+})
+
+test('without headers the list is read up to an empty page, and backwards', async () => {
+  const directory = simulate(45, 20, { headers: false })
+  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  expect(result).toMatchObject({ moved: false, total: undefined })
+  expect(idsOf(result.items)).toEqual(directory.ids)
+  expect(directory.calls).toEqual([1, 2, 3, 4, 3, 2, 1])
+})
+
+test.each([
+  ['a total far above what is there', { total: 1_000_000, perPage: 20 }, true],
+  ['a total beyond all measure', { total: 999_999_999_999, perPage: 1 }, true],
+  ['a total of nothing', { total: 0, perPage: 20 }, true],
+  ['a page size smaller than the page', { total: 45, perPage: 3 }, false],
+])('%s is not believed', async (_, lie, moved) => {
+  const directory = simulate(45, 20)
+  const list: ListPage<Item> = async (options) => ({ ...(await directory.list(options)), ...lie })
+  const result = await readAllPages(list, { key, concurrency: 4 })
+  expect(idsOf(result.items)).toEqual(directory.ids)
+  expect(result.moved).toBe(moved)
+  expect(directory.calls.length).toBeLessThan(15)
+})
+
+test('a removal that an addition hides from every count is noticed', async () => {
+  const directory = simulate(60, 20, {
+    between(s, call) {
+      if (call !== 2) return
+      s.ids.shift()
+      s.ids.push(61)
+    },
+  })
+  const result = await readAllPages(directory.list, { key, concurrency: 1 })
+  expect(idsOf(result.items)).toEqual(directory.ids)
+  expect(result.moved).toBe(false)
+  // 1, 3, 2, both ends again; then backwards, at rest.
+  expect(directory.calls).toEqual([1, 3, 2, 1, 3, 3, 2, 1])
+})
+
+test('a directory that never rests is reported as moved', async () => {
+  const directory = simulate(60, 20, { between: (s) => s.ids.push((s.ids.at(-1) ?? 0) + 1) })
+  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  expect(result.moved).toBe(true)
+  expect(idsOf(result.items).slice(0, 60)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+})
+
+test('an item that really is there twice is listed once, and named', async () => {
+  const directory = simulate(30, 20)
+  directory.ids[25] = 3
+  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  expect(result.moved).toBe(true)
+  expect(result.duplicates).toEqual([{ id: 3 }])
+  expect(new Set(idsOf(result.items)).size).toBe(result.items.length)
+})
+
+test.each([true, false])(
+  'a service that ignores the page number is an error (headers: %j)',
+  async (headers) => {
+    const directory = simulate(40, 20, { headers })
+    const list: ListPage<Item> = (options) => directory.list({ ...options, page: 1 })
+    const error = await rejection(readAllPages(list, { key, concurrency: 4 }))
+    expect(isApiError(error, 'unexpected-answer')).toBe(true)
+    expect((error as Error).message).toContain('ignore the page number')
+    expect(directory.calls.length).toBeLessThan(5)
+  },
+)
+
+test('one page that fails fails the reading, and no further page is asked for', async () => {
+  const directory = simulate(2000, 20)
+  const list: ListPage<Item> = async (options) => {
+    const page = await directory.list(options)
+    if (options.page === 10) throw new Error('page 10')
+    return page
+  }
+  expect(await rejection(readAllPages(list, { key, concurrency: 4 }))).toEqual(new Error('page 10'))
+  expect(directory.calls.length).toBeLessThan(20)
+})
+
+const step = fc.record({
+  call: fc.integer({ min: 1, max: 40 }),
+  removals: fc.array(fc.nat(), { maxLength: 4 }),
+  additions: fc.nat({ max: 4 }),
+})
+
+test('an item that is there throughout is never missed and never listed twice, whatever comes and goes', async () => {
+  const scenario = fc.record({
+    count: fc.integer({ min: 0, max: 40 }),
+    perPage: fc.integer({ min: 1, max: 7 }),
+    concurrency: fc.integer({ min: 1, max: 4 }),
+    headers: fc.boolean(),
+    steps: fc.array(step, { maxLength: 12 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ count, perPage, concurrency, headers, steps }) => {
+      const throughout = new Set(Array.from({ length: count }, (_, index) => index + 1))
+      let next = count + 1
+      const directory = simulate(count, perPage, {
+        headers,
+        between(s, call) {
+          for (const { removals, additions } of steps.filter((each) => each.call === call)) {
+            for (const removal of removals) {
+              const [removed] = s.ids.splice(removal % Math.max(1, s.ids.length), 1)
+              if (removed !== undefined) throughout.delete(removed)
+            }
+            for (let i = 0; i < additions; i += 1) s.ids.push(next++)
+          }
+        },
+      })
+      const { items } = await readAllPages(directory.list, { key, concurrency })
+      const read = new Set(idsOf(items))
+      expect(read.size).toBe(items.length)
+      expect([...throughout].filter((id) => !read.has(id))).toEqual([])
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('items come one after the other, each once', async () => {
+  const directory = simulate(45, 20)
+  const read: number[] = []
+  for await (const { id } of eachItem(directory.list, { key })) read.push(id)
+  expect(read).toEqual(directory.ids)
+  expect(directory.calls).toEqual([1, 2, 3])
+})
+
+test('one who stops looking asks for no further page', async () => {
+  const directory = simulate(45, 20)
+  for await (const { id } of eachItem(directory.list, { key })) if (id === 5) break
+  expect(directory.calls).toEqual([1])
+})
+
+test('pages come over the wire, by number, and a foreign link is never followed', async () => {
+  const all = Array.from({ length: 250 }, (_, index) => user(index + 1))
+  await using server = await startScriptedServer((request) => {
+    const query = new URL(request.url, 'http://x').searchParams
+    const page = Number(query.get('page'))
+    const headers = { total: '250', 'per-page': '100', link: '<http://evil.example/next>; rel="next"' }
+    return { status: 200, json: all.slice((page - 1) * 100, page * 100), headers }
+  })
+  await using client = clientOf(server.baseUrl)
+  const { items, moved } = await readAllPages((options) => client.listUsers({ directory_id: 7 }, options), {
+    key: ({ id }) => id,
+    concurrency: 4,
+  })
+  expect(items).toEqual(all)
+  expect(moved).toBe(false)
+  expect(new Set(server.seen.map((request) => request.url.replace(/.*\?/, '')))).toEqual(
+    new Set(['page=1&per_page=100', 'page=2&per_page=100', 'page=3&per_page=100']),
+  )
+})
