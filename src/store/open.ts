@@ -47,6 +47,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   pool.on('error', (error) =>
     options.log?.warn({ err: error.message }, 'an idle connection to the store broke'),
   )
+  // Every queue and worker listens for the pool's errors.
+  pool.setMaxListeners(0)
   // A connection that breaks while it is checked out between two queries has no other listener, and would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

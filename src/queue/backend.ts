@@ -1,0 +1,140 @@
+import {
+  createPostgresBackend,
+  createRedisBackend,
+  type BackendFactory,
+  type IQueueBackend,
+  type Processor,
+  Queue,
+  type QueueOptions,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Log } from '../log.ts'
+import type { Store } from '../store/open.ts'
+import { openRedis } from './redis.ts'
+
+/** Makes queues and workers that need not know where the jobs are. Disposing it closes all that it made, workers first. */
+export type QueueBackend = AsyncDisposable & {
+  readonly kind: 'redis' | 'postgres' | 'embedded'
+  /** The connection for everything but BullMQ, when the queue is on Redis. */
+  readonly redis?: Redis
+  createQueue<D>(name: string, options?: Omit<QueueOptions, 'connection' | 'prefix'>): Queue<D>
+  createWorker<D>(
+    name: string,
+    processor: Processor<D>,
+    options?: Omit<WorkerOptions, 'connection' | 'prefix'>,
+  ): Worker<D>
+}
+
+export type RedisOptions = {
+  kind: 'redis'
+  /** `redis://host:port/database`, or `rediss:` for TLS. */
+  url: string
+  password?: () => Promise<string>
+  /** What every key begins with; `dirsyncd` by default. */
+  prefix?: string
+}
+
+export type QueueBackendOptions = ({ kind: 'store'; store: Store } | RedisOptions) & { log?: Log }
+
+/** @throws DirsyncdError `queue-unavailable` */
+export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
+  return options.kind === 'store' ? openInStore(options.store, options.log) : openOnRedis(options)
+}
+
+async function openInStore(store: Store, log: Log | undefined): Promise<QueueBackend> {
+  const client = await store.pool.connect()
+  try {
+    await runMigrations(client, 'bullmq')
+  } finally {
+    client.release()
+  }
+  const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, log)
+  return {
+    kind: store.kind,
+    createQueue: made.createQueue,
+    createWorker(name, processor, options) {
+      const worker = made.createWorker(name, processor, options)
+      // A worker keeps a client of the pool for itself, to listen on.
+      store.pool.options.max += 1
+      worker.once('closed', () => (store.pool.options.max -= 1))
+      return worker
+    },
+    [Symbol.asyncDispose]: made.close,
+  }
+}
+
+async function openOnRedis(options: RedisOptions & { log?: Log }): Promise<QueueBackend> {
+  const redis = await openRedis(options, options.log)
+  const prefix = options.prefix ?? 'dirsyncd'
+  const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, options.log)
+  return {
+    kind: 'redis',
+    redis,
+    createQueue: made.createQueue,
+    createWorker: made.createWorker,
+    async [Symbol.asyncDispose]() {
+      await made.close()
+      redis.disconnect()
+    },
+  }
+}
+
+/** Jobs leave no trace in the queue: the journal has what happened, and no text of an API's answer belongs here. */
+const JOB_DEFAULTS = { removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 }
+
+const WORKER_DEFAULTS = {
+  removeOnComplete: { count: 0 },
+  removeOnFail: { count: 0 },
+  lockDuration: 10_000,
+  stalledInterval: 5000,
+  maxStalledCount: 10,
+  // It limits nothing; without one `rateLimit` has no effect.
+  limiter: { max: 1_000_000_000, duration: 1000 },
+}
+
+type Where = { factory: unknown; connection: unknown; prefix?: string }
+
+/**
+ * The class of the backend is a type parameter of BullMQ's classes; callers must not care, so the types are those
+ * of BullMQ's default.
+ */
+function makeAll({ factory, ...where }: Where, log: Log | undefined) {
+  const queues = new Set<Queue>()
+  const workers = new Set<Worker>()
+  const backendFactory = factory as BackendFactory<IQueueBackend, unknown>
+
+  function createQueue<D>(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'> = {}): Queue<D> {
+    const defaultJobOptions = { ...JOB_DEFAULTS, ...options.defaultJobOptions }
+    const queue = new Queue(name, { ...options, ...where, defaultJobOptions }, backendFactory)
+    queue.on('error', (error) => report(error, name))
+    queues.add(queue as unknown as Queue)
+    return queue as unknown as Queue<D>
+  }
+
+  function createWorker<D>(
+    name: string,
+    processor: Processor<D>,
+    options: Omit<WorkerOptions, 'connection' | 'prefix'> = {},
+  ): Worker<D> {
+    const worker = new Worker(name, processor, { ...WORKER_DEFAULTS, ...options, ...where }, backendFactory)
+    worker.on('error', (error) => report(error, name))
+    worker.once('closed', () => workers.delete(worker as unknown as Worker))
+    workers.add(worker as unknown as Worker)
+    return worker as unknown as Worker<D>
+  }
+
+  /** Without a listener an error event would end the process; BullMQ goes on by itself. */
+  function report(error: Error, queue: string): void {
+    log?.warn({ queue, error: error.message }, 'the queue reports an error')
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([...workers].map((worker) => worker.close()))
+    await Promise.all([...queues].map((queue) => queue.close()))
+  }
+
+  return { createQueue, createWorker, close }
+}

@@ -1,0 +1,64 @@
+import { Redis } from 'ioredis'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+export type RedisPlace = { url: string; password?: () => Promise<string> }
+
+/**
+ * Connects to Redis, and from then on connects again by itself.
+ *
+ * @throws DirsyncdError `queue-unavailable` when the first connection fails
+ */
+export async function openRedis({ url, password }: RedisPlace, log: Log | undefined): Promise<Redis> {
+  let connected = false
+  let broken: Error | undefined
+  const redis = new Redis(url, {
+    ...(password === undefined ? {} : { password: await password() }),
+    lazyConnect: true,
+    connectTimeout: 5000,
+    // A blocked worker waits for as long as the queue is away.
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => (connected ? Math.min(times * 100, 2000) : null),
+  })
+  // Every queue and worker listens on the one connection.
+  redis.setMaxListeners(0)
+  redis.on('error', (error) => {
+    broken ??= error
+    if (connected) log?.warn({ error: error.message }, 'the connection to Redis broke')
+  })
+  try {
+    await redis.connect()
+    await warnOfEviction(redis, log)
+  } catch (error) {
+    redis.disconnect()
+    throw unavailable(url, broken ?? error)
+  }
+  connected = true
+  return redis
+}
+
+/** A Redis that drops keys when its memory is full drops jobs. */
+async function warnOfEviction(redis: Redis, log: Log | undefined): Promise<void> {
+  const memory = await redis.info('memory')
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1]
+  if (policy === undefined || policy === 'noeviction') return
+  log?.warn({ policy }, 'Redis may drop jobs when its memory is full: set maxmemory-policy to noeviction')
+}
+
+function unavailable(url: string, error: unknown): DirsyncdError {
+  const { hostname, port } = new URL(url)
+  const where = `Redis at ${hostname}:${port || 6379}`
+  return new DirsyncdError('queue-unavailable', `The queue cannot be used (${where}): ${reason(error)}`, {
+    cause: error,
+  })
+}
+
+function reason(error: unknown): string {
+  const text = sentence(error)
+  if (text.includes('ECONNREFUSED')) return 'nothing listens there. Start the server or correct the address.'
+  if (/ENOTFOUND|EAI_AGAIN/.test(text)) return 'the host name is not known. Correct the address.'
+  if (/WRONGPASS|NOAUTH|invalid password|without any password/.test(text)) {
+    return 'the server refused the login. Correct the user or the password.'
+  }
+  return `${text}.`
+}

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { type Job, Worker } from 'bullmq'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openBackends, type OpenBackend } from '../support/backends.ts'
+
+const HOUR = 3_600_000
+
+describe.each(openBackends())('queue on $name', ({ open }) => {
+  let opened: OpenBackend
+
+  beforeEach(async () => {
+    opened = await open()
+  })
+
+  afterEach(async () => {
+    await opened.close()
+  })
+
+  test('a job added while the next scheduled one is an hour away starts in under a second', async () => {
+    const queue = opened.backend.createQueue<{ n: number }>('wake')
+    const started: number[] = []
+    const worker = opened.backend.createWorker<{ n: number }>('wake', async (job) => {
+      started.push(job.data.n)
+    })
+    await queue.upsertJobScheduler('hourly', { every: HOUR, offset: (Date.now() + HOUR - 1000) % HOUR })
+    await worker.waitUntilReady()
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    for (const n of [1, 2, 3]) {
+      const added = performance.now()
+      await queue.add('now', { n })
+      await vi.waitFor(() => expect(started).toContain(n), { timeout: 5000, interval: 2 })
+      expect(performance.now() - added).toBeLessThan(1000)
+    }
+  })
+
+  test('schedules by cron and by interval start jobs, and repeat', async () => {
+    const queue = opened.backend.createQueue('schedules')
+    const names: string[] = []
+    opened.backend.createWorker('schedules', async (job) => {
+      names.push(job.name)
+    })
+    await queue.upsertJobScheduler('cron', { pattern: '* * * * * *', tz: 'Europe/Berlin' }, { name: 'cron' })
+    await queue.upsertJobScheduler('interval', { every: 1000, offset: 300 }, { name: 'interval' })
+    const seen = (name: string) => names.filter((each) => each === name).length
+    await vi.waitFor(() => expect(Math.min(seen('cron'), seen('interval'))).toBeGreaterThanOrEqual(2), 10_000)
+    expect((await queue.getJobSchedulers()).map(({ key }) => key).toSorted()).toEqual(['cron', 'interval'])
+    await queue.removeJobScheduler('cron')
+    expect(await queue.getJobSchedulersCount()).toBe(1)
+  })
+
+  test('a rate-limited job is given back, and no job starts until the time is over', async () => {
+    const queue = opened.backend.createQueue<{ n: number }>('limited')
+    const starts: { n: number; at: number }[] = []
+    const worker = opened.backend.createWorker<{ n: number }>('limited', async (job) => {
+      starts.push({ n: job.data.n, at: performance.now() })
+      if (starts.length > 1) return
+      await worker.rateLimit(1500)
+      throw Worker.RateLimitError()
+    })
+    await queue.add('first', { n: 1 })
+    await vi.waitFor(() => expect(starts).toHaveLength(1), 5000)
+    await queue.add('second', { n: 2 })
+    await vi.waitFor(() => expect(starts).toHaveLength(3), 10_000)
+    expect(starts.map(({ n }) => n).toSorted()).toEqual([1, 1, 2])
+    const [first, second] = starts
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1400)
+  })
+
+  test('finished and failed jobs leave nothing behind', async () => {
+    const queue = opened.backend.createQueue('gone')
+    const worker = opened.backend.createWorker('gone', async (job: Job) => {
+      if (job.name === 'bad') throw new Error('no')
+    })
+    const failed = once(worker, 'failed')
+    await queue.add('bad', {})
+    await failed
+    const completed = once(worker, 'completed')
+    await queue.add('good', {})
+    await completed
+    await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 5000)
+  })
+
+  test('a job that fails is tried again after its delay', async () => {
+    const queue = opened.backend.createQueue('again')
+    let tries = 0
+    opened.backend.createWorker('again', async () => {
+      tries += 1
+      if (tries < 3) throw new Error('not yet')
+    })
+    await queue.add('job', {}, { attempts: 3, backoff: { type: 'exponential', delay: 50 } })
+    await vi.waitFor(() => expect(tries).toBe(3), 10_000)
+  })
+
+  test('200 jobs are worked on once each by two workers, and many queues live side by side', async () => {
+    const queues = Array.from({ length: 12 }, (_, n) =>
+      opened.backend.createQueue<{ n: number }>(`many-${n}`),
+    )
+    const done: string[] = []
+    const process = async (job: Job<{ n: number }>) => {
+      done.push(`${job.queueName}/${job.data.n}`)
+    }
+    for (const queue of queues) {
+      opened.backend.createWorker(queue.name, process, { concurrency: 5 })
+      opened.backend.createWorker(queue.name, process, { concurrency: 5 })
+      const jobs = Array.from({ length: 20 }, (_, n) => ({ name: 'job', data: { n } }))
+      await queue.addBulk(jobs)
+    }
+    await vi.waitFor(() => expect(done).toHaveLength(240), 30_000)
+    expect(new Set(done).size).toBe(240)
+  })
+})

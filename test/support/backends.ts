@@ -1,0 +1,79 @@
+import { afterAll } from 'vitest'
+import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../../src/queue/backend.ts'
+import { openStore, type Store, type StoreOptions } from '../../src/store/open.ts'
+import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
+import { tempDir } from './temp.ts'
+
+export type OpenBackend = {
+  readonly store: Store
+  readonly backend: QueueBackend
+  /** With these another process opens the same store (an embedded one has one owner). */
+  readonly storeOptions: StoreOptions
+  /** With these another process reaches the same queues; undefined when they live in the store. */
+  readonly redis: Extract<QueueBackendOptions, { kind: 'redis' }> | undefined
+  close(): Promise<void>
+}
+
+export type NamedBackend = {
+  readonly name: 'embedded' | 'postgres' | 'redis'
+  /** An empty store and an empty queue. */
+  open(): Promise<OpenBackend>
+}
+
+/**
+ * The three places where queues live, for `describe.each(openBackends())`. Servers start at the first use in a test file and
+ * end with the file; on `redis` the store is a PostgreSQL server.
+ */
+export function openBackends(): NamedBackend[] {
+  const postgres = once(startPostgres)
+  const redis = once(() => startRedis({ appendOnly: true }))
+  let prefixes = 0
+  return [
+    {
+      name: 'embedded',
+      async open() {
+        const dir = await tempDir()
+        const opened = await openBoth({ kind: 'embedded', dataDir: dir.path })
+        return { ...opened, close: () => opened.close().finally(() => dir[Symbol.asyncDispose]()) }
+      },
+    },
+    {
+      name: 'postgres',
+      open: async () => openBoth({ kind: 'postgres', url: await (await postgres()).createDatabase() }),
+    },
+    {
+      name: 'redis',
+      async open() {
+        const url = await (await postgres()).createDatabase()
+        prefixes += 1
+        const queue = { kind: 'redis', url: (await redis()).url, prefix: `test-${prefixes}` } as const
+        return openBoth({ kind: 'postgres', url }, queue)
+      },
+    },
+  ]
+}
+
+async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
+  const store = await openStore(storeOptions)
+  const backend = await openQueueBackend(redis ?? { kind: 'store', store })
+  return {
+    store,
+    backend,
+    storeOptions,
+    redis,
+    async close() {
+      await backend[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Starts a server at the first call, gives the same one afterwards, and closes it with the test file. */
+function once<T extends { close(): Promise<void> }>(start: () => Promise<T>): () => Promise<T> {
+  let server: Promise<T> | undefined
+  afterAll(async () => {
+    await (await server)?.close()
+  })
+  return () => (server ??= start())
+}

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** The Debian packages that the tests take their servers and tools from, with the programs that they need of each. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'redis-server': ['redis-server'],
+  slapd: ['slapd', 'slapadd'],
+  'ldap-utils': ['ldapmodify'],
+  postgresql: ['initdb', 'postgres'],
+  openssl: ['openssl'],
+}
+
+/** Debian keeps servers' programs in directories that are on nobody's path. */
+function folders(): string[] {
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  return [...path, '/usr/sbin', '/sbin', '/usr/local/sbin', ...postgresFolders()]
+}
+
+/** The newest version first. */
+function postgresFolders(): string[] {
+  const root = '/usr/lib/postgresql'
+  try {
+    const versions = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))
+    return versions.map((version) => join(root, version, 'bin'))
+  } catch {
+    return []
+  }
+}
+
+function find(program: string): string | undefined {
+  return folders()
+    .map((folder) => join(folder, program))
+    .find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The path of a program that the tests need, wherever it is installed. */
+export function program(name: string): string {
+  const path = find(name)
+  if (path === undefined)
+    throw new Error(`${name} is not installed: run npm test once, or ${installCommand(missing())}`)
+  return path
+}
+
+export function redisServer(): string {
+  return program('redis-server')
+}
+
+export function postgresBin(name: 'initdb' | 'postgres'): string {
+  return program(name)
+}
+
+/** The packages of which a program is missing. */
+export function missing(): string[] {
+  return Object.entries(PACKAGES)
+    .filter(([, programs]) => programs.some((name) => find(name) === undefined))
+    .map(([name]) => name)
+}
+
+/** What a person without root's rights has to run. */
+export function installCommand(names: readonly string[]): string {
+  return `sudo apt-get install -y --no-install-recommends ${names.join(' ')}`
+}
+
+/** Installs packages as root, without starting the servers that come with them. */
+export function install(names: readonly string[]): void {
+  const options = {
+    stdio: 'inherit',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+  } as const
+  execFileSync('apt-get', ['update', '-qq'], options)
+  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], options)
+}

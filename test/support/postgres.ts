@@ -1,0 +1,96 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { chown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { postgresBin } from './packages.ts'
+import { freePort, startServer } from './server-process.ts'
+import { tempDir } from './temp.ts'
+
+export type PostgresServer = {
+  /** The database `postgres` on it; tests use databases of their own. */
+  readonly url: string
+  readonly port: number
+  /** Makes an empty database and resolves with its URL. */
+  createDatabase(): Promise<string>
+  stop(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts a PostgreSQL of its own on a free port of 127.0.0.1 that asks nobody for a password. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const temp = await tempDir()
+  const user = unprivileged()
+  const data = join(temp.path, 'data')
+  await mkdir(data, { mode: 0o700 })
+  await own(temp.path, user)
+  await own(data, user)
+  const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
+  await promisify(execFile)(postgresBin('initdb'), initdb, { ...user, cwd: temp.path })
+  const port = await freePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=300', 'shared_buffers=32MB']
+  const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
+  const begin = () =>
+    startServer({
+      command: postgresBin('postgres'),
+      args,
+      ready: () => run(url, 'select 1'),
+      stopSignal: 'INT',
+      dir: temp.path,
+      ...user,
+    })
+  let server = await begin()
+  let databases = 0
+  return {
+    url,
+    port,
+    async createDatabase() {
+      databases += 1
+      await run(url, `create database test_${databases}`)
+      return url.replace(/postgres$/, `test_${databases}`)
+    },
+    stop: () => server.stop(),
+    async start() {
+      server = await begin()
+    },
+    async close() {
+      await server.stop()
+      await temp[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type User = { uid?: number; gid?: number }
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged(): User {
+  if (process.getuid?.() !== 0) return {}
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // Try the next one.
+    }
+  }
+  throw new Error('There is no user to run PostgreSQL as: add the user "postgres".')
+}
+
+async function own(path: string, { uid, gid }: User): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
+}
+
+async function run(url: string, query: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+  // A server that is just starting up drops connections.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query(query)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type ServerProcess = {
+  /** Ends the server and waits until it is gone. */
+  stop(): Promise<void>
+}
+
+export type ServerOptions = {
+  command: string
+  args: string[]
+  /** Resolves when the server answers; asked again until then. */
+  ready: () => Promise<unknown>
+  /** The signal that ends the server in an orderly and quick way. */
+  stopSignal?: 'INT' | 'TERM' | 'QUIT' | 'KILL'
+  /** Removed when the test run dies without stopping the server. */
+  dir?: string
+  uid?: number
+  gid?: number
+  env?: NodeJS.ProcessEnv
+}
+
+/** A test run that is killed cannot stop its servers: the guard does it when its standard input closes. */
+const GUARD = `
+exec 3<&0
+"$@" </dev/null &
+server=$!
+{ cat <&3 >/dev/null; kill -$STOP $server 2>/dev/null; } &
+wait $server
+[ -n "$DIR" ] && ! kill -0 $PPID 2>/dev/null && rm -rf "$DIR"
+exit 0
+`
+
+/** Starts a real server for a test, and waits until it answers. */
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', options.command, ...options.args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env, STOP: options.stopSignal ?? 'TERM', DIR: options.dir ?? '' },
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+    ...(options.gid === undefined ? {} : { gid: options.gid }),
+  })
+  const output = collect(guard)
+  await waitUntilReady(guard, options, output)
+  return { stop: () => stop(guard) }
+}
+
+function collect(child: ChildProcess): () => string {
+  let text = ''
+  const add = (chunk: Buffer) => {
+    text = (text + chunk.toString()).slice(-4000)
+  }
+  child.stdout?.on('data', add)
+  child.stderr?.on('data', add)
+  return () => text
+}
+
+async function waitUntilReady(
+  child: ChildProcess,
+  options: ServerOptions,
+  output: () => string,
+): Promise<void> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const answered = await options.ready().then(
+      () => true,
+      () => false,
+    )
+    if (answered) return
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop(child)
+      throw new Error(`${options.command} did not start: ${output()}`)
+    }
+    await sleep(30)
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.stdin?.end()
+  await gone
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type TempDir = AsyncDisposable & { readonly path: string }
+
+/** A new directory that goes away with what was put into it: `await using dir = await tempDir()`. */
+export async function tempDir(): Promise<TempDir> {
+  const path = await mkdtemp(join(tmpdir(), 'dirsyncd-test-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
+}
