@@ -53,6 +53,8 @@ export interface ExecutorDeps {
   readonly log: Log
   /** Aborted when the process is to end: a run that is under way is left for the next process. */
   readonly signal: AbortSignal
+  /** Told about every run that has ended. */
+  readonly onRunEnd?: (run: number) => Promise<void>
 }
 
 export interface Executor {
@@ -110,7 +112,10 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       log.error({ code, error: sentence(error) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     } finally {
-      if (!signal.aborted) await pruneRuns(db, setup.name)
+      if (!signal.aborted) {
+        await pruneRuns(db, setup.name)
+        await deps.onRunEnd?.(run.run)
+      }
     }
   }
 

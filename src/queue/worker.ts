@@ -8,6 +8,7 @@ import {
 } from 'cockatiel'
 import { Worker, type Job } from 'bullmq'
 import type { Kysely } from 'kysely'
+import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
@@ -95,9 +96,16 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
         if (outcome.result === 'unavailable') throw new Error('unavailable')
       })
     } catch (error) {
-      if (outcome === undefined && !isBrokenCircuitError(error)) throw error
+      if (outcome === undefined && !isBrokenCircuitError(error)) throw withoutData(error, attempt)
     }
     return outcome ?? 'not-tried'
+  }
+
+  /** The attempt stays without an outcome, so the next one looks before it sends. The queue keeps the error: a code only. */
+  function withoutData(error: unknown, attempt: Attempt): Error {
+    const fields = { run: attempt.run, change: attempt.number, error: sentence(error) }
+    log.warn(fields, 'a change was cut short')
+    return new Error('cut short')
   }
 
   async function settle(attempt: Attempt, outcome: Outcome): Promise<void> {

@@ -46,6 +46,23 @@ export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefi
     .executeTakeFirst()
 }
 
+export async function syncHasWaitingRun(db: Db, sync: string): Promise<boolean> {
+  return (await nextWaitingRun(db, sync)) !== undefined
+}
+
+/** Whether this sync has ever been asked to run on this target. */
+export async function hasRuns(db: Db, sync: string, target: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('dirsyncd.runs')
+    .select('run')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('mode', '=', 'sync')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Names of the syncs that have a waiting run, or one that was begun under a lease which nobody holds any more. */
 export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ sync: string }>`

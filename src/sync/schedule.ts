@@ -3,8 +3,8 @@ import type { RepeatOptions } from '../queue/runs.ts'
 
 /** When a sync runs: a cron expression in a time zone, or an interval. */
 export type Schedule =
-  | { readonly type: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
-  | { readonly type: 'interval'; readonly everyMs: number }
+  | { readonly kind: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
+  | { readonly kind: 'interval'; readonly everyMs: number }
 
 /**
  * The same schedule with an offset of its own for each sync, so that a hundred syncs "every 15 minutes" do not all
@@ -13,7 +13,7 @@ export type Schedule =
  */
 export function repeatOptions(schedule: Schedule, sync: string): RepeatOptions {
   const spread = Number.parseInt(hash('sha256', sync).slice(0, 8), 16)
-  if (schedule.type === 'interval') {
+  if (schedule.kind === 'interval') {
     return { every: schedule.everyMs, offset: spread % schedule.everyMs }
   }
   const fields = schedule.pattern.trim().split(/\s+/)

@@ -1,0 +1,6 @@
+/** What each process consists of. Only the files under `compose/` name concrete adapters; they open and dispose them. */
+export { runCheck } from './compose/check.ts'
+export { openControl } from './compose/control.ts'
+export { runDaemon } from './compose/daemon.ts'
+export { runService } from './compose/service.ts'
+export { runWorker } from './compose/worker.ts'

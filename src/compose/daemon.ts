@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { chmod, rm } from 'node:fs/promises'
+import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
+import { socketPath } from '../admin/socket.ts'
+import type { Config } from '../config/config.ts'
+import type { RunView } from '../control/control.ts'
+import { createExecutor, type Executor } from '../control/executor.ts'
+import { createLocalControl } from '../control/local.ts'
+import { sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
+import { LEASE_MS } from '../store/lease.ts'
+import { acquireDataDir } from '../store/owner.ts'
+import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
+import { repeatOptions } from '../sync/schedule.ts'
+import { listen, openServicePool, startService } from './service.ts'
+import { openClients, openSetups, openSite, type Site, startChangeWorkers, targetOf } from './site.ts'
+
+export interface DaemonOutput {
+  /** One line for a person. */
+  readonly announce: (line: string) => void
+  /** Called when a run has ended. */
+  readonly onRunEnd: (run: RunView) => void
+}
+
+/** Schedules, workers and admin pages in one process, until the signal. */
+export async function runDaemon(
+  config: Config,
+  log: Log,
+  signal: AbortSignal,
+  output: DaemonOutput,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  if (config.store.kind !== 'embedded') {
+    stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
+  }
+  const site = stack.use(await openSite(config, 'dirsyncd start', log))
+  await startOwnService(stack, config, site, output)
+  const clients = openClients(stack, config, site)
+  startChangeWorkers(stack, config, site, clients)
+
+  const { db } = site.store
+  const executor = createExecutor({
+    db,
+    syncs: openSetups(config, site, clients),
+    owner: site.processName,
+    log,
+    signal,
+    onRunEnd: async (run) => {
+      const view = await control.run(run)
+      if (view) output.onRunEnd(view)
+    },
+  })
+  const runs = openRunsQueue(site.backend)
+  const control = createLocalControl({
+    db,
+    targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
+    wake: (sync) => wake(runs, sync),
+  })
+  const checkHealth = async () => {
+    await site.store.pool.query('select 1')
+  }
+  await listenForAdmin(stack, config, { control, checkHealth }, output)
+  await setSchedules(runs, schedulesOf(config))
+  await askForFirstRuns(config, site)
+  const slots = 2 * Math.max(1, config.syncs.length)
+  startRunsWorker(site.backend, slots, ({ sync, scheduled }) => executor.work(sync, { scheduled }))
+  lookForWork(stack, site, executor, signal)
+  log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'daemon started')
+  if (!signal.aborted) await once(signal, 'abort')
+  log.info('daemon stops')
+}
+
+/** The demo's service lives in the daemon's process, and in its store where both name one data directory. */
+async function startOwnService(
+  stack: AsyncDisposableStack,
+  config: Config,
+  site: Site,
+  output: DaemonOutput,
+): Promise<void> {
+  const { service } = config
+  if (service?.withDaemon !== true) return
+  const isShared =
+    service.store.kind === 'embedded' &&
+    config.store.kind === 'embedded' &&
+    service.dataDir === config.dataDir
+  const pool = isShared ? site.store.pool : await openServicePool(stack, service, site.log)
+  const url = await startService(stack, service, pool, site.log)
+  output.announce(`The access-management service listens on ${url}`)
+}
+
+/** Commands come in on a socket that only this user can open; the TCP listener shows and changes nothing. */
+async function listenForAdmin(
+  stack: AsyncDisposableStack,
+  config: Config,
+  options: Omit<AdminOptions, 'operations'>,
+  output: DaemonOutput,
+): Promise<void> {
+  const socket = socketPath(config.dataDir)
+  await rm(socket, { force: true })
+  const commands = buildAdminApp({ ...options, operations: true })
+  stack.defer(() => commands.close())
+  await commands.listen({ path: socket })
+  await chmod(socket, 0o600)
+  const { listen: address } = config.admin
+  if (address === undefined) return
+  const pages = buildAdminApp({ ...options, operations: false })
+  stack.defer(() => pages.close())
+  output.announce(`The admin page is at ${await listen(pages, address)}`)
+}
+
+function schedulesOf(config: Config): ReadonlyMap<string, ReturnType<typeof repeatOptions>> {
+  const schedules = new Map<string, ReturnType<typeof repeatOptions>>()
+  for (const { name, schedule } of config.syncs) {
+    if (schedule !== undefined) schedules.set(name, repeatOptions(schedule, name))
+  }
+  return schedules
+}
+
+/** A scheduled sync that has never run does not wait for its first hour. */
+async function askForFirstRuns(config: Config, site: Site): Promise<void> {
+  for (const sync of config.syncs) {
+    if (sync.schedule === undefined) continue
+    const target = targetOf(sync)
+    if (await hasRuns(site.store.db, sync.name, target)) continue
+    await addRun(site.store.db, { sync: sync.name, target, mode: 'sync', trigger: 'schedule' })
+  }
+}
+
+const LOOK_MS = 1000
+
+/** Waiting runs whose wake-up was lost, and runs whose process is gone, are found in the store. */
+function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
+  const working = new Set<Promise<void>>()
+  let looking = false
+
+  async function look(): Promise<void> {
+    if (looking || signal.aborted) return
+    looking = true
+    try {
+      for (const sync of await syncsWithWork(site.store.db, LEASE_MS)) {
+        const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {
+          site.log.error({ sync, error: sentence(error) }, 'work ended')
+        })
+        working.add(work)
+        void work.finally(() => working.delete(work))
+      }
+    } catch (error) {
+      site.log.warn({ error: sentence(error) }, 'the store does not answer')
+    } finally {
+      looking = false
+    }
+  }
+
+  const timer = setInterval(() => void look(), LOOK_MS)
+  void look()
+  stack.defer(async () => {
+    clearInterval(timer)
+    await Promise.all(working)
+  })
+}

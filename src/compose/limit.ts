@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto'
+import type { DirectoryConfig } from '../config/config.ts'
+import { createRequestBudget, type RequestBudgetPlace } from '../queue/request-budget.ts'
+
+type Limit = (signal: AbortSignal | undefined) => Promise<void>
+
+/**
+ * The budget of requests of a directory's origin and token, shared by every sync and process that uses the same two.
+ * The token is read at the first request: one that cannot be read is that request's error.
+ */
+export function createLimit(directory: DirectoryConfig, place: RequestBudgetPlace): Limit | undefined {
+  const { rateLimit, token, baseUrl } = directory
+  if (rateLimit === undefined) return undefined
+  const never = new AbortController().signal
+  let budget: Promise<(signal: AbortSignal) => Promise<void>> | undefined
+
+  async function open(rate: NonNullable<DirectoryConfig['rateLimit']>) {
+    const key = `${new URL(baseUrl).origin} ${hash('sha256', await token.read()).slice(0, 16)}`
+    return createRequestBudget(place, key, rate)
+  }
+
+  return async (signal) => {
+    budget ??= open(rateLimit)
+    try {
+      await (await budget)(signal ?? never)
+    } catch (error) {
+      budget = undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { hostname } from 'node:os'
+import { type AccessManagementClient, createClient } from '../client/client.ts'
+import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
+import type { SyncSetup } from '../control/executor.ts'
+import type { Log } from '../log.ts'
+import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
+import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
+import { startChangeWorker } from '../queue/worker.ts'
+import { createCsvSource } from '../source/csv/csv-source.ts'
+import { createLdapSource } from '../source/ldap/ldap-source.ts'
+import type { Source } from '../source/source.ts'
+import { openStore, type Store, type StoreOptions } from '../store/open.ts'
+import { deviceId } from '../store/settings.ts'
+import { readDirectory } from '../target/read-directory.ts'
+import { tryChange } from '../target/try-change.ts'
+import { createLimit } from './limit.ts'
+
+/** The stores of a configuration, opened: what every process that runs or applies anything needs. */
+export interface Site extends AsyncDisposable {
+  readonly store: Store
+  readonly backend: QueueBackend
+  readonly deviceId: string
+  /** Names this process in leases and in the journal. */
+  readonly processName: string
+  readonly log: Log
+}
+
+/** Opens store and queue. `command` is what others are told about the owner of an embedded store. */
+export async function openSite(config: Config, command: string, log: Log): Promise<Site> {
+  await using stack = new AsyncDisposableStack()
+  const store = stack.use(await openStore(storeOptions(config.store, config.dataDir, command, log)))
+  const { queue } = config
+  const backend = stack.use(
+    await openQueueBackend(
+      queue.kind === 'store'
+        ? { kind: 'store', store, log }
+        : { kind: 'redis', url: queue.url, log, ...(queue.password && { password: queue.password.read }) },
+    ),
+  )
+  const device = await deviceId(store.db)
+  const owned = stack.move()
+  return {
+    store,
+    backend,
+    deviceId: device,
+    processName: `${hostname()}:${process.pid}`,
+    log,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+export function storeOptions(store: StoreConfig, dataDir: string, command: string, log: Log): StoreOptions {
+  if (store.kind === 'embedded') return { kind: 'embedded', dataDir, command, log }
+  return { kind: 'postgres', url: store.url, log, ...(store.password && { password: store.password.read }) }
+}
+
+/** A client of each sync's directory, by the name of the sync. */
+export function openClients(
+  stack: AsyncDisposableStack,
+  config: Config,
+  site: Site,
+): ReadonlyMap<string, AccessManagementClient> {
+  const clients = new Map<string, AccessManagementClient>()
+  for (const sync of config.syncs) {
+    const limit = createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
+    clients.set(sync.name, stack.use(openClient(sync, { deviceId: site.deviceId, limit, log: site.log })))
+  }
+  return clients
+}
+
+export interface ClientParts {
+  readonly deviceId: string
+  readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
+  readonly log: Log
+}
+
+export function openClient(
+  sync: SyncConfig,
+  { deviceId: device, limit, log }: ClientParts,
+): AccessManagementClient {
+  const { directory } = sync
+  return createClient({
+    baseUrl: directory.baseUrl,
+    organizationId: directory.organizationId,
+    token: (reload) => directory.token.read(reload),
+    deviceId: device,
+    connections: directory.readConcurrency + directory.writeConcurrency,
+    log: log.child({ sync: sync.name }),
+    ...(limit !== undefined && { limit }),
+  })
+}
+
+/** The URL of the directory that a sync writes to. */
+export function targetOf({ directory }: SyncConfig): string {
+  const { baseUrl, organizationId, directoryId } = directory
+  return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
+}
+
+export function openSource(source: SourceConfig, log: Log): Source {
+  return source.type === 'ldap' ? createLdapSource(source.options, log) : createCsvSource(source.options, log)
+}
+
+/** What the executor needs to run each sync. */
+export function openSetups(
+  config: Config,
+  site: Site,
+  clients: ReadonlyMap<string, AccessManagementClient>,
+): ReadonlyMap<string, SyncSetup> {
+  const setups = new Map<string, SyncSetup>()
+  for (const sync of config.syncs) {
+    const client = requireClient(clients, sync.name)
+    const { directory } = sync
+    setups.set(sync.name, {
+      name: sync.name,
+      target: targetOf(sync),
+      source: openSource(sync.source, site.log.child({ sync: sync.name })),
+      readDirectory: (signal) => readDirectory(client, directory, signal),
+      rules: {
+        policy: sync.policy,
+        membership: directory.membership,
+        allowedDomains: directory.allowedDomains ?? [],
+      },
+      limits: sync.guards,
+      queue: site.backend.createQueue<ChangeJob>(changesQueueName(sync.name)),
+    })
+  }
+  return setups
+}
+
+/** How long changes in flight may take to end when the process is to stop. */
+const GRACE_MS = 3000
+
+/**
+ * Starts a worker for each sync's changes. Disposing the stack lets the changes in flight finish, for a bounded time; what
+ * is cut then is looked up before it is sent again.
+ */
+export function startChangeWorkers(
+  stack: AsyncDisposableStack,
+  config: Config,
+  site: Site,
+  clients: ReadonlyMap<string, AccessManagementClient>,
+): void {
+  const cut = new AbortController()
+  const workers = config.syncs.map((sync) => {
+    const client = requireClient(clients, sync.name)
+    const target = { directoryId: sync.directory.directoryId }
+    return startChangeWorker({
+      db: site.store.db,
+      backend: site.backend,
+      sync: sync.name,
+      name: site.processName,
+      concurrency: sync.directory.writeConcurrency,
+      applyChange: (change, options, signal) => tryChange(client, target, change, options, signal),
+      signal: cut.signal,
+      log: site.log,
+    })
+  })
+  stack.defer(async () => {
+    const timer = setTimeout(() => cut.abort(), GRACE_MS)
+    await Promise.all(workers.map((worker) => worker.close()))
+    clearTimeout(timer)
+  })
+}
+
+function requireClient(
+  clients: ReadonlyMap<string, AccessManagementClient>,
+  sync: string,
+): AccessManagementClient {
+  const client = clients.get(sync)
+  if (client === undefined) throw new Error(`no client was opened for sync ${sync}`)
+  return client
+}
