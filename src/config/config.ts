@@ -1,0 +1,74 @@
+import type { LogLevel } from '../log.ts'
+import type { GuardLimits } from '../plan/guards.ts'
+import type { Membership, Policy } from '../plan/policy.ts'
+import type { CsvSourceOptions } from '../source/csv/options.ts'
+import type { LdapSourceOptions } from '../source/ldap/options.ts'
+import type { SecretReader } from './secret.ts'
+import type { Address, Schedule } from './values.ts'
+
+export type { Address }
+
+/** Where the store is. The URL of a server holds no password. */
+export type StoreConfig =
+  | { readonly kind: 'embedded' }
+  | { readonly kind: 'postgres'; readonly url: string; readonly password: SecretReader | undefined }
+
+/** Where the jobs are. The URL of Redis holds no password. */
+export type QueueConfig =
+  | { readonly kind: 'store' }
+  | { readonly kind: 'redis'; readonly url: string; readonly password: SecretReader | undefined }
+
+export type SourceConfig =
+  | { readonly type: 'ldap'; readonly options: LdapSourceOptions }
+  | { readonly type: 'csv'; readonly options: CsvSourceOptions }
+
+export interface DirectoryConfig {
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  readonly organizationId: number
+  readonly directoryId: number
+  readonly token: SecretReader
+  /** Lower-case; `undefined` allows every domain. */
+  readonly allowedDomains: readonly string[] | undefined
+  readonly readConcurrency: number
+  readonly writeConcurrency: number
+  readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
+  readonly membership: Membership
+}
+
+export interface SyncConfig {
+  readonly name: string
+  /** `undefined`: only on demand. */
+  readonly schedule: Schedule | undefined
+  readonly source: SourceConfig
+  readonly directory: DirectoryConfig
+  readonly policy: Policy
+  readonly guards: GuardLimits
+}
+
+export interface ServiceConfig {
+  readonly listen: Address
+  readonly store: StoreConfig
+  /** Absolute. */
+  readonly dataDir: string
+  readonly fixture: string | undefined
+  readonly requestLog: string | undefined
+  /** What `--faults` of `dirsyncd service` says. */
+  readonly faults: string | undefined
+  readonly uniqueExternalIds: boolean
+  readonly withDaemon: boolean
+}
+
+/** The whole configuration, checked, resolved and frozen. Paths are absolute, durations are milliseconds. */
+export interface Config {
+  /** The file that it was read from, absolute. */
+  readonly file: string
+  readonly dataDir: string
+  readonly store: StoreConfig
+  readonly queue: QueueConfig
+  /** `listen` is `undefined` where the TCP listener is off; the socket in `dataDir` always exists. */
+  readonly admin: { readonly listen: Address | undefined }
+  readonly log: { readonly level: LogLevel }
+  readonly syncs: readonly SyncConfig[]
+  readonly service: ServiceConfig | undefined
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import type { Fault } from './document.ts'
+import { isCron } from './values.ts'
+
+/**
+ * Faults between options. They look at the raw values, and each only at the options that it needs, so that they are
+ * reported together with the faults of single options.
+ */
+export function crossFaults(raw: unknown): Fault[] {
+  const syncs = listOf(raw, 'syncs')
+  return [
+    ...nothingToDo(raw),
+    ...passwordsWithoutServer(raw),
+    ...twice(
+      syncs,
+      syncName,
+      ['name'],
+      (other) => `is the name of syncs[${other}] too; every sync has its own`,
+    ),
+    ...twice(
+      syncs,
+      directoryKey,
+      ['directory'],
+      (other) => `is the directory of syncs[${other}] too; two syncs must never write to one directory`,
+    ),
+    ...syncs.flatMap((sync, index) =>
+      [...scheduleFaults(sync), ...tlsFaults(sync), ...memberFaults(sync)].map((fault) => ({
+        ...fault,
+        path: ['syncs', index, ...fault.path],
+      })),
+    ),
+  ]
+}
+
+const withSyncs = z.object({ syncs: z.array(z.unknown()).default([]), service: z.unknown().optional() })
+
+function nothingToDo(raw: unknown): Fault[] {
+  const { data } = withSyncs.safeParse(raw)
+  if (data === undefined || data.syncs.length > 0 || data.service !== undefined) return []
+  return [{ path: ['syncs'], message: 'is empty; name at least one sync, as config/example.yaml shows' }]
+}
+
+function passwordsWithoutServer(raw: unknown): Fault[] {
+  const faults: Fault[] = []
+  const check = (section: unknown, at: readonly string[], option: string, password: string, own: string) => {
+    const values = z.record(z.string(), z.unknown()).safeParse(section).data
+    if (values?.[password] === undefined || (values[option] ?? own) !== own) return
+    faults.push({ path: [...at, password], message: `has no use while ${option} is ${own}` })
+  }
+  check(raw, [], 'store', 'storePassword', 'embedded')
+  check(raw, [], 'queue', 'queuePassword', 'store')
+  const service = z.object({ service: z.unknown().optional() }).safeParse(raw).data?.service
+  check(service, ['service'], 'store', 'storePassword', 'embedded')
+  return faults
+}
+
+function twice(
+  syncs: readonly unknown[],
+  keyOf: (sync: unknown) => string | undefined,
+  path: readonly string[],
+  message: (other: number) => string,
+): Fault[] {
+  const first = new Map<string, number>()
+  const faults: Fault[] = []
+  for (const [index, sync] of syncs.entries()) {
+    const key = keyOf(sync)
+    if (key === undefined) continue
+    const other = first.get(key)
+    if (other === undefined) first.set(key, index)
+    else faults.push({ path: ['syncs', index, ...path], message: message(other) })
+  }
+  return faults
+}
+
+function syncName(sync: unknown): string | undefined {
+  return z.object({ name: z.string() }).safeParse(sync).data?.name
+}
+
+const directoryIdentity = z.object({
+  directory: z.object({ baseUrl: z.string(), organizationId: z.number(), directoryId: z.number() }),
+})
+
+/** Spellings of one directory have one key: case of the host, a default port, a slash at the end. */
+function directoryKey(sync: unknown): string | undefined {
+  const directory = directoryIdentity.safeParse(sync).data?.directory
+  const url = directory === undefined ? null : URL.parse(directory.baseUrl)
+  if (directory === undefined || url === null) return undefined
+  const path = url.pathname.replace(/\/+$/, '')
+  return JSON.stringify([url.origin, path, directory.organizationId, directory.directoryId])
+}
+
+function scheduleFaults(sync: unknown): Fault[] {
+  const { data } = z.object({ schedule: z.string().optional(), timezone: z.string() }).safeParse(sync)
+  if (data === undefined || (data.schedule !== undefined && isCron(data.schedule))) return []
+  return [{ path: ['timezone'], message: 'goes with a cron expression; this sync has none in schedule' }]
+}
+
+const ldapTls = z.object({
+  source: z.object({
+    type: z.literal('ldap'),
+    url: z.string(),
+    tls: z.object({ ca: z.unknown().optional(), startTls: z.unknown().optional() }),
+  }),
+})
+
+function tlsFaults(sync: unknown): Fault[] {
+  const source = ldapTls.safeParse(sync).data?.source
+  if (source === undefined) return []
+  const ldaps = source.url.startsWith('ldaps:')
+  const startTls = source.tls.startTls === true
+  if (ldaps && startTls) {
+    return [
+      {
+        path: ['source', 'tls', 'startTls'],
+        message: 'goes with ldap://; an ldaps:// connection is encrypted already',
+      },
+    ]
+  }
+  if (!ldaps && !startTls && source.tls.ca !== undefined) {
+    return [
+      {
+        path: ['source', 'tls', 'ca'],
+        message: 'has no use on an unencrypted connection; use ldaps:// or add startTls: true',
+      },
+    ]
+  }
+  return []
+}
+
+const csvMembers = z.object({
+  source: z.object({ type: z.literal('csv'), groups: z.undefined().optional(), members: z.object({}) }),
+})
+
+function memberFaults(sync: unknown): Fault[] {
+  if (!csvMembers.safeParse(sync).success) return []
+  return [{ path: ['source', 'members'], message: 'has no use without source.groups' }]
+}
+
+function listOf(raw: unknown, key: string): readonly unknown[] {
+  const values = z.record(z.string(), z.unknown()).safeParse(raw).data
+  const list = values?.[key]
+  return Array.isArray(list) ? list : []
+}

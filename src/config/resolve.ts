@@ -1,0 +1,160 @@
+import { join, resolve } from 'node:path'
+import type { CsvSourceOptions } from '../source/csv/options.ts'
+import type { LdapSourceOptions } from '../source/ldap/options.ts'
+import type {
+  Config,
+  DirectoryConfig,
+  QueueConfig,
+  ServiceConfig,
+  SourceConfig,
+  StoreConfig,
+  SyncConfig,
+} from './config.ts'
+import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
+import { createSecretReader, type Env, type SecretReader } from './secret.ts'
+import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
+
+/** What the resolved form needs besides the checked values. */
+export interface ResolveContext {
+  /** The configuration file, absolute, and its folder. */
+  readonly file: string
+  readonly folder: string
+  readonly env: Env
+  /** The text of every CA file, by the path that the configuration gives. */
+  readonly caFiles: ReadonlyMap<string, string>
+}
+
+/** Turns checked values into what the program uses: absolute paths, readers of secrets, milliseconds. */
+export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Config {
+  const dataDir = resolve(context.folder, parsed.dataDir)
+  const { listen } = parsed.admin
+  return {
+    file: context.file,
+    dataDir,
+    store: storeConfig(parsed.store, parsed.storePassword, 'storePassword', context),
+    queue: queueConfig(parsed, context),
+    admin: { listen: listen === false ? undefined : toAddress(listen) },
+    log: parsed.log,
+    syncs: parsed.syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
+    service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
+  }
+}
+
+function storeConfig(
+  store: string,
+  password: SecretSource | undefined,
+  option: string,
+  context: ResolveContext,
+): StoreConfig {
+  if (store === 'embedded') return { kind: 'embedded' }
+  return { kind: 'postgres', url: store, password: optionalReader(password, option, context) }
+}
+
+function queueConfig(parsed: ParsedConfig, context: ResolveContext): QueueConfig {
+  if (parsed.queue === 'store') return { kind: 'store' }
+  const password = optionalReader(parsed.queuePassword, 'queuePassword', context)
+  return { kind: 'redis', url: parsed.queue, password }
+}
+
+function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): SyncConfig {
+  return {
+    name: sync.name,
+    schedule: sync.schedule === undefined ? undefined : toSchedule(sync.schedule, sync.timezone),
+    source: sourceConfig(sync.source, option, context),
+    directory: directoryConfig(sync.directory, option, context),
+    policy: sync.policy,
+    guards: sync.guards,
+  }
+}
+
+function directoryConfig(
+  directory: ParsedSync['directory'],
+  option: string,
+  context: ResolveContext,
+): DirectoryConfig {
+  const { rateLimit, allowedDomains } = directory
+  return {
+    ...directory,
+    baseUrl: directory.baseUrl.replace(/\/+$/, ''),
+    token: reader(directory.token, `${option}.directory.token`, context),
+    allowedDomains: allowedDomains?.map((domain) => domain.normalize('NFC').toLowerCase()),
+    rateLimit: rateLimit === undefined ? undefined : { requests: rateLimit.requests, perMs: rateLimit.per },
+  }
+}
+
+function sourceConfig(source: ParsedSync['source'], option: string, context: ResolveContext): SourceConfig {
+  return source.type === 'ldap'
+    ? { type: 'ldap', options: ldapOptions(source, `${option}.source`, context) }
+    : { type: 'csv', options: csvOptions(source, context) }
+}
+
+type ParsedLdap = Extract<ParsedSync['source'], { type: 'ldap' }>
+type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
+
+function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
+  const { bind, groups, tls, timeouts } = source
+  const ca = tls.ca === undefined ? undefined : context.caFiles.get(tls.ca)
+  return {
+    url: source.url,
+    tls: { startTls: tls.startTls, ...(ca !== undefined && { ca }) },
+    ...(bind !== undefined && {
+      bind: {
+        dn: bind.dn,
+        password: secretFunction(reader(bind.password, `${option}.bind.password`, context)),
+      },
+    }),
+    pageSize: source.pageSize,
+    timeouts: { connectMs: timeouts.connect, answerMs: timeouts.answer },
+    users: source.users,
+    ...(groups !== undefined && { groups }),
+  }
+}
+
+function csvOptions(source: ParsedCsv, context: ResolveContext): CsvSourceOptions {
+  const atPath = <File extends { path: string }>(file: File): File => ({
+    ...file,
+    path: resolve(context.folder, file.path),
+  })
+  return {
+    users: atPath(source.users),
+    ...(source.groups !== undefined && { groups: atPath(source.groups) }),
+    ...(source.members !== undefined && { members: atPath(source.members) }),
+  }
+}
+
+function serviceConfig(service: ParsedService, dataDir: string, context: ResolveContext): ServiceConfig {
+  const optionalPath = (path: string | undefined) =>
+    path === undefined ? undefined : resolve(context.folder, path)
+  return {
+    listen: toAddress(service.listen),
+    store: storeConfig(service.store, service.storePassword, 'service.storePassword', context),
+    dataDir: optionalPath(service.dataDir) ?? join(dataDir, 'service'),
+    fixture: optionalPath(service.fixture),
+    requestLog: optionalPath(service.requestLog),
+    faults: service.faults,
+    uniqueExternalIds: service.uniqueExternalIds,
+    withDaemon: service.withDaemon,
+  }
+}
+
+function toAddress(address: string): Address {
+  // The schema has refused what does not parse.
+  return parseAddress(address) ?? { host: '127.0.0.1', port: 0 }
+}
+
+function reader(source: SecretSource, option: string, context: ResolveContext): SecretReader {
+  return createSecretReader(source, { env: context.env, folder: context.folder, option })
+}
+
+function optionalReader(
+  source: SecretSource | undefined,
+  option: string,
+  context: ResolveContext,
+): SecretReader | undefined {
+  return source === undefined ? undefined : reader(source, option, context)
+}
+
+/** A source takes its password as a function; `describe` stays on it for people who read the configuration. */
+function secretFunction(secret: SecretReader): (() => Promise<string>) & Pick<SecretReader, 'describe'> {
+  return Object.assign(() => secret.read(), { describe: () => secret.describe() })
+}

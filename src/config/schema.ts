@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { LOG_LEVELS } from '../log.ts'
+import { csvSource, ldapSource } from './source-schema.ts'
+import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
+
+/** Every section is strict: an unknown key is an error. Every option has a description: the reference is made of them. */
+
+const count = z.int().min(0)
+const percent = z.number().min(0).max(100)
+const id = z.int().min(1)
+
+const postgres = url(['postgres', 'postgresql'], {
+  user: true,
+  password: 'leave it out and add storePassword: { file: PATH } or { env: NAME }',
+})
+const redis = url(['redis', 'rediss'], {
+  user: true,
+  password: 'leave it out and add queuePassword: { file: PATH } or { env: NAME }',
+})
+
+const store = z.union([z.literal('embedded'), postgres], {
+  error: 'must be embedded or a URL such as postgres://user@host/database',
+})
+const queue = z.union([z.literal('store'), redis], {
+  error: 'must be store or a URL such as redis://host:6379/0',
+})
+const listen = z.union([z.literal(false), address], { error: `${ADDRESS_HELP}, or false` })
+
+const kindLimits = z
+  .strictObject({
+    maxDeletes: count.default(50).describe('Most deletes of one run.'),
+    maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
+    maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
+    maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
+    maxUpdatePercent: percent
+      .nullable()
+      .default(null)
+      .describe('Most updates of one run, as a share of what is there; null is no limit.'),
+  })
+  .prefault({})
+
+const guards = z
+  .strictObject({
+    users: kindLimits.describe('Limits for users.'),
+    groups: kindLimits.describe('Limits for groups.'),
+    memberships: kindLimits.describe('Limits for members added to and taken out of groups.'),
+    minSourceUsers: count.default(1).describe('A source with fewer users holds the run.'),
+    maxSourceShrinkPercent: percent
+      .default(20)
+      .describe('A source smaller by more than this than in the last good run holds every delete.'),
+  })
+  .prefault({})
+  .describe('Limits beyond which a run is held until a person approves it.')
+
+const domain = z
+  .string()
+  .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
+
+const directory = z
+  .strictObject({
+    baseUrl: url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })
+      .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
+      .describe('Address of the access-management service, without /api/v2.'),
+    organizationId: id.describe('Number of the organization.'),
+    directoryId: id.describe('Number of the directory that becomes equal to the source.'),
+    token: secret.describe('Where the access token is.'),
+    allowedDomains: z
+      .array(domain)
+      .min(1, { error: 'must name a domain; leave it out to allow every domain' })
+      .optional()
+      .describe('Domains of e-mail addresses that the organization allows; others are skipped and reported.'),
+    readConcurrency: z.int().min(1).max(64).default(4).describe('Pages read at once.'),
+    writeConcurrency: z.int().min(1).max(256).default(8).describe('Changes written at once by one process.'),
+    rateLimit: z
+      .strictObject({
+        requests: z.int().min(1).describe('Most requests …'),
+        per: duration.prefault('1s').describe('… in this time.'),
+      })
+      .optional()
+      .describe('Budget of requests of all processes together, reads and retries included. Left out: none.'),
+    membership: z
+      .enum(['off', 'report', 'write'])
+      .default('report')
+      .describe(
+        'Members of groups: off reads none, report shows the differences, write also writes them (an extension of the API).',
+      ),
+  })
+  .describe('The directory in the access-management service.')
+
+const sync = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, {
+        error: 'must be 1 to 41 small letters, digits and hyphens, and begin with a letter or digit',
+      })
+      .describe('Name of the sync in commands, logs and metrics.'),
+    schedule: schedule
+      .optional()
+      .describe(
+        'When it runs: a cron expression or an interval such as 15m. Left out: only when it is asked for.',
+      ),
+    timezone: timezone
+      .optional()
+      .describe('Time zone of the cron expression; the one of the process otherwise.'),
+    source: z
+      .discriminatedUnion('type', [ldapSource, csvSource], {
+        error: ({ code }) => (code === 'invalid_union' ? 'must be ldap or csv' : undefined),
+      })
+      .describe('Where the truth lives.'),
+    directory,
+    policy: z
+      .enum(['mirror', 'upsert', 'create-only'])
+      .default('mirror')
+      .describe('mirror creates, updates and deletes; upsert never deletes; create-only only creates.'),
+    guards,
+  })
+  .describe('One source and one directory.')
+
+const service = z
+  .strictObject({
+    listen: address.default('127.0.0.1:8090').describe('Where the service listens.'),
+    store: store.default('embedded').describe('Where its data is: embedded, or a PostgreSQL URL.'),
+    storePassword: secret.optional().describe("The database user's password."),
+    dataDir: path.optional().describe('Folder of the embedded store; <dataDir>/service otherwise.'),
+    fixture: path
+      .optional()
+      .describe('YAML file with organizations, directories and tokens to begin with; read once.'),
+    requestLog: path.optional().describe('File that gets one line for every request.'),
+    faults: text
+      .optional()
+      .describe(
+        'Faults made on purpose, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".',
+      ),
+    uniqueExternalIds: z
+      .boolean()
+      .default(true)
+      .describe('Refuse a second entry of one external id in a directory.'),
+    withDaemon: z.boolean().default(false).describe('dirsyncd start runs the service in its own process.'),
+  })
+  .describe('The access-management service itself, for trials and tests: dirsyncd service.')
+
+export const configSchema = z
+  .strictObject({
+    dataDir: path
+      .default('/var/lib/dirsyncd')
+      .describe('Folder of the embedded stores and of the socket to a running daemon.'),
+    store: store
+      .default('embedded')
+      .describe('Runs, plans, journal and quarantine: embedded, or a PostgreSQL URL without a password.'),
+    storePassword: secret.optional().describe("The database user's password."),
+    queue: queue
+      .default('store')
+      .describe('Where the jobs are: in the store, or a Redis URL without a password.'),
+    queuePassword: secret.optional().describe('The password of Redis.'),
+    admin: z
+      .strictObject({
+        listen: listen
+          .default('127.0.0.1:8080')
+          .describe('Address of health, metrics and admin pages; false turns it off.'),
+      })
+      .prefault({})
+      .describe('The admin pages of the daemon.'),
+    log: z
+      .strictObject({
+        level: z.enum(LOG_LEVELS).default('info').describe('The least important message that is logged.'),
+      })
+      .prefault({})
+      .describe('The log, JSON lines on standard error.'),
+    syncs: z.array(sync).default([]).describe('What is kept equal to what.'),
+    service: service.optional(),
+  })
+  .describe('Configuration of dirsyncd.')
+
+/** The configuration after Zod, before paths, secrets and addresses are resolved. */
+export type ParsedConfig = z.output<typeof configSchema>
+export type ParsedSync = ParsedConfig['syncs'][number]
+export type ParsedService = NonNullable<ParsedConfig['service']>
+
+/** The JSON schema of what may be written, for editors; `config/schema.json` is this. */
+export function configJsonSchema(): object {
+  const schema = z.toJSONSchema(configSchema, { io: 'input' })
+  return { ...schema, title: 'dirsyncd' }
+}

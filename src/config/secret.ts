@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { DirsyncdError } from '../errors.ts'
+import { codeOf } from './system-error.ts'
+import type { SecretSource } from './values.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Reads one secret from where the configuration says it is. */
+export interface SecretReader {
+  /**
+   * The secret, without line breaks at its end. A file is read again when it has changed; a command's answer is kept
+   * until `fresh` asks for a new one. Throws `secret-unavailable`, never with the value.
+   */
+  read(fresh?: boolean): Promise<string>
+  /** Where the secret is, for people: `file /run/secrets/ldap`. */
+  describe(): string
+}
+
+export interface SecretContext {
+  readonly env: Env
+  /** The folder at which relative paths start, and in which a command runs. */
+  readonly folder: string
+  /** Whose secret it is, for the sentence: `syncs[0].directory.token`. */
+  readonly option: string
+  /** How long a command may take, in milliseconds. */
+  readonly timeoutMs?: number
+}
+
+const LARGEST = 64 * 1024
+const COMMAND_TIMEOUT_MS = 15_000
+
+export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
+  if ('env' in source) return envReader(source.env, context)
+  if ('file' in source) return fileReader(resolve(context.folder, source.file), context)
+  return commandReader(source.command, context)
+}
+
+function envReader(name: string, context: SecretContext): SecretReader {
+  async function read(): Promise<string> {
+    const value = context.env[name]
+    if (value === undefined) throw unavailable(context, `the environment variable ${name} is not set`)
+    return usable(value, context, `the environment variable ${name}`)
+  }
+  return { read, describe: () => `env ${name}` }
+}
+
+function fileReader(path: string, context: SecretContext): SecretReader {
+  let kept: { readonly version: string; readonly value: string } | undefined
+
+  async function read(fresh = false): Promise<string> {
+    try {
+      const version = await versionOf(path, context)
+      if (!fresh && kept?.version === version) return kept.value
+      const value = usable(await readFile(path, 'utf8'), context, `the file ${path}`)
+      kept = { version, value }
+      return value
+    } catch (error) {
+      if (error instanceof DirsyncdError) throw error
+      throw unavailable(context, `the file ${path} ${whyNoFile(error)}`)
+    }
+  }
+  return { read, describe: () => `file ${path}` }
+}
+
+/** Changes when the file does, also when another file is put in its place within one tick of the clock. */
+async function versionOf(path: string, context: SecretContext): Promise<string> {
+  const { mtimeNs, size, ino } = await stat(path, { bigint: true })
+  if (size > LARGEST) throw unavailable(context, `the file ${path} is larger than ${LARGEST / 1024} KiB`)
+  return `${mtimeNs}/${size}/${ino}`
+}
+
+function commandReader(argv: readonly string[], context: SecretContext): SecretReader {
+  let kept: Promise<string> | undefined
+
+  function read(fresh = false): Promise<string> {
+    if (!fresh && kept !== undefined) return kept
+    const asked = runCommand(argv, context)
+    kept = asked
+    // A failure is not kept: the next reader asks again.
+    asked.catch(() => {
+      if (kept === asked) kept = undefined
+    })
+    return asked
+  }
+  return { read, describe: () => `command ${basename(argv[0] ?? '')}` }
+}
+
+function runCommand(argv: readonly string[], context: SecretContext): Promise<string> {
+  const [program = '', ...args] = argv
+  const timeout = context.timeoutMs ?? COMMAND_TIMEOUT_MS
+  const options = {
+    cwd: context.folder,
+    env: { ...context.env },
+    timeout,
+    killSignal: 'SIGKILL' as const,
+    maxBuffer: LARGEST,
+    encoding: 'utf8' as const,
+  }
+  return new Promise((fulfil, reject) => {
+    const child = execFile(program, args, options, (error, stdout) => {
+      // What the command printed, on standard error too, may hold the secret and is in no sentence.
+      if (error !== null) {
+        reject(unavailable(context, `the command ${program} ${whyNoAnswer(error, timeout)}`))
+        return
+      }
+      try {
+        fulfil(usable(stdout, context, `the answer of the command ${program}`))
+      } catch (empty) {
+        reject(empty)
+      }
+    })
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end()
+  })
+}
+
+function usable(value: string, context: SecretContext, where: string): string {
+  const trimmed = value.replace(/[\r\n]+$/, '')
+  if (trimmed === '') throw unavailable(context, `${where} is empty`)
+  return trimmed
+}
+
+function unavailable(context: SecretContext, why: string): DirsyncdError {
+  return new DirsyncdError('secret-unavailable', `The secret of ${context.option} cannot be read: ${why}.`)
+}
+
+function whyNoFile(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'ENOENT') return 'does not exist'
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user'
+  if (code === 'EISDIR') return 'is a folder'
+  return `cannot be read (${code ?? 'unknown error'})`
+}
+
+function whyNoAnswer(error: Error & { code?: unknown; killed?: boolean }, timeoutMs: number): string {
+  if (error.code === 'ENOENT') return 'was not found'
+  if (error.code === 'EACCES') return 'may not be run by this user'
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {
+    return `printed more than ${LARGEST / 1024} KiB`
+  }
+  if (error.killed === true) return `gave no answer within ${timeoutMs / 1000} s`
+  return typeof error.code === 'number' ? `ended with exit code ${error.code}` : 'was killed'
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { duration, path, secret, text, url } from './values.ts'
+
+const valueSource = z.union([text, z.array(text).min(1)])
+
+/** How a value is made from the attributes of an entry or the columns of a row. */
+const expression = z
+  .union(
+    [
+      text,
+      z.array(text).min(1),
+      z.strictObject({ value: valueSource, default: text.describe('Used where the value is missing.') }),
+    ],
+    {
+      error:
+        'must be a name such as mail, a template such as "{givenName} {sn}", a list of these (the first that has a value), ' +
+        'or { value: …, default: … }',
+    },
+  )
+  .meta({ id: 'expression' })
+
+/** One raw attribute or column, never a template: ids must lead back to the entry. */
+const attribute = text.refine((name) => !/[{}]/.test(name), {
+  error: 'must be the name of one attribute or column, without braces',
+})
+
+const userMap = z
+  .strictObject({
+    external_id: attribute.describe(
+      'Attribute or column of the id. It must never change and never be used again for another person, such as entryUUID.',
+    ),
+    email: expression.exactOptional().describe('Where the e-mail address comes from.'),
+    name: expression.exactOptional().describe('Where the full name comes from.'),
+    employee_id: expression
+      .exactOptional()
+      .describe('Where the employee id comes from. Sent when the user is created, never changed later.'),
+  })
+  .describe('Which attribute or column becomes which field.')
+
+const groupMap = z
+  .strictObject({
+    external_id: attribute.describe('Attribute or column of the id.'),
+    name: expression.describe('Where the name comes from.'),
+  })
+  .describe('Which attribute or column becomes which field.')
+
+const ldapGroupMap = groupMap
+  .extend({
+    members: attribute
+      .exactOptional()
+      .describe('Attribute with the members: DNs (member, uniqueMember) or user names (memberUid).'),
+  })
+  .describe('Which attribute becomes which field.')
+
+const search = {
+  base: text.describe('DN under which is searched.'),
+  scope: z
+    .enum(['sub', 'one', 'base'])
+    .default('sub')
+    .describe('The whole tree under the base, one level, or the base itself.'),
+  filter: text.describe('LDAP filter of the entries that belong to the sync.'),
+}
+
+export const ldapSource = z
+  .strictObject({
+    type: z.literal('ldap'),
+    url: url(['ldap', 'ldaps'], {
+      password: 'give the reader as bind: { dn: …, password: { file: PATH } }',
+    }).describe('Address of the server, such as ldaps://ldap.example.org:636.'),
+    tls: z
+      .strictObject({
+        ca: path
+          .exactOptional()
+          .describe('PEM file with the CA of the server, where it is not a public one.'),
+        startTls: z.boolean().default(false).describe('Encrypt an ldap:// connection before the bind.'),
+      })
+      .prefault({})
+      .describe('Encryption.'),
+    bind: z
+      .strictObject({
+        dn: text.describe('DN of a user that may read everything that the sync needs.'),
+        password: secret.describe('Where its password is.'),
+      })
+      .exactOptional()
+      .describe('Who reads. Left out: an anonymous bind.'),
+    pageSize: z.int().min(1).max(100_000).default(1000).describe('Entries on one page of a search.'),
+    timeouts: z
+      .strictObject({
+        connect: duration.prefault('10s').describe('Connecting, TLS and bind included.'),
+        answer: duration.prefault('60s').describe('The longest silence of the server during a search.'),
+      })
+      .prefault({})
+      .describe('How long the server may take.'),
+    users: z.strictObject({ ...search, map: userMap }).describe('Where the users are.'),
+    groups: z
+      .strictObject({ ...search, map: ldapGroupMap })
+      .exactOptional()
+      .describe('Where the groups are.'),
+  })
+  .describe('An LDAP server or Active Directory.')
+
+const file = {
+  path: path.describe('The file, UTF-8 with or without BOM, with a header line.'),
+  delimiter: z
+    .string()
+    .length(1, { error: 'must be one character, such as "," or ";"' })
+    .default(',')
+    .describe('Character between two columns.'),
+  encoding: z.literal('utf8').default('utf8').describe('Encoding of the file.'),
+}
+
+export const csvSource = z
+  .strictObject({
+    type: z.literal('csv'),
+    users: z.strictObject({ ...file, map: userMap }).describe('The file with the users, one a line.'),
+    groups: z
+      .strictObject({ ...file, map: groupMap })
+      .exactOptional()
+      .describe('The file with the groups, one a line.'),
+    members: z
+      .strictObject({
+        ...file,
+        map: z
+          .strictObject({
+            group: attribute.describe("Column with the group's id."),
+            user: attribute.describe("Column with the user's id."),
+          })
+          .describe('Which column is which.'),
+      })
+      .exactOptional()
+      .describe('The file that says which user is in which group, one pair a line.'),
+  })
+  .describe('CSV files.')

@@ -1,0 +1,161 @@
+import { Cron } from 'croner'
+import { z } from 'zod'
+
+/** Milliseconds of one unit of a duration. */
+const UNITS: ReadonlyMap<string | undefined, number> = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/
+
+const DURATION_HELP = 'must be a duration with a unit, such as 500ms, 30s, 15m or 2h'
+
+/** A duration such as `500ms`, `30s` or `15m` in milliseconds; `undefined` where the text is none. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text)
+  const milliseconds = Number(match?.[1]) * (UNITS.get(match?.[2]) ?? Number.NaN)
+  return milliseconds > 0 ? milliseconds : undefined
+}
+
+/** A text with a unit that becomes milliseconds. */
+export const duration = z
+  .string({ error: DURATION_HELP })
+  .regex(DURATION, { error: DURATION_HELP })
+  .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than nothing' })
+  .transform((text) => parseDuration(text) ?? 0)
+
+/** Where a secret comes from; the secret itself is never in the configuration. */
+export type SecretSource =
+  | { readonly env: string }
+  | { readonly file: string }
+  | { readonly command: readonly string[] }
+
+/** The sentence never repeats what was written: it may be the secret. */
+function secretSentence({ input }: { readonly input?: unknown }): string {
+  const remedy = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
+  if (input === undefined || input === null) return `is missing; ${remedy}`
+  return `must say where the secret is, not the secret itself; ${remedy}`
+}
+
+export const secret = z
+  .union(
+    [
+      z.strictObject({ env: z.string().min(1).describe('Name of an environment variable.') }),
+      z.strictObject({
+        file: z.string().min(1).describe('Path of a file; it is read again when it changes.'),
+      }),
+      z.strictObject({
+        command: z
+          .array(z.string().min(1))
+          .min(1)
+          .describe('A program and its arguments, run without a shell; it prints the secret.'),
+      }),
+    ],
+    { error: secretSentence },
+  )
+  .meta({ id: 'secret' })
+
+/** A text of one or more characters. */
+export const text = z.string().min(1, { error: 'must not be empty' })
+
+/** A path; relative ones start at the configuration file's folder. */
+export const path = z.string().min(1, { error: 'must be a path' })
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** `host:port` or `[::1]:port`; port 0 takes a free one. */
+export function parseAddress(address: string): Address | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(address)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  return host === undefined || port > 65_535 ? undefined : { host, port }
+}
+
+export const ADDRESS_HELP = 'must be an address with a port, such as 127.0.0.1:8080 or [::1]:8080'
+
+export const address = z.string().refine((value) => parseAddress(value) !== undefined, {
+  error: ADDRESS_HELP,
+})
+
+/**
+ * A URL of one of these schemes, without user and password unless a user is allowed; the sentences never repeat the
+ * URL, which may hold a password.
+ */
+export function url(schemes: readonly string[], options: { user?: boolean; password: string }) {
+  const example = schemes.map((scheme) => `${scheme}://…`).join(' or ')
+  return z.string().check((context) => {
+    const parsed = URL.parse(context.value)
+    const known = parsed !== null && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== ''
+    let message: string | undefined
+    if (!known) {
+      message = `must be a URL that begins with ${example}`
+    } else if (parsed.password !== '' || parsed.searchParams.has('password')) {
+      message = `must not hold a password; ${options.password}`
+    } else if (parsed.username !== '' && options.user !== true) {
+      message = `must not hold a user name; ${options.password}`
+    }
+    // An unknown scheme ends the check, so that a union with another form can name both forms.
+    if (message !== undefined) {
+      context.issues.push({ code: 'custom', message, input: context.value, continue: known })
+    }
+  })
+}
+
+/** An interval (`15m`) or a cron expression. */
+export type Schedule =
+  | { readonly kind: 'interval'; readonly everyMs: number }
+  | { readonly kind: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
+
+const SHORTEST_INTERVAL_MS = 1000
+
+/** What is wrong with a schedule, or `undefined`. A text with blanks or a leading `@` is taken for cron. */
+export function scheduleProblem(schedule: string): string | undefined {
+  if (!isCron(schedule)) {
+    const everyMs = parseDuration(schedule)
+    if (everyMs === undefined)
+      return 'must be a cron expression such as "*/15 * * * *" or an interval such as 15m'
+    return everyMs < SHORTEST_INTERVAL_MS ? 'must not be shorter than 1s' : undefined
+  }
+  try {
+    const next = new Cron(schedule, { paused: true, mode: '5-or-6-parts' }).nextRun()
+    return next === null ? 'is a cron expression that never comes true' : undefined
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'unknown form'
+    return `is not a valid cron expression (${why.replace(/[.\s]+$/, '')}); an example is "*/15 * * * *"`
+  }
+}
+
+/** A checked schedule in its resolved form. */
+export function toSchedule(schedule: string, timezone: string | undefined): Schedule {
+  return isCron(schedule)
+    ? { kind: 'cron', pattern: schedule.trim(), timezone }
+    : { kind: 'interval', everyMs: parseDuration(schedule) ?? 0 }
+}
+
+export function isCron(schedule: string): boolean {
+  return /\s/.test(schedule.trim()) || schedule.trim().startsWith('@')
+}
+
+/** A schedule as text; resolved by {@link toSchedule}, because its time zone stands beside it. */
+export const schedule = z.string().check((context) => {
+  const message = scheduleProblem(context.value)
+  if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value })
+})
+
+export const timezone = z.string().refine(
+  (zone) => {
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
+    } catch {
+      return false
+    }
+  },
+  { error: 'must be the name of a time zone, such as Europe/Zagreb or UTC' },
+)

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../../src/config/load.ts'
+import { configJsonSchema } from '../../../src/config/schema.ts'
+
+const EXAMPLE = 'config/example.yaml'
+
+test('the example is a valid configuration', async () => {
+  const config = await loadConfig({ file: EXAMPLE, env: {} })
+  expect(config.syncs.map(({ name }) => name)).toEqual(['corp', 'contractors'])
+})
+
+test('the example shows every option', async () => {
+  const text = await readFile(EXAMPLE, 'utf8')
+  const missing = optionsOf(configJsonSchema()).filter((option) => !new RegExp(`\\b${option}:`).test(text))
+  expect(missing).toEqual([])
+})
+
+test('every option has a description', () => {
+  expect(undescribed(configJsonSchema(), '')).toEqual([])
+})
+
+test('config/schema.json is what the schema says; node scripts/generate-schema.ts writes it', async () => {
+  const written: unknown = JSON.parse(await readFile('config/schema.json', 'utf8'))
+  expect(written).toEqual(configJsonSchema())
+})
+
+/** The name of every option of a JSON schema, at any depth. */
+function optionsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const own = 'properties' in schema ? Object.keys(schema.properties ?? {}) : []
+  return [...own, ...Object.values(schema).flatMap(optionsOf)]
+}
+
+/** The paths of options without a description; the discriminator of a union needs none. */
+function undescribed(schema: unknown, path: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const own = 'properties' in schema ? Object.entries(schema.properties ?? {}) : []
+  return [
+    ...own
+      .filter(([option, of]) => !('description' in of) && option !== 'type' && option !== 'value')
+      .map(([option]) => `${path}.${option}`),
+    ...Object.entries(schema).flatMap(([key, part]) => undescribed(part, `${path}.${key}`)),
+  ]
+}

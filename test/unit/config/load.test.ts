@@ -1,0 +1,326 @@
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { expect, test } from 'vitest'
+import { describeConfig } from '../../../src/config/describe.ts'
+import { loadConfig, type Config } from '../../../src/config/load.ts'
+import { DirsyncdError } from '../../../src/errors.ts'
+import { createFolder } from './folder.ts'
+
+const LDAP = `
+      type: ldap
+      url: ldap://ldap.example.org
+      bind: { dn: "cn=reader,dc=example,dc=org", password: { env: LDAP_PASSWORD } }
+      users: { base: "ou=people", filter: (uid=*), map: { external_id: entryUUID, email: mail } }`
+const DIRECTORY = `{ baseUrl: https://access.example.com, organizationId: 1, directoryId: 7, token: { env: TOKEN } }`
+const CSV = '{ type: csv, users: { path: users.csv, map: { external_id: id } } }'
+const CORP = `syncs:
+  - name: corp
+    source: ${LDAP}
+    directory: ${DIRECTORY}
+`
+
+async function load(text: string, env: Record<string, string> = {}): Promise<Config> {
+  await using folder = await createFolder()
+  return await loadConfig({ file: await folder.write('dirsyncd.yaml', text), env })
+}
+
+/** The lines of the refusal, without the folder. */
+async function faultsOf(text: string): Promise<string[]> {
+  await using folder = await createFolder()
+  const file = await folder.write('dirsyncd.yaml', text)
+  const error = await loadConfig({ file, env: {} }).catch((thrown: unknown) => thrown)
+  if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
+  expect(error.code).toBe('config-invalid')
+  expect(error.exitCode).toBe(78)
+  return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
+}
+
+const SECRET_REMEDY = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
+
+const REFUSED: readonly { name: string; text: string; line: string }[] = [
+  {
+    name: 'an unknown key names the nearest known one',
+    text: CORP.replace('(uid=*)', '(uid=*), scpoe: one'),
+    line: 'dirsyncd.yaml:7:52: syncs[0].source.users.scpoe: is not a known option; did you mean scope?',
+  },
+  {
+    name: 'an unknown key that is near to nothing lists what is known',
+    text: `${CORP}admin: { qqqqqqqqqqqq: 1 }`,
+    line: 'dirsyncd.yaml:9:10: admin.qqqqqqqqqqqq: is not a known option; known here are listen',
+  },
+  {
+    name: 'a missing option is reported where its section stands',
+    text: CORP.replace('base: "ou=people", ', ''),
+    line: 'dirsyncd.yaml:7:7: syncs[0].source.users.base: is missing; it must be a text',
+  },
+  {
+    name: 'a bad cron expression',
+    text: CORP.replace('    source', '    schedule: "61 * * * *"\n    source'),
+    line:
+      'dirsyncd.yaml:3:5: syncs[0].schedule: is not a valid cron expression (Invalid value for minute: 61); ' +
+      'an example is "*/15 * * * *"',
+  },
+  {
+    name: 'a cron expression that never comes true',
+    text: CORP.replace('    source', '    schedule: "0 0 30 2 *"\n    source'),
+    line: 'dirsyncd.yaml:3:5: syncs[0].schedule: is a cron expression that never comes true',
+  },
+  {
+    name: 'a cron expression without quotes',
+    text: CORP.replace('    source', '    schedule: */15 * * * *\n    source'),
+    line:
+      'dirsyncd.yaml:3:15: a value that begins with * or & has a meaning of its own in YAML; put it in quotes, as in ' +
+      '"*/15 * * * *"',
+  },
+  {
+    name: 'an interval without a unit',
+    text: CORP.replace('    source', '    schedule: "15"\n    source'),
+    line: 'dirsyncd.yaml:3:5: syncs[0].schedule: must be a cron expression such as "*/15 * * * *" or an interval such as 15m',
+  },
+  {
+    name: 'a time zone that does not exist',
+    text: CORP.replace('    source', '    schedule: "@daily"\n    timezone: Mars/Base\n    source'),
+    line: 'dirsyncd.yaml:4:5: syncs[0].timezone: must be the name of a time zone, such as Europe/Zagreb or UTC',
+  },
+  {
+    name: 'a time zone beside an interval',
+    text: CORP.replace('    source', '    schedule: 15m\n    timezone: UTC\n    source'),
+    line: 'dirsyncd.yaml:4:5: syncs[0].timezone: goes with a cron expression; this sync has none in schedule',
+  },
+  {
+    name: 'a duration without a unit',
+    text: CORP.replace('      users', '      timeouts: { answer: 60 }\n      users'),
+    line: 'dirsyncd.yaml:7:19: syncs[0].source.timeouts.answer: must be a duration with a unit, such as 500ms, 30s, 15m or 2h',
+  },
+  {
+    name: 'a literal where a secret belongs',
+    text: CORP.replace('{ env: TOKEN }', 'hunter2-hunter2'),
+    line: `dirsyncd.yaml:8:90: syncs[0].directory.token: must say where the secret is, not the secret itself; ${SECRET_REMEDY}`,
+  },
+  {
+    name: 'a missing secret',
+    text: CORP.replace(', password: { env: LDAP_PASSWORD }', ''),
+    line: `dirsyncd.yaml:6:7: syncs[0].source.bind.password: is missing; ${SECRET_REMEDY}`,
+  },
+  {
+    name: 'a password in the URL of the store',
+    text: `store: postgres://dirsyncd:hunter2-hunter2@db/dirsyncd\n${CORP}`,
+    line:
+      'dirsyncd.yaml:1:1: store: must not hold a password; leave it out and add storePassword: { file: PATH } or ' +
+      '{ env: NAME }',
+  },
+  {
+    name: 'a password in the query of the store’s URL',
+    text: `store: postgres://db/dirsyncd?password=hunter2-hunter2\n${CORP}`,
+    line:
+      'dirsyncd.yaml:1:1: store: must not hold a password; leave it out and add storePassword: { file: PATH } or ' +
+      '{ env: NAME }',
+  },
+  {
+    name: 'a password in the URL of Redis',
+    text: `queue: redis://:hunter2-hunter2@redis:6379\n${CORP}`,
+    line:
+      'dirsyncd.yaml:1:1: queue: must not hold a password; leave it out and add queuePassword: { file: PATH } or ' +
+      '{ env: NAME }',
+  },
+  {
+    name: 'a password for an embedded store',
+    text: `storePassword: { env: A }\n${CORP}`,
+    line: 'dirsyncd.yaml:1:1: storePassword: has no use while store is embedded',
+  },
+  {
+    name: 'a store of an unknown kind',
+    text: `store: sqlite\n${CORP}`,
+    line: 'dirsyncd.yaml:1:1: store: must be embedded or a URL such as postgres://user@host/database',
+  },
+  {
+    name: 'a CA file that is missing',
+    text: CORP.replace('ldap://', 'ldaps://').replace(
+      '      bind',
+      '      tls: { ca: no-such.pem }\n      bind',
+    ),
+    line:
+      'dirsyncd.yaml:6:14: syncs[0].source.tls.ca: the CA file no-such.pem does not exist; put the PEM file of the ' +
+      "server's CA there",
+  },
+  {
+    name: 'a CA file that holds no certificate',
+    text: CORP.replace('ldap://', 'ldaps://').replace(
+      '      bind',
+      '      tls: { ca: dirsyncd.yaml }\n      bind',
+    ),
+    line: 'dirsyncd.yaml:6:14: syncs[0].source.tls.ca: the CA file dirsyncd.yaml holds no certificate in PEM form',
+  },
+  {
+    name: 'StartTLS on ldaps',
+    text: CORP.replace('ldap://', 'ldaps://').replace(
+      '      bind',
+      '      tls: { startTls: true }\n      bind',
+    ),
+    line: 'dirsyncd.yaml:6:14: syncs[0].source.tls.startTls: goes with ldap://; an ldaps:// connection is encrypted already',
+  },
+  {
+    name: 'two syncs of one name',
+    text: `${CORP}  - { name: corp, source: ${CSV}, directory: ${DIRECTORY.replace('7', '8')} }\n`,
+    line: 'dirsyncd.yaml:9:7: syncs[1].name: is the name of syncs[0] too; every sync has its own',
+  },
+  {
+    name: 'two syncs on one directory, spelled differently',
+    text: `${CORP}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('https://access.example.com', 'HTTPS://Access.Example.com:443/')} }\n`,
+    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of syncs[0] too; two syncs must never write to one directory',
+  },
+  {
+    name: 'a source of an unknown type',
+    text: `syncs: [{ name: a, source: { type: ldapp }, directory: ${DIRECTORY} }]`,
+    line: 'dirsyncd.yaml:1:30: syncs[0].source.type: must be ldap or csv',
+  },
+  {
+    name: 'a template as external_id',
+    text: CORP.replace('entryUUID', '"{uid}"'),
+    line: 'dirsyncd.yaml:7:59: syncs[0].source.users.map.external_id: must be the name of one attribute or column, without braces',
+  },
+  {
+    name: 'a key that is given twice',
+    text: `dataDir: a\ndataDir: b\n${CORP}`,
+    line: 'dirsyncd.yaml:2:1: this key was already given above; keep one of them',
+  },
+  {
+    name: 'an empty file',
+    text: '',
+    line: 'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, as config/example.yaml shows',
+  },
+]
+
+test.each(REFUSED)('refused: $name', async ({ text, line }) => {
+  const faults = await faultsOf(text)
+  expect(faults.map((fault) => fault.replace(/\/tmp\/\S+\//g, ''))).toEqual([line])
+  expect(faults.join()).not.toContain('hunter2')
+})
+
+test('every fault is reported at once, in the order of the file', async () => {
+  const faults = await faultsOf(`store: postgres://u:hunter2@db/x
+queu: store
+syncs:
+  - name: Corp
+    source: { type: csv, users: { path: users.csv, delimiter: "--", map: {} } }
+    directory: ${DIRECTORY.replace('1,', '0,')}
+    policy: miror
+  - name: b
+    source: ${CSV}
+    directory: ${DIRECTORY}
+  - name: b
+    source: ${CSV}
+    directory: { token: hunter2 }
+`)
+  expect(faults.map((fault) => fault.split(': ')[1])).toEqual([
+    'store',
+    'queu',
+    'syncs[0].name',
+    'syncs[0].source.users.delimiter',
+    'syncs[0].source.users.map.external_id',
+    'syncs[0].directory.organizationId',
+    'syncs[0].policy',
+    'syncs[2].name',
+    'syncs[2].directory.baseUrl',
+    'syncs[2].directory.organizationId',
+    'syncs[2].directory.directoryId',
+    'syncs[2].directory.token',
+  ])
+  expect(faults.join()).not.toContain('hunter2')
+})
+
+test('broken YAML never shows the text that it stumbles over', async () => {
+  const faults = await faultsOf(`token: *hunter2\nother: "hunter2\n`)
+  expect(faults.join()).not.toContain('hunter2')
+})
+
+test('a missing file is named, with what to do', async () => {
+  const loading = loadConfig({ file: 'no/such.yaml', env: {} })
+  await expect(loading).rejects.toThrow(
+    'There is no configuration file no/such.yaml; copy config/example.yaml to it and edit it, or name another file with ' +
+      '--config or DIRSYNCD_CONFIG.',
+  )
+})
+
+test('without --config the environment names the file', async () => {
+  const loading = loadConfig({ env: { DIRSYNCD_CONFIG: 'from/environment.yaml' } })
+  await expect(loading).rejects.toThrow('from/environment.yaml')
+})
+
+test('defaults are safe, paths start at the folder of the file', async () => {
+  await using folder = await createFolder()
+  const file = await folder.write('dirsyncd.yaml', `dataDir: data\nservice: {}\n${CORP}`)
+  const config = await loadConfig({ file, env: {} })
+  expect(config.dataDir).toBe(join(folder.path, 'data'))
+  expect(config.service?.dataDir).toBe(join(folder.path, 'data', 'service'))
+  expect(config.service?.uniqueExternalIds).toBe(true)
+  expect(config.admin.listen).toEqual({ host: '127.0.0.1', port: 8080 })
+  expect(config.store).toEqual({ kind: 'embedded' })
+  const limits = {
+    maxDeletes: 50,
+    maxDeletePercent: 10,
+    maxDeletesPerDay: 100,
+    maxUpdates: null,
+    maxUpdatePercent: null,
+  }
+  expect(config.syncs[0]).toMatchObject({
+    schedule: undefined,
+    policy: 'mirror',
+    directory: { membership: 'report', readConcurrency: 4, writeConcurrency: 8, allowedDomains: undefined },
+    guards: {
+      users: limits,
+      groups: limits,
+      memberships: limits,
+      minSourceUsers: 1,
+      maxSourceShrinkPercent: 20,
+    },
+  })
+})
+
+test.each([
+  ['"*/15 * * * *"', { kind: 'cron', pattern: '*/15 * * * *', timezone: undefined }],
+  ['"@hourly"', { kind: 'cron', pattern: '@hourly', timezone: undefined }],
+  ['15m', { kind: 'interval', everyMs: 900_000 }],
+])('the schedule %s', async (written, schedule) => {
+  const config = await load(CORP.replace('    source', `    schedule: ${written}\n    source`))
+  expect(config.syncs[0]?.schedule).toEqual(schedule)
+})
+
+test('the TCP listener of the admin pages can be turned off', async () => {
+  const config = await load(`admin: { listen: false }\n${CORP}`)
+  expect(config.admin.listen).toBeUndefined()
+})
+
+test('a CA file is read when the configuration is loaded', async () => {
+  await using folder = await createFolder()
+  await folder.write('ca.pem', rootCertificates[0] ?? '')
+  const text = CORP.replace('ldap://', 'ldaps://').replace(
+    '      bind',
+    '      tls: { ca: ca.pem }\n      bind',
+  )
+  const config = await loadConfig({ file: await folder.write('dirsyncd.yaml', text), env: {} })
+  expect(config.syncs[0]?.source.options).toMatchObject({
+    tls: { ca: expect.stringContaining('-----BEGIN CERTIFICATE-----') },
+  })
+  expect(JSON.stringify(describeConfig(config))).toContain('"ca":"<PEM>"')
+})
+
+test('secrets are read when they are needed, and masked where the configuration is shown', async () => {
+  const config = await load(CORP, { TOKEN: 'the-token', LDAP_PASSWORD: 'the-password' })
+  const sync = config.syncs[0]
+  expect(await sync?.directory.token.read()).toBe('the-token')
+  const source = sync?.source.type === 'ldap' ? sync.source.options : undefined
+  expect(await source?.bind?.password()).toBe('the-password')
+  const shown = JSON.stringify(describeConfig(config))
+  expect(shown).toContain('<env TOKEN>')
+  expect(shown).toContain('<env LDAP_PASSWORD>')
+  expect(shown).not.toContain('the-')
+})
+
+test('the configuration is frozen to the ground', async () => {
+  const config = await load(CORP)
+  expect(Object.isFrozen(config)).toBe(true)
+  expect(Object.isFrozen(config.syncs)).toBe(true)
+  expect(Object.isFrozen(config.syncs[0]?.guards.users)).toBe(true)
+  expect(Object.isFrozen(config.syncs[0]?.source.options.users.map)).toBe(true)
+})

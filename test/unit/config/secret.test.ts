@@ -1,0 +1,108 @@
+import { chmod, rename, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createSecretReader, type SecretContext } from '../../../src/config/secret.ts'
+import type { SecretSource } from '../../../src/config/values.ts'
+import { createFolder } from './folder.ts'
+
+const OPTION = 'syncs[0].directory.token'
+
+function reader(source: SecretSource, context: Partial<SecretContext> = {}) {
+  return createSecretReader(source, { env: {}, folder: '/', option: OPTION, ...context })
+}
+
+test('a secret from the environment', async () => {
+  const secret = reader({ env: 'TOKEN' }, { env: { TOKEN: 'abc\n' } })
+  expect(await secret.read()).toBe('abc')
+  expect(secret.describe()).toBe('env TOKEN')
+})
+
+test.each([
+  ['not set', {}, 'the environment variable TOKEN is not set'],
+  ['empty', { TOKEN: '\n' }, 'the environment variable TOKEN is empty'],
+])('an environment variable that is %s', async (_, env, why) => {
+  await expect(reader({ env: 'TOKEN' }, { env }).read()).rejects.toMatchObject({
+    code: 'secret-unavailable',
+    exitCode: 78,
+    message: `The secret of ${OPTION} cannot be read: ${why}.`,
+  })
+})
+
+test('a file loses the line breaks at its end and keeps its blanks', async () => {
+  await using folder = await createFolder()
+  await folder.write('token', ' a b \r\n\n')
+  expect(await reader({ file: 'token' }, { folder: folder.path }).read()).toBe(' a b ')
+})
+
+test('a file is read again when it has changed, and only then', async () => {
+  await using folder = await createFolder()
+  const path = await folder.write('token', 'first')
+  const secret = reader({ file: 'token' }, { folder: folder.path })
+  expect(await secret.read()).toBe('first')
+  await folder.write('token', 'second one')
+  expect(await secret.read()).toBe('second one')
+  await utimes(path, 1, 1)
+  expect(await secret.read()).toBe('second one')
+})
+
+test('another file of the same size and time in its place is noticed', async () => {
+  await using folder = await createFolder()
+  const path = await folder.write('token', 'first')
+  await utimes(path, 1, 1)
+  const secret = reader({ file: path })
+  expect(await secret.read()).toBe('first')
+  const other = await folder.write('other', 'other')
+  await utimes(other, 1, 1)
+  await rename(other, path)
+  expect(await secret.read()).toBe('other')
+})
+
+test('a file that is missing, empty, a folder or far too large', async () => {
+  await using folder = await createFolder()
+  await folder.write('empty', '\n')
+  await folder.write('large', 'x'.repeat(70_000))
+  const read = (file: string) => reader({ file }, { folder: folder.path }).read()
+  await expect(read('missing')).rejects.toThrow(`the file ${join(folder.path, 'missing')} does not exist.`)
+  await expect(read('empty')).rejects.toThrow(`the file ${join(folder.path, 'empty')} is empty.`)
+  await expect(read('.')).rejects.toThrow(`the file ${folder.path} is a folder.`)
+  await expect(read('large')).rejects.toThrow('is larger than 64 KiB.')
+})
+
+test('a command runs without a shell, in the folder, with the environment it was given', async () => {
+  await using folder = await createFolder()
+  const script = await folder.write('print', '#!/bin/sh\nprintf "%s|%s|%s\\n" "$1" "$A" "$(pwd)"\n')
+  await chmod(script, 0o700)
+  const secret = reader({ command: ['./print', '$HOME; ls'] }, { folder: folder.path, env: { A: 'b' } })
+  expect(await secret.read()).toBe(`$HOME; ls|b|${folder.path}`)
+  expect(secret.describe()).toBe('command print')
+})
+
+test("a command's answer is kept until a fresh one is asked for", async () => {
+  await using folder = await createFolder()
+  const command = ['/bin/sh', '-c', 'echo x >> count; wc -l < count']
+  const secret = reader({ command }, { folder: folder.path, env: { PATH: '/usr/bin:/bin' } })
+  expect(await Promise.all([secret.read(), secret.read()])).toEqual(['1', '1'])
+  expect(await secret.read(true)).toBe('2')
+  expect(await secret.read()).toBe('2')
+})
+
+test.each([
+  ['fails', ['/bin/sh', '-c', 'echo hunter2; echo hunter2 >&2; exit 3'], 'ended with exit code 3'],
+  ['prints nothing', ['/bin/true'], 'the answer of the command /bin/true is empty'],
+  ['does not exist', ['/no/such/program'], 'the command /no/such/program was not found'],
+  ['does not end', ['/bin/sleep', '60'], 'gave no answer within 0.2 s'],
+  ['never stops printing', ['/usr/bin/yes', 'hunter2'], 'printed more than 64 KiB'],
+])('a command that %s', async (_, command, why) => {
+  const asked = reader({ command }, { timeoutMs: command[0] === '/bin/sleep' ? 200 : 5000 }).read()
+  const error = await asked.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'secret-unavailable', message: expect.stringContaining(why) })
+  expect(String(error)).not.toContain('hunter2')
+})
+
+test('a command that failed is asked again', async () => {
+  await using folder = await createFolder()
+  const command = ['/bin/sh', '-c', 'test -e there || { touch there; exit 1; }; echo now']
+  const secret = reader({ command }, { folder: folder.path, env: { PATH: '/usr/bin:/bin' } })
+  await expect(secret.read()).rejects.toThrow('ended with exit code 1')
+  expect(await secret.read()).toBe('now')
+})

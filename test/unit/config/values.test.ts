@@ -1,0 +1,65 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { editDistance, nearest } from '../../../src/config/nearest.ts'
+import { parseAddress, parseDuration, scheduleProblem } from '../../../src/config/values.ts'
+
+test.each([
+  ['500ms', 500],
+  ['1s', 1000],
+  ['15m', 900_000],
+  ['2h', 7_200_000],
+  ['1d', 86_400_000],
+  ['15', undefined],
+  ['0s', undefined],
+  ['-1s', undefined],
+  ['1.5h', undefined],
+  ['1 s', undefined],
+  ['15 minutes', undefined],
+])('the duration %s', (text, milliseconds) => {
+  expect(parseDuration(text)).toBe(milliseconds)
+})
+
+test.each([
+  ['127.0.0.1:8080', { host: '127.0.0.1', port: 8080 }],
+  ['localhost:0', { host: 'localhost', port: 0 }],
+  ['[::1]:8080', { host: '::1', port: 8080 }],
+  ['8080', undefined],
+  ['::1:8080', undefined],
+  ['host:65536', undefined],
+  ['http://host:80', undefined],
+])('the address %s', (text, address) => {
+  expect(parseAddress(text)).toEqual(address)
+})
+
+test.each(['*/15 * * * *', '0 30 6 * * MON-FRI', '@daily', '1s', '15m', '0 0 29 2 *'])(
+  'the schedule %s is accepted',
+  (schedule) => {
+    expect(scheduleProblem(schedule)).toBeUndefined()
+  },
+)
+
+test.each(['', 'x', '15', '500ms', '* * *', '0 0 30 2 *', '@never'])(
+  'the schedule "%s" is refused',
+  (schedule) => {
+    expect(scheduleProblem(schedule)).toBeTypeOf('string')
+  },
+)
+
+test.each([
+  ['fliter', 'filter'],
+  ['Filter', 'filter'],
+  ['basedn', 'base'],
+  ['zzzzzzzz', undefined],
+])('the known word nearest to %s', (written, word) => {
+  expect(nearest(written, ['base', 'scope', 'filter', 'map'])).toBe(word)
+})
+
+test('the distance of two words is symmetric, and nothing only for equal ones', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }), (a, b) => {
+      expect(editDistance(a, b)).toBe(editDistance(b, a))
+      expect(editDistance(a, b) === 0).toBe(a === b)
+      expect(editDistance(a, b)).toBeLessThanOrEqual(Math.max(a.length, b.length))
+    }),
+  )
+})
