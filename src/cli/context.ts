@@ -1,0 +1,80 @@
+import type { Config } from '../config/load.ts'
+import type { Control, RunView } from '../control/control.ts'
+import type { Log } from '../log.ts'
+
+/** A stream that a command prints to. */
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+}
+
+/** What the process gives to the command line. */
+export interface Io {
+  /** Without the program and the script. */
+  readonly argv: readonly string[]
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
+/** One line of `dirsyncd check`; `ok` is null for what is only told, `sync` is empty for what concerns every sync. */
+export interface CheckLine {
+  readonly sync: string
+  readonly label: string
+  readonly ok: boolean | null
+  readonly detail: string
+}
+
+export interface CheckRequest {
+  readonly writes: boolean
+  readonly sync?: string
+}
+
+/** What `compose.ts` offers to commands. It is loaded when a command needs it: `--help` opens no stores. */
+export interface Compose {
+  readonly openControl: (config: Config, log: Log) => Promise<Control>
+  readonly runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) => Promise<void>
+  readonly runWorker: (config: Config, log: Log, signal: AbortSignal) => Promise<void>
+  readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
+  readonly runCheck: (
+    config: Config,
+    log: Log,
+    request: CheckRequest,
+    signal: AbortSignal,
+  ) => AsyncIterable<CheckLine>
+}
+
+/** Prints one line for a person, such as where the admin page is. */
+export type Announce = (line: string) => void
+
+/** What a daemon tells the person who started it. */
+interface DaemonOutput {
+  readonly announce: Announce
+  /** A run has ended; `run` holds its first changes and notices. */
+  readonly onRunEnd: (run: RunView) => void
+}
+
+/** Everything that a running command may use. */
+export interface Session {
+  readonly config: Config
+  readonly log: Log
+  /** One JSON object a line instead of text for people. */
+  readonly json: boolean
+  readonly signal: AbortSignal
+  readonly compose: Compose
+  readonly stderr: Output
+  /** Prints lines to standard output. */
+  readonly print: (...lines: readonly string[]) => void
+  readonly printJson: (value: unknown) => void
+}
+
+/** Does the command's work and gives the exit code. */
+export type Job = (session: Session) => Promise<number>
+
+/** How a command is run: `program.ts` hands it to the commands, `run.ts` makes it. */
+export type Runner = (job: Job, options?: RunnerOptions) => Promise<void>
+
+export interface RunnerOptions {
+  /** A process that goes on running logs at the configured level, a command only what is wrong. */
+  readonly longRunning?: boolean
+}

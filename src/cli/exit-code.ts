@@ -1,0 +1,49 @@
+import type { RunSummary } from '../control/control.ts'
+import { total } from './total.ts'
+
+/** What a command that ran to its end tells the shell; errors have their codes in `errors.ts`. */
+export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as const
+
+/** From the least bad to the worst. */
+const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.held, EXIT.error]
+
+/**
+ * The exit code for one finished run: 0 done (a plan: nothing to change), 2 a plan with changes, 3 held, 4 done but some
+ * entries were quarantined or failed, 1 failed.
+ */
+export function runExitCode(run: Pick<RunSummary, 'state' | 'counts'>): number {
+  switch (run.state) {
+    case 'held':
+      return EXIT.held
+    case 'planned':
+      return total(run.counts?.planned ?? {}) > 0 ? EXIT.changes : EXIT.done
+    case 'done':
+      return leftBehind(run) > 0 ? EXIT.incomplete : EXIT.done
+    case 'failed':
+    case 'waiting':
+    case 'reading':
+    case 'planning':
+    case 'applying':
+      return EXIT.error
+  }
+}
+
+/** The exit code of a command that did several runs: the worst of them; an unknown code is worse than every known one. */
+export function worstExitCode(codes: readonly number[]): number {
+  let worst: number = EXIT.done
+  for (const code of codes) {
+    if (severity(code) > severity(worst)) worst = code
+  }
+  return worst
+}
+
+/** Entries that this run did not get right: refused or failed in it, or still in quarantine from an earlier one. */
+function leftBehind(run: Pick<RunSummary, 'counts'>): number {
+  const outcomes = run.counts?.outcomes ?? {}
+  return (outcomes.quarantined ?? 0) + (outcomes.failed ?? 0) + (run.counts?.notices.quarantined ?? 0)
+}
+
+function severity(code: number): number {
+  const index = BY_SEVERITY.indexOf(code)
+  return index < 0 ? BY_SEVERITY.length : index
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Control, RunState, RunSummary, RunView } from '../control/control.ts'
+import { DirsyncdError } from '../errors.ts'
+import type { Session } from './context.ts'
+import { runExitCode } from './exit-code.ts'
+import { createProgress } from './render/progress.ts'
+import { renderReport } from './render/report.ts'
+
+const POLL_MS = 300
+
+/** Enough to show some of every operation of a usual plan. */
+const SOME = 1000
+/** More than any directory holds. */
+export const ALL = 10_000_000
+
+const FINAL: ReadonlySet<RunState> = new Set(['planned', 'held', 'done', 'failed'])
+
+export interface FollowOptions {
+  /** Every change and notice, not only the first of each group. */
+  readonly all: boolean
+}
+
+/** Waits for the end of a run, with a progress bar on a terminal, prints its report and gives its exit code. */
+export async function followRun(
+  session: Session,
+  control: Control,
+  run: number,
+  options: FollowOptions,
+): Promise<number> {
+  const finished = await waitForRun(session, control, run)
+  const view = await readRun(control, run, session.json || options.all ? ALL : detailLimit(finished))
+  if (session.json) session.printJson(view)
+  else session.print(...renderReport(view, options))
+  return runExitCode(view)
+}
+
+async function waitForRun(session: Session, control: Control, run: number): Promise<RunSummary> {
+  using progress = createProgress(session.stderr, !session.json)
+  for (;;) {
+    const current = await readRun(control, run, 0)
+    if (FINAL.has(current.state)) return current
+    progress.update(current)
+    await pause(session.signal, run)
+  }
+}
+
+async function pause(signal: AbortSignal, run: number): Promise<void> {
+  try {
+    await sleep(POLL_MS, undefined, { signal })
+  } catch (cause) {
+    throw new DirsyncdError(
+      'interrupted',
+      `Interrupted before run ${run} ended; dirsyncd runs ${run} shows what became of it.`,
+      { cause },
+    )
+  }
+}
+
+/** One run; throws `run-unknown`. */
+export async function readRun(control: Control, run: number, limit: number): Promise<RunView> {
+  const view = await control.run(run, { limit })
+  if (view !== undefined) return view
+  throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
+}
+
+/** Where changes were not applied, all are read: each of those is shown by name, wherever in the plan it stands. */
+export function detailLimit(run: RunSummary): number {
+  const { quarantined = 0, failed = 0, missing = 0, dropped = 0 } = run.counts?.outcomes ?? {}
+  return quarantined + failed + missing + dropped > 0 ? ALL : SOME
+}

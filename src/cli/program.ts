@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { Command, Option } from 'commander'
+import { LOG_LEVELS, type LogLevel } from '../log.ts'
+import { addApprove } from './approve.ts'
+import { addCheck } from './check.ts'
+import type { Io, Runner } from './context.ts'
+import { addPlan } from './plan.ts'
+import { addReject } from './reject.ts'
+import { addRuns } from './runs.ts'
+import { addService } from './service.ts'
+import { addStart } from './start.ts'
+import { addSync } from './sync.ts'
+import { addWorker } from './worker.ts'
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  readonly config?: string
+  readonly json?: boolean
+  readonly logLevel?: LogLevel
+}
+
+const HELP = `
+Examples:
+  dirsyncd check                        prove that configuration, source and token work
+  dirsyncd plan                         show what would change, and change nothing
+  dirsyncd sync corp                    make the directory of the sync corp equal to its source, now
+  dirsyncd start                        go on doing so on schedule, with admin pages
+
+Exit codes:
+  0 done (plan: nothing to change)   2 plan found changes   3 held by a guard
+  4 done, but some entries were quarantined or failed       1 an error
+  64 wrong usage                     78 wrong configuration`
+
+/** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */
+export function createProgram(io: Io, run: Runner): Command {
+  const program = new Command('dirsyncd')
+    .description(
+      'Keeps the external directories of an access-management service equal to an LDAP server or CSV files.',
+    )
+    .version(version(), '-V, --version', 'Show the version.')
+    .helpOption('-h, --help', 'Show this help.')
+    .helpCommand(false)
+    .option('-c, --config <file>', 'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml).')
+    .option('--json', 'Print one JSON object a line, for machines.')
+    .addOption(
+      new Option('--log-level <level>', 'The least important message that is logged.').choices(LOG_LEVELS),
+    )
+    .addHelpText('after', HELP)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      // The sentence on standard error is ours.
+      writeErr: () => undefined,
+      outputError: () => undefined,
+      getOutHelpWidth: () => io.stdout.columns ?? 100,
+    })
+    .exitOverride()
+  for (const add of [
+    addStart,
+    addWorker,
+    addPlan,
+    addSync,
+    addRuns,
+    addApprove,
+    addReject,
+    addCheck,
+    addService,
+  ]) {
+    add(program, run)
+  }
+  return program
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const description: unknown = JSON.parse(text)
+  return typeof description === 'object' && description !== null && 'version' in description
+    ? String(description.version)
+    : 'unknown'
+}

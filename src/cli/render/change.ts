@@ -1,0 +1,87 @@
+import type { ChangeView } from '../../control/control.ts'
+import type { Change, DeleteReason, Op, UserValues } from '../../plan/change.ts'
+import { digits, printable } from './text.ts'
+
+/** How many ids of members are named on one line. */
+const NAMED_MEMBERS = 3
+
+const TITLES: Readonly<Record<Op, string>> = {
+  'create-user': '+ create user',
+  'update-user': '~ update user',
+  'delete-user': '- delete user',
+  'create-group': '+ create group',
+  'update-group': '~ update group',
+  'delete-group': '- delete group',
+  'set-members': '~ set members',
+}
+
+const WIDTH = Math.max(...Object.values(TITLES).map((title) => title.length))
+
+const REASONS: Readonly<Record<DeleteReason, string>> = {
+  gone: 'gone from the source',
+  'left-filter': "outside the sync's filter",
+}
+
+/** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with what became of it where that is not plain. */
+export function renderChange({ change, state, detail }: ChangeView): string {
+  const line = `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change)}`.trimEnd()
+  if (state === 'pending' || state === 'applied') return line
+  return `${line}  [${detail === null ? state : `${state}: ${printable(detail)}`}]`
+}
+
+function whatChanges(change: Change): string {
+  switch (change.op) {
+    case 'create-user':
+      return person({ name: change.want.name ?? null, email: change.want.email ?? null })
+    case 'update-user':
+      return [
+        fieldChange('name', change.have.name, change.want.name),
+        fieldChange('email', change.have.email, change.want.email),
+      ]
+        .filter((field) => field !== '')
+        .join(', ')
+    case 'delete-user':
+      return `${person(change.have)} (${REASONS[change.why]})`.trimStart()
+    case 'create-group':
+      return printable(change.want.name)
+    case 'update-group':
+      return fieldChange('name', change.have.name, change.want.name)
+    case 'delete-group':
+      return `${printable(change.have.name)} (${REASONS[change.why]})`
+    case 'set-members':
+      return `${printable(change.name)}: ${membersChange(change.have, change.want)}`
+  }
+}
+
+function person({ name, email }: UserValues): string {
+  const address = email === null ? '' : `<${printable(email)}>`
+  return `${printable(name ?? '')} ${address}`.trim()
+}
+
+function fieldChange(field: string, have: string | null, want: string | undefined): string {
+  if (want === undefined) return ''
+  return `${field}: ${have === null ? '(none)' : printable(have)} → ${printable(want)}`
+}
+
+function membersChange(have: readonly string[], want: readonly string[]): string {
+  const before = new Set(have)
+  const after = new Set(want)
+  const parts = [
+    membersPart(
+      'added',
+      want.filter((id) => !before.has(id)),
+    ),
+    membersPart(
+      'removed',
+      have.filter((id) => !after.has(id)),
+    ),
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}
+
+function membersPart(verb: string, ids: readonly string[]): string {
+  if (ids.length === 0) return ''
+  const named = ids.slice(0, NAMED_MEMBERS).map(printable).join(' ')
+  const more = ids.length > NAMED_MEMBERS ? ` and ${digits(ids.length - NAMED_MEMBERS)} more` : ''
+  return `${digits(ids.length)} ${verb} (${named}${more})`
+}

@@ -1,0 +1,42 @@
+import type { RunView } from '../../control/control.ts'
+import type { Notice, NoticeCode } from '../../directory/snapshot.ts'
+import { digits, printable } from './text.ts'
+
+const HEADINGS: Readonly<Record<NoticeCode, string>> = {
+  unreadable: 'could not be understood, so nothing is deleted in this run',
+  'duplicate-id': 'skipped, because the id is there more than once',
+  'no-name': 'skipped, because it has no name',
+  'unknown-members': 'has members that are not users of the sync',
+  unaddressable: 'is in the directory without an id by which it could be changed',
+  'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
+  'no-email': 'has no e-mail address',
+  'value-kept': 'has a value in the directory that the source does not have; it was kept',
+  'seen-again': 'was missing at the first look and there at the second; not deleted',
+  'kept-by-policy': 'kept as it is by the policy of the sync',
+  'kept-unproved': 'not deleted, because not every entry of the source could be understood',
+  'membership-differs': 'has other members in the source; not written',
+  quarantined: 'in quarantine, because the service refused it; tried again when it changes, or after a day',
+  'does-not-converge': 'is rewritten by the service, so it is no longer written',
+  rejected: 'left alone, because a person rejected the change',
+}
+
+/** Notices by their code, each with the entries it is about; `shown` of each code at most. */
+export function renderNotices(
+  { notices, counts }: Pick<RunView, 'notices' | 'counts'>,
+  shown: number,
+): string[] {
+  const lines: string[] = []
+  for (const [code, group] of Map.groupBy(notices, (notice) => notice.code)) {
+    const total = Math.max(group.length, counts?.notices[code] ?? 0)
+    lines.push(`${code} (${digits(total)}): ${HEADINGS[code]}`)
+    lines.push(...group.slice(0, shown).map((notice) => `  ${renderNotice(notice)}`))
+    if (total > shown)
+      lines.push(`  … and ${digits(total - Math.min(shown, group.length))} more, --all shows them`)
+  }
+  return lines
+}
+
+function renderNotice({ kind, id, detail }: Notice): string {
+  const name = id === undefined ? kind : `${kind} ${printable(id)}`
+  return `${name}  ${printable(detail)}`
+}

@@ -1,0 +1,118 @@
+import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
+import { OPS, type Op } from '../../plan/change.ts'
+import { total } from '../total.ts'
+import { renderChange } from './change.ts'
+import { renderNotices } from './notices.ts'
+import { amount, digits, pointInTime, printable, timeTaken } from './text.ts'
+
+/** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
+const SHOWN = 20
+
+const OP_NAMES: Readonly<Record<Op, string>> = {
+  'create-user': 'users to create',
+  'update-user': 'users to update',
+  'delete-user': 'users to delete',
+  'create-group': 'groups to create',
+  'update-group': 'groups to update',
+  'delete-group': 'groups to delete',
+  'set-members': 'groups whose members change',
+}
+
+/** What people read of one run: counts first, then changes, entries that were left alone, and what holds it. */
+export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
+  const shown = options.all ? Number.MAX_SAFE_INTEGER : SHOWN
+  const sections = [
+    [headline(view), ...countLines(view)],
+    changeLines(view, shown),
+    titled('Not applied:', notApplied(view)),
+    titled('Noticed:', renderNotices(view, shown)),
+    holdLines(view),
+    view.error === null ? [] : [`Failed: ${printable(view.error)}`],
+  ]
+  return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
+}
+
+/** What a daemon prints of a run: the report, or one line where there was nothing to do. */
+export function renderRunEnd(view: RunView): string[] {
+  const { state, counts } = view
+  const idle = (state === 'done' || state === 'planned') && counts !== null && total(counts.planned) === 0
+  if (!idle) return renderReport(view, { all: false })
+  return [`${headline(view)}: no changes, ${digits(counts.unchanged)} unchanged`]
+}
+
+function headline({ sync, run, mode, state, startedAt, finishedAt }: RunView): string {
+  const what = mode === 'plan' ? 'plan' : 'run'
+  const parts = [`${sync}: ${what} ${run}, ${state}`]
+  if (startedAt !== null) parts.push(`begun ${pointInTime(startedAt)}`)
+  if (startedAt !== null && finishedAt !== null) {
+    parts.push(`took ${timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))}`)
+  }
+  return parts.join(', ')
+}
+
+function countLines({ counts }: RunView): string[] {
+  if (counts === null) return []
+  const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, unchanged } = counts
+  const outcomes = Object.entries(counts.outcomes).filter(([, number]) => number > 0)
+  return [
+    `  source     ${amount(sourceUsers, 'user')}, ${amount(sourceGroups, 'group')}`,
+    `  directory  ${amount(directoryUsers, 'user')}, ${amount(directoryGroups, 'group')}`,
+    `  unchanged  ${digits(unchanged)}`,
+    `  planned    ${plannedText(counts)}`,
+    ...(outcomes.length === 0
+      ? []
+      : [`  changes    ${outcomes.map(([outcome, number]) => `${digits(number)} ${outcome}`).join(', ')}`]),
+  ]
+}
+
+function plannedText({ planned }: RunCounts): string {
+  const parts = OPS.filter((op) => (planned[op] ?? 0) > 0).map(
+    (op) => `${digits(planned[op] ?? 0)} ${OP_NAMES[op]}`,
+  )
+  return parts.length === 0 ? 'no changes' : parts.join(', ')
+}
+
+function changeLines({ changes, counts, totalChanges }: RunView, shown: number): string[] {
+  const byOp = Map.groupBy(changes, ({ change }) => change.op)
+  const lines: string[] = []
+  let named = 0
+  for (const op of OPS) {
+    const all = Math.max(counts?.planned[op] ?? 0, byOp.get(op)?.length ?? 0)
+    const group = (byOp.get(op) ?? []).slice(0, shown)
+    lines.push(...group.map(renderChange))
+    named += all
+    if (all > group.length) lines.push(`  … and ${digits(all - group.length)} more, --all shows them`)
+  }
+  // Changes of a run whose counts are not there yet.
+  if (totalChanges > named) lines.push(`  … and ${digits(totalChanges - named)} more, --all shows them`)
+  return lines
+}
+
+const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing', 'dropped'])
+
+/** Every change that was not applied, by name and without a limit: nothing that went wrong vanishes in a number. */
+function notApplied({ changes }: RunView): string[] {
+  return changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
+}
+
+function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
+  if (breaches.length === 0) return []
+  const guards = breaches.map(({ guard, detail }) => `  ${guard}: ${printable(detail)}`)
+  const held = holdRun ?? run
+  const waiting = hold === 'open' || (hold === null && state === 'held')
+  const help = waiting
+    ? [
+        `Nothing was changed. Apply it with dirsyncd approve ${held}, or silence it with dirsyncd reject ${held}.`,
+      ]
+    : []
+  return [`${holdTitle(mode, hold)}:`, ...guards, ...help]
+}
+
+function holdTitle(mode: RunView['mode'], hold: RunView['hold']): string {
+  if (hold === null) return mode === 'plan' ? 'A sync would be held by' : 'Held by'
+  return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
+}
+
+function titled(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
+}

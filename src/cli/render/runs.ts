@@ -1,0 +1,39 @@
+import type { RunSummary } from '../../control/control.ts'
+import { total } from '../total.ts'
+import { renderTable } from './table.ts'
+import { digits, pointInTime, printable, timeTaken } from './text.ts'
+
+const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'PLANNED', 'NOTE']
+
+/** The list of runs as a table, newest first. */
+export function renderRuns(runs: readonly RunSummary[]): string[] {
+  if (runs.length === 0) return ['There are no runs yet; dirsyncd sync starts one.']
+  return renderTable(HEAD, runs.map(row))
+}
+
+function row(run: RunSummary): string[] {
+  return [
+    String(run.run),
+    run.sync,
+    run.mode,
+    run.trigger,
+    run.state,
+    pointInTime(run.requestedAt),
+    took(run),
+    run.counts === null ? '' : digits(total(run.counts.planned)),
+    note(run),
+  ]
+}
+
+function took({ startedAt, finishedAt }: RunSummary): string {
+  if (startedAt === null || finishedAt === null) return ''
+  return timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))
+}
+
+/** The one thing that a person wants to know of this run: why it failed, or what became of its hold. */
+function note({ error, hold, holdRun, breaches }: RunSummary): string {
+  if (error !== null) return printable(error)
+  if (hold === null) return holdRun === null ? '' : `waits with run ${holdRun}`
+  const guards = breaches.map(({ guard }) => guard).join(', ')
+  return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`
+}

@@ -1,0 +1,23 @@
+import { textWidth } from './text.ts'
+
+/** Rows in aligned columns, two blanks apart; a column of numbers stands at its right edge. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const columns = head.map((title, column) => {
+    const cells = rows.map((row) => row[column] ?? '')
+    return {
+      width: Math.max(textWidth(title), ...cells.map(textWidth)),
+      right: cells.length > 0 && cells.every((cell) => /^[\d,.]*$/.test(cell)),
+    }
+  })
+  return [head, ...rows].map((row) =>
+    columns
+      .map(({ width, right }, column) => pad(row[column] ?? '', width, right))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function pad(cell: string, width: number, right: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - textWidth(cell)))
+  return right ? blanks + cell : cell + blanks
+}

@@ -1,0 +1,49 @@
+/** Controls, line breaks and marks that turn the direction of writing: a name must not rewrite the terminal. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/** A text from outside, safe to print on one line of a terminal. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
+const NARROWEST = /[\p{Mn}\p{Me}\p{Cf}]/u
+
+/** How many columns of a terminal a text takes. */
+export function textWidth(text: string): number {
+  let width = 0
+  for (const character of text) {
+    if (NARROWEST.test(character)) continue
+    width += WIDE.test(character) ? 2 : 1
+  }
+  return width
+}
+
+/** A whole number with a comma between thousands, and its noun. */
+export function amount(number: number, noun: string): string {
+  return `${digits(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
+export function digits(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min` */
+export function timeTaken(milliseconds: number): string {
+  const seconds = milliseconds / 1000
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
+}
+
+/** An ISO time as people read it, in UTC: `2026-11-21 07:29:03Z`. */
+export function pointInTime(iso: string): string {
+  const date = new Date(iso)
+  return Number.isNaN(date.getTime()) ? iso : `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`
+}

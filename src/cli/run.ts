@@ -1,0 +1,92 @@
+import { CommanderError } from 'commander'
+import { environment, loadConfig, type Env } from '../config/load.ts'
+import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
+import { createLog, type LogLevel } from '../log.ts'
+import { installShutdown } from '../shutdown.ts'
+import type { Compose, Io, Job, RunnerOptions } from './context.ts'
+import { createProgram, type GlobalOptions } from './program.ts'
+
+/** What tests put in the place of the process's own. */
+export interface CliParts {
+  readonly env: Env
+  readonly loadCompose: () => Promise<Compose>
+}
+
+function processParts(): CliParts {
+  return { env: environment(), loadCompose: () => import('../compose.ts') }
+}
+
+/** Runs one command and gives its exit code. Whatever goes wrong becomes one sentence on standard error. */
+export async function runCli(io: Io, parts: CliParts = processParts()): Promise<number> {
+  let exitCode = 0
+  let debug = false
+  const program = createProgram(io, async (job, options) => {
+    const globals: GlobalOptions = program.opts()
+    debug = globals.logLevel === 'debug'
+    exitCode = await runJob(io, parts, globals, job, options)
+  })
+  try {
+    await program.parseAsync([...io.argv], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    return report(error, io, debug)
+  }
+}
+
+async function runJob(
+  io: Io,
+  parts: CliParts,
+  globals: GlobalOptions,
+  job: Job,
+  options: RunnerOptions = {},
+): Promise<number> {
+  using shutdown = installShutdown()
+  const file = globals.config
+  const config = await loadConfig({ env: parts.env, ...(file !== undefined && { file }) })
+  const configured = options.longRunning === true ? config.log.level : quieter(config.log.level)
+  return await job({
+    config,
+    log: createLog(globals.logLevel ?? configured),
+    json: globals.json === true,
+    signal: shutdown.signal,
+    compose: await parts.loadCompose(),
+    stderr: io.stderr,
+    print: (...lines) => {
+      for (const line of lines) io.stdout.write(`${line}\n`)
+    },
+    printJson: (value) => {
+      io.stdout.write(`${JSON.stringify(value)}\n`)
+    },
+  })
+}
+
+/** Commands that end by themselves show their result; only what is wrong is logged besides. */
+function quieter(level: LogLevel): LogLevel {
+  return level === 'debug' || level === 'info' ? 'warn' : level
+}
+
+function report(error: unknown, io: Io, debug: boolean): number {
+  if (error instanceof CommanderError) return reportUsage(error, io)
+  io.stderr.write(`${sentence(error)}\n`)
+  if (debug && error instanceof Error) io.stderr.write(`${error.stack ?? ''}\n`)
+  return exitCodeOf(error)
+}
+
+function reportUsage(error: CommanderError, io: Io): number {
+  const shown = error.code === 'commander.helpDisplayed' || error.code === 'commander.version'
+  if (shown) return 0
+  const usage = new DirsyncdError('usage', usageSentence(error))
+  io.stderr.write(`${usage.message}\n`)
+  return usage.exitCode
+}
+
+/** Commander's message as one sentence: without its prefix, its own line break and its missing full stop. */
+function usageSentence(error: CommanderError): string {
+  if (error.code === 'commander.help')
+    return 'Name a command, such as dirsyncd sync; dirsyncd --help lists them.'
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\.$/, '')
+  return `${said.charAt(0).toUpperCase()}${said.slice(1)}; see dirsyncd --help.`
+}

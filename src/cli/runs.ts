@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { wholeNumber } from './arguments.ts'
+import type { Runner, Session } from './context.ts'
+import { ALL, detailLimit, readRun } from './follow.ts'
+import { renderReport } from './render/report.ts'
+import { renderRuns } from './render/runs.ts'
+import { selectSyncs } from './select-syncs.ts'
+
+const HELP = `
+Examples:
+  dirsyncd runs
+  dirsyncd runs --sync corp --limit 5
+  dirsyncd runs 12 --all
+  dirsyncd runs --json | jq 'select(.hold == "open") | .run'`
+
+interface RunsOptions {
+  readonly sync?: string
+  readonly limit: number
+  readonly all?: boolean
+}
+
+export function addRuns(program: Command, run: Runner): void {
+  program
+    .command('runs')
+    .description('List the newest runs, or show one with its changes and notices.')
+    .argument('[run]', 'The number of a run.', wholeNumber)
+    .option('--sync <sync>', 'Only runs of this sync.')
+    .option('--limit <number>', 'How many runs are listed.', wholeNumber, 20)
+    .option('--all', 'Show every change of the run, not only the first of each kind.')
+    .addHelpText('after', HELP)
+    .action((number: number | undefined, options: RunsOptions) =>
+      run((session) =>
+        number === undefined ? listRuns(session, options) : showRun(session, number, options),
+      ),
+    )
+}
+
+async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise<number> {
+  if (sync !== undefined) selectSyncs(session.config, sync)
+  await using control = await session.compose.openControl(session.config, session.log)
+  const runs = await control.runs({ limit, ...(sync !== undefined && { sync }) })
+  if (!session.json) session.print(...renderRuns(runs))
+  else for (const run of runs) session.printJson(run)
+  return 0
+}
+
+async function showRun(session: Session, number: number, options: RunsOptions): Promise<number> {
+  await using control = await session.compose.openControl(session.config, session.log)
+  const all = options.all === true
+  const summary = await readRun(control, number, 0)
+  const view = await readRun(control, number, all || session.json ? ALL : detailLimit(summary))
+  if (session.json) session.printJson(view)
+  else session.print(...renderReport(view, { all }))
+  return 0
+}

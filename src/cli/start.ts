@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import type { Announce, Runner, Session } from './context.ts'
+import { renderRunEnd } from './render/report.ts'
+import { requireSyncs } from './select-syncs.ts'
+
+const HELP = `
+The first SIGINT or SIGTERM stops taking work and lets changes in flight finish; the second ends at once.
+
+Examples:
+  dirsyncd start
+  dirsyncd start --config /etc/dirsyncd/dirsyncd.yaml --log-level debug`
+
+export function addStart(program: Command, run: Runner): void {
+  program
+    .command('start')
+    .description('Run the daemon: schedules, workers and admin pages in one process.')
+    .addHelpText('after', HELP)
+    .action(() => run(start, { longRunning: true }))
+}
+
+async function start(session: Session): Promise<number> {
+  const { compose, config, log, signal } = session
+  if (config.service?.withDaemon !== true) requireSyncs(config)
+  await compose.runDaemon(config, log, signal, {
+    announce: announce(session),
+    onRunEnd: (run) => (session.json ? session.printJson(run) : session.print(...renderRunEnd(run))),
+  })
+  return 0
+}
+
+/** Lines for people become `{ "message": … }` for machines. */
+export function announce({ json, print, printJson }: Session): Announce {
+  return (message) => (json ? printJson({ message }) : print(message))
+}

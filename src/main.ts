@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// This module imports nothing before it has looked at the version: an older Node could not even load the rest.
+const OLDEST_NODE = 24
+
+if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
+  process.stderr.write(
+    `dirsyncd needs Node ${OLDEST_NODE} or newer, and this is Node ${process.versions.node}; install a newer one.\n`,
+  )
+  process.exitCode = 1
+} else {
+  // A reader that went away, as in `dirsyncd runs | head`, is no reason to break off work.
+  process.stdout.on('error', ignoreClosedPipe)
+  process.stderr.on('error', ignoreClosedPipe)
+  process.on('uncaughtException', crash)
+  const { runCli } = await import('./cli/run.ts')
+  process.exitCode = await runCli({
+    argv: process.argv.slice(2),
+    stdout: process.stdout,
+    stderr: process.stderr,
+  })
+}
+
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+/** Nobody waits for what failed here, so the process cannot know what it is doing any more. */
+function crash(error: unknown): void {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  process.stderr.write(`dirsyncd met an error of its own and ends: ${message}\n`)
+  if (process.argv.some((argument) => /^(--log-level=)?debug$/.test(argument))) {
+    process.stderr.write(`${stack}\n`)
+  }
+  process.exit(1)
+}

@@ -1,0 +1,261 @@
+import { expect, test } from 'vitest'
+import type { CheckLine, CheckRequest, Compose } from '../../../src/cli/context.ts'
+import { runCli } from '../../../src/cli/run.ts'
+import type { Config } from '../../../src/config/load.ts'
+import type { Control, RunRequest, RunView } from '../../../src/control/control.ts'
+import { DirsyncdError } from '../../../src/errors.ts'
+import { createFolder } from '../config/folder.ts'
+import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
+
+const SYNC = (name: string, id: number) => `
+  - name: ${name}
+    source: { type: csv, users: { path: users.csv, map: { external_id: id } } }
+    directory: { baseUrl: https://x.org, organizationId: 1, directoryId: ${id}, token: { env: TOKEN } }`
+
+/** What a scripted control answers, and what it was asked. */
+interface Script {
+  /** The run by its number, as it looks each time it is asked for; the last one stays. */
+  readonly runs?: Readonly<Record<number, readonly RunView[]>>
+  readonly check?: readonly CheckLine[]
+  readonly approve?: () => RunView
+  /** Runs that end while the daemon runs. */
+  readonly ended?: readonly RunView[]
+}
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  readonly asked: readonly RunRequest[]
+  readonly checked: CheckRequest | undefined
+  readonly faults: string | undefined
+  readonly closed: number
+}
+
+async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: string): Promise<Outcome> {
+  await using folder = await createFolder()
+  const file = await folder.write(
+    'dirsyncd.yaml',
+    yaml ?? `service: {}\nsyncs:${SYNC('corp', 1)}${SYNC('labs', 2)}\n`,
+  )
+  const seen = { asked: [] as RunRequest[], closed: 0, faults: undefined as string | undefined }
+  let checked: CheckRequest | undefined
+  const compose: Compose = {
+    openControl: () => Promise.resolve(scriptedControl(script, seen)),
+    runDaemon(_config, _log, _signal, output) {
+      output.announce('The admin page is at http://x.')
+      for (const run of script.ended ?? []) output.onRunEnd(run)
+      return Promise.resolve()
+    },
+    runWorker: () => Promise.resolve(),
+    runService: (config: Config) => {
+      seen.faults = config.service?.faults
+      return Promise.resolve()
+    },
+    async *runCheck(_config, _log, request) {
+      checked = request
+      yield* script.check ?? []
+    },
+  }
+  const out = { stdout: '', stderr: '' }
+  const code = await runCli(
+    {
+      argv,
+      stdout: { write: (text: string) => (out.stdout += text) },
+      stderr: { write: (text: string) => (out.stderr += text) },
+    },
+    { env: { DIRSYNCD_CONFIG: file }, loadCompose: () => Promise.resolve(compose) },
+  )
+  return { code, ...out, ...seen, checked }
+}
+
+function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: number }): Control {
+  const polls = new Map<number, number>()
+  return {
+    requestRun(request) {
+      seen.asked.push(request)
+      return Promise.resolve(seen.asked.length)
+    },
+    run(number, detail) {
+      const states = script.runs?.[number] ?? []
+      const poll = polls.get(number) ?? 0
+      polls.set(number, poll + 1)
+      const view = states[Math.min(poll, states.length - 1)]
+      return Promise.resolve(view && { ...view, changes: view.changes.slice(0, detail?.limit ?? 1000) })
+    },
+    runs: ({ sync }) =>
+      Promise.resolve(
+        Object.values(script.runs ?? {})
+          .flatMap((states) => states.slice(-1))
+          .filter((run) => sync === undefined || run.sync === sync)
+          .toReversed(),
+      ),
+    approve: () => Promise.resolve().then(script.approve ?? unknownRun),
+    reject: () => Promise.resolve().then(script.approve ?? unknownRun),
+    [Symbol.asyncDispose]() {
+      seen.closed += 1
+      return Promise.resolve()
+    },
+  }
+}
+
+function unknownRun(): RunView {
+  throw new DirsyncdError('run-unknown', 'Run 99 has no open hold.')
+}
+
+test('sync follows the run to its end, prints its report and closes what it opened', async () => {
+  const result = await dirsyncd(['sync', 'corp'], {
+    runs: {
+      1: [
+        runOf({ run: 1, state: 'waiting', counts: null }),
+        runOf({ run: 1, counts: countsOf({ planned: { 'create-user': 1 }, outcomes: { applied: 1 } }) }),
+      ],
+    },
+  })
+  expect(result.code).toBe(0)
+  expect(result.asked).toEqual([{ sync: 'corp', mode: 'sync' }])
+  expect(result.stdout).toContain('corp: run 1, done')
+  expect(result.stderr).toBe('')
+  expect(result.closed).toBe(1)
+})
+
+test('sync without a name runs every sync, also after one that failed, and ends with the worst code', async () => {
+  const result = await dirsyncd(['sync'], {
+    runs: { 1: [runOf({ run: 1, state: 'failed', error: 'The source is down.' })], 2: [runOf({ run: 2 })] },
+  })
+  expect(result.asked.map(({ sync }) => sync)).toEqual(['corp', 'labs'])
+  expect(result.code).toBe(1)
+})
+
+test.each([
+  ['plan', ['plan', 'corp']],
+  ['sync --dry-run', ['sync', 'corp', '--dry-run']],
+])('%s only plans, and exits 2 where something would change', async (_, argv) => {
+  const planned = runOf({
+    run: 1,
+    mode: 'plan',
+    state: 'planned',
+    counts: countsOf({ planned: { 'create-user': 1 } }),
+    changes: [changeOf(createUser('e-1'), { state: 'pending' })],
+    totalChanges: 1,
+  })
+  const result = await dirsyncd(argv, { runs: { 1: [planned] } })
+  expect(result.asked).toEqual([{ sync: 'corp', mode: 'plan' }])
+  expect(result.code).toBe(2)
+  expect(result.stdout).toContain('+ create user   e-1  Name of e-1')
+})
+
+test('sync of single entries', async () => {
+  const result = await dirsyncd(['sync', 'corp', '--user', 'a', '--user', 'b', '--group', 'g'], {
+    runs: { 1: [runOf({ run: 1 })] },
+  })
+  expect(result.asked).toEqual([{ sync: 'corp', mode: 'sync', only: { users: ['a', 'b'], groups: ['g'] } }])
+})
+
+test('--json prints one object a line and nothing else', async () => {
+  const result = await dirsyncd(['sync', '--json'], {
+    runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, state: 'held', hold: 'open' })] },
+  })
+  const lines = result.stdout.trimEnd().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as RunView).run)).toEqual([1, 2])
+  expect(result.code).toBe(3)
+})
+
+test('runs lists, filters and shows one', async () => {
+  const script = { runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, sync: 'labs' })] } }
+  expect((await dirsyncd(['runs'], script)).stdout).toMatch(/^RUN .*\n +2 {2}labs .*\n +1 {2}corp /)
+  expect((await dirsyncd(['runs', '--sync', 'corp'], script)).stdout).not.toContain('labs')
+  expect((await dirsyncd(['runs', '2'], script)).stdout).toContain('labs: run 2, done')
+})
+
+test('a run that does not exist is one sentence and exit code 1', async () => {
+  const result = await dirsyncd(['runs', '99'])
+  expect(result).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'There is no run 99; dirsyncd runs lists the newest ones.\n',
+    closed: 1,
+  })
+})
+
+test('approve follows the run that applies what was approved', async () => {
+  const result = await dirsyncd(['approve', '5'], {
+    approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
+    runs: { 5: [runOf({ run: 5, state: 'held' })], 6: [runOf({ run: 6, trigger: 'approval' })] },
+  })
+  expect(result.code).toBe(0)
+  expect(result.stdout).toMatch(/^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, done/)
+})
+
+test('approve and reject of a run that is not held', async () => {
+  for (const command of ['approve', 'reject']) {
+    expect(await dirsyncd([command, '99'])).toMatchObject({ code: 1, stderr: 'Run 99 has no open hold.\n' })
+  }
+})
+
+test('check shows every line, and one that failed gives exit code 1', async () => {
+  const result = await dirsyncd(['check', 'corp', '--writes'], {
+    check: [
+      { sync: 'corp', label: 'source', ok: true, detail: '3 users' },
+      { sync: 'corp', label: 'token', ok: false, detail: 'The token was refused.' },
+    ],
+  })
+  expect(result.checked).toEqual({ writes: true, sync: 'corp' })
+  expect(result.stdout).toBe('ok    corp source: 3 users\nFAIL  corp token: The token was refused.\n')
+  expect(result.code).toBe(1)
+})
+
+test('start prints what the daemon announces and what its runs did', async () => {
+  const ended = [runOf({ run: 1, counts: countsOf({ planned: { 'create-user': 1 } }) }), runOf({ run: 2 })]
+  const { stdout } = await dirsyncd(['start'], { ended })
+  expect(stdout).toMatch(/^The admin page is at http:\/\/x\.\ncorp: run 1, done/)
+  expect(stdout).toMatch(/\ncorp: run 2, done.*: no changes, 0 unchanged\n$/)
+  const lines = (await dirsyncd(['start', '--json'], { ended })).stdout.trimEnd().split('\n')
+  expect(lines[0]).toBe('{"message":"The admin page is at http://x."}')
+  expect(lines.slice(1).map((line) => (JSON.parse(line) as RunView).run)).toEqual([1, 2])
+})
+
+test('service takes its faults from the command line', async () => {
+  expect((await dirsyncd(['service', '--faults', '500=0.1'])).faults).toBe('500=0.1')
+})
+
+const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp][] = [
+  [[], 64, /^Name a command, such as dirsyncd sync; dirsyncd --help lists them\.\n$/],
+  [['snyc'], 64, /^Unknown command 'snyc' \(Did you mean sync\?\); see dirsyncd --help\.\n$/],
+  [['sync', '--frob'], 64, /^Unknown option '--frob'; see dirsyncd --help\.\n$/],
+  [['sync', 'a', 'b'], 64, /^Too many arguments for 'sync'.*\n$/],
+  [['sync', 'crop'], 64, /^There is no sync crop; did you mean corp\?\n$/],
+  [['sync', '--user', 'a'], 64, /^The options --user and --group need a sync.*\n$/],
+  [['approve'], 64, /^Missing required argument 'run'.*\n$/],
+  [['approve', '1.5'], 64, /^.*must be a whole number from 1.*\n$/],
+  [['runs', '--limit', '0'], 64, /^.*must be a whole number from 1.*\n$/],
+  [['--log-level', 'loud', 'sync'], 64, /^.*Allowed choices are debug, info.*\n$/],
+  [['sync', '--config', 'no/such.yaml'], 78, /^There is no configuration file no\/such\.yaml.*\n$/],
+]
+
+test.each(REFUSED)('refused with one sentence: dirsyncd %j', async (argv, code, expected) => {
+  const result = await dirsyncd(argv)
+  expect(result.code).toBe(code)
+  expect(result.stdout).toBe('')
+  expect(result.stderr).toMatch(expected)
+})
+
+test('a service that is not configured', async () => {
+  const result = await dirsyncd(['service'], {}, `syncs:${SYNC('corp', 1)}\n`)
+  expect(result.code).toBe(78)
+  expect(result.stderr).toMatch(/has no section service; add one, as config\/example\.yaml shows\.\n$/)
+})
+
+test('the log level debug shows where an error comes from', async () => {
+  const result = await dirsyncd(['approve', '99', '--log-level', 'debug'])
+  expect(result.stderr).toContain('at unknownRun')
+})
+
+const COMMANDS = ['start', 'worker', 'plan', 'sync', 'runs', 'approve', 'reject', 'check', 'service']
+
+test.each(COMMANDS)('%s --help shows examples', async (command) => {
+  const result = await dirsyncd([command, '--help'])
+  expect(result.code).toBe(0)
+  expect(result.stdout).toContain(`Usage: dirsyncd ${command}`)
+  expect(result.stdout).toContain('Examples:\n  dirsyncd ')
+})

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest'
+import { renderCheckLine } from '../../../src/cli/check.ts'
+import { renderChange } from '../../../src/cli/render/change.ts'
+import { createProgress, progressLine } from '../../../src/cli/render/progress.ts'
+import { renderReport, renderRunEnd } from '../../../src/cli/render/report.ts'
+import { renderRuns } from '../../../src/cli/render/runs.ts'
+import { renderTable } from '../../../src/cli/render/table.ts'
+import { printable, textWidth, timeTaken } from '../../../src/cli/render/text.ts'
+import type { Change } from '../../../src/plan/change.ts'
+import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
+
+const CHANGES: readonly [Change, string][] = [
+  [
+    { op: 'create-user', id: 'e-1001', want: { name: 'Ana Šimić', email: 'ana@example.org' } },
+    '+ create user   e-1001  Ana Šimić <ana@example.org>',
+  ],
+  [{ op: 'create-user', id: 'e-1', want: {} }, '+ create user   e-1'],
+  [
+    { op: 'update-user', id: 'e-2', have: { name: 'A', email: null }, want: { name: 'B', email: 'b@x.org' } },
+    '~ update user   e-2  name: A → B, email: (none) → b@x.org',
+  ],
+  [
+    { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org' }, why: 'gone' },
+    '- delete user   e-3  Old <o@x.org> (gone from the source)',
+  ],
+  [
+    { op: 'delete-user', id: 'e-3', have: { name: null, email: null }, why: 'left-filter' },
+    "- delete user   e-3  (outside the sync's filter)",
+  ],
+  [{ op: 'create-group', id: 'g-1', want: { name: 'Sales' } }, '+ create group  g-1  Sales'],
+  [
+    { op: 'update-group', id: 'g-1', have: { name: 'Sales' }, want: { name: 'Revenue' } },
+    '~ update group  g-1  name: Sales → Revenue',
+  ],
+  [
+    { op: 'delete-group', id: 'g-1', have: { name: 'Sales', members: [] }, why: 'gone' },
+    '- delete group  g-1  Sales (gone from the source)',
+  ],
+  [
+    { op: 'set-members', id: 'g-1', name: 'Sales', have: ['a', 'b'], want: ['b', 'c', 'd', 'e', 'f'] },
+    '~ set members   g-1  Sales: 4 added (c d e and 1 more), 1 removed (a)',
+  ],
+]
+
+test.each(CHANGES)('a change on one line: %j', (change, line) => {
+  expect(renderChange(changeOf(change))).toBe(line)
+})
+
+test('a change that was not applied says why', () => {
+  const refused = changeOf(createUser('e-1'), { state: 'quarantined', detail: '422 the name is empty' })
+  expect(renderChange(refused)).toMatch(/ \[quarantined: 422 the name is empty\]$/)
+})
+
+test('names cannot rewrite the terminal', () => {
+  expect(printable('a\u001B[2Jb\nc\u202Ed')).toBe('a\\u001b[2Jb\\u000ac\\u202ed')
+})
+
+test.each([
+  ['abc', 3],
+  ['Šimić', 5],
+  ['Šimić'.normalize('NFD'), 5],
+  ['山田', 4],
+])('the width of %s', (text, width) => {
+  expect(textWidth(text)).toBe(width)
+})
+
+test.each([
+  [420, '0.4 s'],
+  [9960, '10 s'],
+  [59_700, '1 min 0 s'],
+  [200_000, '3 min 20 s'],
+  [7_500_000, '2 h 5 min'],
+])('%i ms', (milliseconds, text) => {
+  expect(timeTaken(milliseconds)).toBe(text)
+})
+
+test('a table aligns what has accents and puts numbers to the right', () => {
+  expect(
+    renderTable(
+      ['NAME', 'COUNT'],
+      [
+        ['Šimić', '9'],
+        ['山田', '1,000'],
+      ],
+    ),
+  ).toEqual(['NAME   COUNT', 'Šimić      9', '山田   1,000'])
+})
+
+test('the report of a run: counts first, then changes, notices and what was not applied', () => {
+  const view = runOf({
+    counts: countsOf({
+      sourceUsers: 1002,
+      sourceGroups: 40,
+      directoryUsers: 999,
+      directoryGroups: 1,
+      unchanged: 990,
+      planned: { 'create-user': 2 },
+      outcomes: { applied: 1, quarantined: 1 },
+      notices: { 'email-not-allowed': 1 },
+    }),
+    changes: [
+      changeOf(createUser('e-1')),
+      changeOf(createUser('e-2'), { state: 'quarantined', detail: '422 refused' }),
+    ],
+    totalChanges: 2,
+    notices: [
+      { kind: 'user', id: 'e-7', code: 'email-not-allowed', detail: 'the address is in gmail.example' },
+    ],
+    totalNotices: 1,
+  })
+  expect(renderReport(view, { all: false })).toEqual([
+    'corp: run 12, done, begun 2026-11-21 07:29:03Z, took 3.5 s',
+    '  source     1,002 users, 40 groups',
+    '  directory  999 users, 1 group',
+    '  unchanged  990',
+    '  planned    2 users to create',
+    '  changes    1 applied, 1 quarantined',
+    '',
+    '+ create user   e-1  Name of e-1 <e-1@example.org>',
+    '+ create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',
+    '',
+    'Not applied:',
+    '  + create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',
+    '',
+    'Noticed:',
+    '  email-not-allowed (1): skipped, because its e-mail address is not in an allowed domain',
+    '    user e-7  the address is in gmail.example',
+    '',
+  ])
+})
+
+test('a long plan is cut, and says by how much', () => {
+  const changes = Array.from({ length: 100 }, (_, index) => changeOf(createUser(`e-${index}`)))
+  const view = runOf({ counts: countsOf({ planned: { 'create-user': 970 } }), changes, totalChanges: 970 })
+  const lines = renderReport(view, { all: false })
+  expect(lines.filter((line) => line.startsWith('+'))).toHaveLength(20)
+  expect(lines).toContain('  … and 950 more, --all shows them')
+})
+
+test('operations beyond the changes that were read are counted, too', () => {
+  const view = runOf({
+    counts: countsOf({ planned: { 'create-user': 1, 'delete-user': 3 } }),
+    changes: [changeOf(createUser('e-1'))],
+    totalChanges: 4,
+  })
+  expect(renderReport(view, { all: true })).toContain('  … and 3 more, --all shows them')
+})
+
+test('a held run names every guard and what to do', () => {
+  const view = runOf({
+    state: 'held',
+    hold: 'open',
+    breaches: [
+      { guard: 'max-deletes-users', detail: '60 of 100 users would be removed, limit 50' },
+      { guard: 'max-delete-percent-users', detail: '60 % of the users' },
+    ],
+  })
+  expect(renderReport(view, { all: false }).slice(-6)).toEqual([
+    '',
+    'Held by:',
+    '  max-deletes-users: 60 of 100 users would be removed, limit 50',
+    '  max-delete-percent-users: 60 % of the users',
+    'Nothing was changed. Apply it with dirsyncd approve 12, or silence it with dirsyncd reject 12.',
+    '',
+  ])
+})
+
+test('a run that waits for the hold of an earlier one sends people there', () => {
+  const view = runOf({ run: 14, state: 'held', holdRun: 12, breaches: [{ guard: 'g', detail: 'why' }] })
+  expect(renderReport(view, { all: false }).at(-2)).toBe(
+    'Nothing was changed. Apply it with dirsyncd approve 12, or silence it with dirsyncd reject 12.',
+  )
+  expect(renderRuns([view])[1]).toMatch(/ waits with run 12$/)
+})
+
+test('a plan says which guards a sync would meet', () => {
+  const breaches = [{ guard: 'first-contact', detail: 'why' }]
+  const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
+  expect(lines).toContain('A sync would be held by:')
+})
+
+test('a failed run ends with its sentence', () => {
+  const lines = renderReport(runOf({ state: 'failed', counts: null, error: 'The LDAP server is busy.' }), {
+    all: false,
+  })
+  expect(lines).toContain('Failed: The LDAP server is busy.')
+})
+
+test('the list of runs', () => {
+  const runs = [
+    runOf({ run: 13, state: 'held', hold: 'open', breaches: [{ guard: 'first-contact', detail: 'why' }] }),
+    runOf({ run: 12, counts: countsOf({ planned: { 'create-user': 1500 } }) }),
+  ]
+  expect(renderRuns(runs)).toEqual([
+    'RUN  SYNC  MODE  ASKED BY  STATE  ASKED AT              TOOK   PLANNED  NOTE',
+    ' 13  corp  sync  demand    held   2026-11-21 07:29:00Z  3.5 s        0  waits for approval: first-contact',
+    ' 12  corp  sync  demand    done   2026-11-21 07:29:00Z  3.5 s    1,500',
+  ])
+})
+
+test('the progress bar counts what is no longer pending', () => {
+  const counts = countsOf({
+    planned: { 'create-user': 100 },
+    outcomes: { pending: 50, applied: 48, failed: 2 },
+  })
+  expect(progressLine(runOf({ state: 'applying', counts }))).toBe(
+    'corp  applying  [############------------]  50/100  2 failed',
+  )
+})
+
+test('progress is drawn on a terminal only, once for each state, and wiped at the end', () => {
+  const written: string[] = []
+  const terminal = { write: (text: string) => written.push(text), isTTY: true, columns: 80 }
+  {
+    using progress = createProgress(terminal, true)
+    progress.update(runOf({ state: 'reading' }))
+    progress.update(runOf({ state: 'reading' }))
+  }
+  {
+    using piped = createProgress({ ...terminal, isTTY: false }, true)
+    piped.update(runOf({ state: 'planning' }))
+  }
+  expect(written).toEqual(['\r\u001B[2Kcorp  reading source and directory', '\r\u001B[2K'])
+})
+
+test.each([
+  [{ sync: 'corp', ok: true }, 'ok    corp bind: as cn=reader'],
+  [{ sync: 'corp', ok: false }, 'FAIL  corp bind: as cn=reader'],
+  [{ sync: '', ok: null }, '      bind: as cn=reader'],
+])('a line of check: %j', (parts, line) => {
+  expect(renderCheckLine({ ...parts, label: 'bind', detail: 'as cn=reader' })).toBe(line)
+})
+
+test('a daemon tells of a run without changes on one line', () => {
+  expect(renderRunEnd(runOf({ counts: countsOf({ unchanged: 1040 }) }))).toEqual([
+    'corp: run 12, done, begun 2026-11-21 07:29:03Z, took 3.5 s: no changes, 1,040 unchanged',
+  ])
+  const busy = runOf({ counts: countsOf({ planned: { 'create-user': 1 } }) })
+  expect(renderRunEnd(busy)).toEqual(renderReport(busy, { all: false }))
+})

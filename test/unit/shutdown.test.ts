@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { installShutdown } from '../../src/shutdown.ts'
+
+/** Starts a process that installs the handlers, says `ready`, and then does what the code says. */
+async function start(code: string) {
+  const shutdown = new URL('../../src/shutdown.ts', import.meta.url).href
+  const script = `
+    const { installShutdown } = await import(${JSON.stringify(shutdown)})
+    const busy = setInterval(() => undefined, 1000)
+    const stop = (text) => { clearInterval(busy); process.stdout.write(text) }
+    ${code}
+    process.stdout.write('ready\\n')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (data) => (output.stdout += String(data)))
+  child.stderr.on('data', (data) => (output.stderr += String(data)))
+  const ended = once(child, 'close')
+  while (!output.stdout.includes('ready\n')) await once(child.stdout, 'data')
+  return {
+    child,
+    output,
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+test.each(['SIGINT', 'SIGTERM'] as const)('the first %s lets the process finish', async (signal) => {
+  await using running = await start(`
+    const shutdown = installShutdown()
+    shutdown.signal.addEventListener('abort', () => {
+      shutdown.dispose()
+      stop(shutdown.signal.reason.code)
+    })`)
+  running.child.kill(signal)
+  expect(await running.ended).toEqual([0, null])
+  expect(running.output.stdout).toBe('ready\ninterrupted')
+})
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('the second %s ends the process at once', async (signal, code) => {
+  await using running = await start(`
+    const shutdown = installShutdown()
+    shutdown.signal.addEventListener('abort', () => process.stdout.write('stopping\\n'))`)
+  running.child.kill(signal)
+  while (!running.output.stdout.includes('stopping\n')) await once(running.child.stdout, 'data')
+  running.child.kill(signal)
+  expect(await running.ended).toEqual([code, null])
+})
+
+test('a process that does not finish within the grace period is ended', async () => {
+  await using running = await start('installShutdown({ graceMs: 100 })')
+  running.child.kill('SIGTERM')
+  expect(await running.ended).toEqual([143, null])
+  expect(running.output.stderr).toBe('dirsyncd: gave up waiting for work in flight after 0.1 s.\n')
+})
+
+test('disposing takes every handler off', () => {
+  const before = process.listenerCount('SIGINT')
+  {
+    using shutdown = installShutdown()
+    expect(shutdown.signal.aborted).toBe(false)
+    expect(process.listenerCount('SIGINT')).toBe(before + 1)
+  }
+  expect(process.listenerCount('SIGINT')).toBe(before)
+})
