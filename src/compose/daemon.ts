@@ -9,7 +9,7 @@ import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
-import { LEASE_MS } from '../store/lease.ts'
+import { LEASE_TIMES } from '../store/lease.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
@@ -138,7 +138,7 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     if (looking || signal.aborted) return
     looking = true
     try {
-      for (const sync of await syncsWithWork(site.store.db, LEASE_MS)) {
+      for (const sync of await syncsWithWork(site.store.db, LEASE_TIMES.expiry)) {
         const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {
           site.log.error({ sync, error: sentence(error) }, 'work ended')
         })
