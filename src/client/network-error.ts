@@ -38,7 +38,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 const LASTING =
-  /^(UND_ERR_(CLOSED|DESTROYED|HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|EPROTO)|CERT/
+  /^(UND_ERR_(CLOSED|DESTROYED|HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
 /** Explains what undici, the socket, DNS or TLS threw. Codes that nobody has met yet keep their name. */
 export function explainNetworkError(error: unknown): NetworkProblem {

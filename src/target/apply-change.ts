@@ -1,0 +1,144 @@
+import { type AccessManagementClient, worstCaseRequests } from '../client/client.ts'
+import type { Change, CreateGroup, CreateUser, Op } from '../plan/change.ts'
+import {
+  findGroup,
+  findUser,
+  type Group,
+  hasMembers,
+  hasName,
+  missingFields,
+  paramsOf,
+  type Send,
+  type User,
+  type UserFields,
+  writeOptions,
+} from './entries.ts'
+import { type Attempt, create, type Done, remove, type TargetDirectory, update } from './idempotent.ts'
+
+export interface Applied extends Done {
+  /** Looks and repetitions included. */
+  readonly requests: number
+}
+
+/**
+ * Applies one change, so that applying it again changes nothing. With `check` (an earlier attempt may have been done,
+ * or the directory moved while it was read) it looks with GET before it sends anything; after a lost answer it looks
+ * in any case.
+ *
+ * Throws what the client throws: an `ApiError`, whose `maybeDone` tells that the change may have been done. Throws a
+ * `DirsyncdError` `directory-unknown` when the directory itself is gone.
+ */
+export async function applyChange(
+  client: AccessManagementClient,
+  target: TargetDirectory,
+  change: Change,
+  { check }: { readonly check: boolean },
+  signal: AbortSignal,
+): Promise<Applied> {
+  let requests = 0
+  const onRequest = (): void => {
+    requests += 1
+  }
+  const { directoryId } = target
+  const done = await applyOne({ client, directoryId, signal, onRequest, target, check }, change)
+  return { ...done, requests }
+}
+
+function applyOne(attempt: Attempt, change: Change): Promise<Done> {
+  const { id } = change
+  const { client } = attempt
+  switch (change.op) {
+    case 'create-user':
+      return createUser(attempt, change)
+    case 'update-user':
+      return update<User>(attempt, {
+        find: () => findUser(attempt, id),
+        isDone: (user) => isEmpty(missingFields(user, change.want)),
+        send: sendUser(attempt, id, change.want),
+      })
+    case 'delete-user':
+      return remove(
+        attempt,
+        () => findUser(attempt, id),
+        (confirm) => client.deleteUser(paramsOf(attempt, id), writeOptions(attempt, confirm)),
+      )
+    case 'create-group':
+      return createGroup(attempt, change)
+    case 'update-group':
+      return update<Group>(attempt, {
+        find: () => findGroup(attempt, id),
+        isDone: (group) => hasName(group, change.want.name),
+        send: sendGroup(attempt, id, change.want),
+      })
+    case 'set-members':
+      return update<Group>(attempt, {
+        find: () => findGroup(attempt, id),
+        isDone: (group) => hasMembers(group, change.want),
+        send: sendGroup(attempt, id, { name: change.name, external_member_ids: [...change.want] }),
+      })
+    case 'delete-group':
+      return remove(
+        attempt,
+        () => findGroup(attempt, id),
+        (confirm) => client.deleteGroup(paramsOf(attempt, id), writeOptions(attempt, confirm)),
+      )
+  }
+}
+
+function createUser(attempt: Attempt, { id, want }: CreateUser): Promise<Done> {
+  const { email, name, employeeId } = want
+  const entry = {
+    external_id: id,
+    ...(email !== undefined && { email }),
+    ...(name !== undefined && { name }),
+    ...(employeeId !== undefined && { employee_id: employeeId }),
+  }
+  const params = { directory_id: attempt.directoryId }
+  return create<User>(attempt, {
+    find: () => findUser(attempt, id),
+    send: (confirm) => attempt.client.createUsers(params, [entry], writeOptions(attempt, confirm)),
+    isDone: (user) => isEmpty(missingFields(user, want)),
+    correct: (user) => sendUser(attempt, id, missingFields(user, want)),
+  })
+}
+
+function createGroup(attempt: Attempt, { id, want }: CreateGroup): Promise<Done> {
+  const params = { directory_id: attempt.directoryId }
+  const entry = { external_id: id, name: want.name }
+  return create<Group>(attempt, {
+    find: () => findGroup(attempt, id),
+    send: (confirm) => attempt.client.createGroups(params, [entry], writeOptions(attempt, confirm)),
+    isDone: (group) => hasName(group, want.name),
+    correct: () => sendGroup(attempt, id, want),
+  })
+}
+
+function sendUser(attempt: Attempt, id: string, fields: UserFields): Send<User> {
+  return (confirm) => attempt.client.updateUser(paramsOf(attempt, id), fields, writeOptions(attempt, confirm))
+}
+
+function sendGroup(
+  attempt: Attempt,
+  id: string,
+  fields: { readonly name: string; readonly external_member_ids?: string[] },
+): Send<Group> {
+  return (confirm) =>
+    attempt.client.updateGroup(paramsOf(attempt, id), fields, writeOptions(attempt, confirm))
+}
+
+function isEmpty(fields: UserFields): boolean {
+  return fields.email === undefined && fields.name === undefined
+}
+
+/**
+ * The most requests that one attempt of a change sends, given the client's number of repetitions. Update and delete:
+ * one look (with `check`), the write, one look at the directory after a 404. Create: besides, the look after a 409 and
+ * the PATCH of what differs. With the default of 3 repetitions a read is at most 5 requests and a write 20, which makes
+ * 30 for an update or a delete and 55 for a create; without any failure it is one.
+ */
+export function worstCaseRequestsOf(op: Op, attempts?: number): number {
+  const read = worstCaseRequests('read', attempts)
+  const write = worstCaseRequests('write', attempts)
+  const isCreate = op === 'create-user' || op === 'create-group'
+  return isCreate ? read + write + read + write + read : read + write + read
+}

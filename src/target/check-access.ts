@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import { sentence } from '../errors.ts'
+import { explainApiError } from './explain.ts'
+import { requireDirectory } from './read-directory.ts'
+
+/** One line of `dirsyncd check`. */
+export interface AccessLine {
+  readonly label: string
+  readonly ok: boolean
+  readonly detail: string
+}
+
+/**
+ * Proves what the token may do in the directory. Reading: the directory itself and the first users and groups.
+ * Writing, only when asked for: a PATCH on an id that cannot exist, which answers 404 where the token has the scope
+ * and 403 where it has not. Problems are lines, not errors; rejects only when the signal is aborted.
+ */
+export async function checkAccess(
+  client: AccessManagementClient,
+  { directoryId }: { readonly directoryId: number | string },
+  { writes }: { readonly writes: boolean },
+  signal: AbortSignal,
+): Promise<AccessLine[]> {
+  const params = { directory_id: directoryId }
+  const lines = [
+    await line('directory', signal, async () => {
+      await requireDirectory(client, directoryId, { signal })
+      return `directory ${directoryId} of organization ${client.organizationId} at ${client.baseUrl}`
+    }),
+  ]
+  if (!lines[0]?.ok) return lines
+  lines.push(
+    await line('users', signal, async () =>
+      seen('users', await client.listUsers(params, { perPage: 1, signal })),
+    ),
+    await line('groups', signal, async () =>
+      seen('groups', await client.listGroups(params, { perPage: 1, signal })),
+    ),
+  )
+  if (writes) lines.push(await line('writing', signal, () => proveWriting(client, directoryId, signal)))
+  if (client.tokenExpiresIn !== undefined) {
+    lines.push({
+      label: 'token',
+      ok: true,
+      detail: `the service says that it expires in ${client.tokenExpiresIn} s`,
+    })
+  }
+  return lines
+}
+
+async function line(label: string, signal: AbortSignal, prove: () => Promise<string>): Promise<AccessLine> {
+  try {
+    return { label, ok: true, detail: await prove() }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { label, ok: false, detail: sentence(explainApiError(error)) }
+  }
+}
+
+function seen(
+  what: string,
+  page: { readonly items: readonly unknown[]; readonly total: number | undefined },
+): string {
+  return page.total === undefined ? `${what} can be read` : `${page.total} ${what} can be read`
+}
+
+async function proveWriting(
+  client: AccessManagementClient,
+  directoryId: number | string,
+  signal: AbortSignal,
+): Promise<string> {
+  const nobody = { directory_id: directoryId, external_id: `dirsyncd-check-${randomUUID()}` }
+  try {
+    // Nothing can have been done to an id that does not exist, so the request may always be sent again.
+    await client.updateUser(nobody, { name: 'dirsyncd check' }, { signal, confirm: async () => undefined })
+  } catch (error) {
+    if (isApiError(error, 'not-found')) return 'the token has the scope ORG'
+    if (isApiError(error, 'refused', 'conflict')) {
+      return `the token was not refused, though the service answered ${error.status} to the change of an unknown user`
+    }
+    throw error
+  }
+  return 'the token has the scope ORG, though the service accepted the change of an unknown user'
+}

@@ -1,0 +1,78 @@
+import { isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import type { WriteOptions, Written } from '../client/methods.ts'
+import { canonicalEmail, canonicalName, sortedUnique } from '../directory/normalize.ts'
+
+/** How one request of a change is made; `onRequest` counts it. */
+export interface Wire {
+  readonly client: AccessManagementClient
+  readonly directoryId: number | string
+  readonly signal: AbortSignal
+  readonly onRequest: () => void
+}
+
+export type User = Awaited<ReturnType<AccessManagementClient['getUser']>>
+export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
+
+export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
+export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
+
+/** The user, or `undefined` on 404. A 429 is thrown: a change gives its slot back and does not wait. */
+export async function findUser(wire: Wire, id: string): Promise<User | undefined> {
+  return orMissing(wire.client.getUser(paramsOf(wire, id), lookOptions(wire)))
+}
+
+/** The group, or `undefined` on 404. */
+export async function findGroup(wire: Wire, id: string): Promise<Group | undefined> {
+  return orMissing(wire.client.getGroup(paramsOf(wire, id), lookOptions(wire)))
+}
+
+async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
+  try {
+    return await look
+  } catch (error) {
+    if (isApiError(error, 'not-found')) return undefined
+    throw error
+  }
+}
+
+export function paramsOf(wire: Wire, id: string): { directory_id: number | string; external_id: string } {
+  return { directory_id: wire.directoryId, external_id: id }
+}
+
+function lookOptions({ signal, onRequest }: Wire): {
+  signal: AbortSignal
+  onRequest: () => void
+  whenLimited: 'throw'
+} {
+  return { signal, onRequest, whenLimited: 'throw' }
+}
+
+export function writeOptions<Found>(
+  { signal, onRequest }: Wire,
+  confirm: Confirm<Found>,
+): WriteOptions<Found> {
+  return { signal, onRequest, confirm }
+}
+
+export interface UserFields {
+  readonly email?: string
+  readonly name?: string
+}
+
+/** The wanted fields that the user does not have yet, compared on canonical values. */
+export function missingFields(user: User, want: UserFields): UserFields {
+  const email = want.email !== undefined && canonicalEmail(want.email) !== canonicalEmail(user.email ?? '')
+  const name = want.name !== undefined && canonicalName(want.name) !== canonicalName(user.name ?? '')
+  return { ...(email && { email: want.email }), ...(name && { name: want.name }) }
+}
+
+export function hasName(group: Group, name: string): boolean {
+  return canonicalName(group.name) === canonicalName(name)
+}
+
+export function hasMembers(group: Group, members: readonly string[]): boolean {
+  const have = sortedUnique(group.external_member_ids)
+  const want = sortedUnique(members)
+  return have.length === want.length && have.every((id, index) => id === want[index])
+}

@@ -1,0 +1,51 @@
+import { type ApiError, isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import { DirsyncdError, type ErrorCode } from '../errors.ts'
+
+/**
+ * The error that a person gets to see for what the client threw: what is wrong, where, and what to do. `interrupted`
+ * stands for a call that was called off. What is not an `ApiError` is given back as it is.
+ */
+export function explainApiError(error: unknown): unknown {
+  if (!isApiError(error)) return error
+  const [code, remedy] = remedyOf(error)
+  return new DirsyncdError(code, remedy === '' ? error.message : `${error.message} ${remedy}`, {
+    cause: error,
+  })
+}
+
+function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
+  switch (error.kind) {
+    case 'unreachable':
+      return ['directory-unreachable', 'Check baseUrl and whether the service is up.']
+    case 'server-error':
+      return ['directory-unreachable', 'The service has a problem of its own; try again later.']
+    case 'rate-limited':
+      return ['directory-unreachable', 'Lower rateLimit, or try again later.']
+    case 'unauthorized':
+      return ['token-refused', 'Check that the token is the right one for this service and has not expired.']
+    case 'forbidden':
+      return ['scope-missing', `The token needs the scope ${error.destination.scope} for this endpoint.`]
+    case 'not-found':
+      return ['directory-unknown', 'Check directoryId and organizationId.']
+    case 'conflict':
+    case 'refused':
+    case 'unexpected-answer':
+      return ['directory-unexpected', 'Check that baseUrl is the address of the access-management service.']
+    case 'aborted':
+      return ['interrupted', '']
+  }
+}
+
+export function directoryUnknown(
+  client: Pick<AccessManagementClient, 'baseUrl' | 'organizationId'>,
+  directoryId: number | string,
+  cause?: unknown,
+): DirsyncdError {
+  return new DirsyncdError(
+    'directory-unknown',
+    `Directory ${directoryId} does not exist in organization ${client.organizationId} at ${client.baseUrl}: ` +
+      'check directoryId, organizationId and baseUrl.',
+    { cause },
+  )
+}

@@ -1,0 +1,146 @@
+import pLimit from 'p-limit'
+import { isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import type { ReadOptions } from '../client/methods.ts'
+import { type AllPages, type ListPage, readAllPages } from '../client/pages.ts'
+import type { DirectoryGroup, DirectoryUser, Kind } from '../directory/entry.ts'
+import { idProblem } from '../directory/identity.ts'
+import { sortedUnique } from '../directory/normalize.ts'
+import type { DirectorySnapshot, Notice } from '../directory/snapshot.ts'
+import type { Membership } from '../plan/policy.ts'
+import { directoryUnknown, explainApiError } from './explain.ts'
+
+export interface ReadDirectoryOptions {
+  readonly directoryId: number | string
+  /** Requests that are under way at the same time, for users and groups together. */
+  readonly readConcurrency: number
+  /** With `off` nobody compares members, and they are not kept. */
+  readonly membership: Membership
+}
+
+type ApiUser = Awaited<ReturnType<AccessManagementClient['listUsers']>>['items'][number]
+type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items'][number]
+
+/**
+ * Reads the directory as a whole, or throws a `DirsyncdError`: `directory-unknown`, `directory-unreachable`,
+ * `directory-unexpected`, `token-refused`, `scope-missing` or `interrupted`.
+ *
+ * An entry whose external id cannot stand in a path gets a notice and is left out. Of two entries with one external id
+ * the first is kept, and the notice `unaddressable` carries the id: nobody can say which of them a change would hit,
+ * so it must never be deleted.
+ */
+export async function readDirectory(
+  client: AccessManagementClient,
+  options: ReadDirectoryOptions,
+  signal: AbortSignal,
+): Promise<DirectorySnapshot> {
+  try {
+    await requireDirectory(client, options.directoryId, { signal })
+    const [users, groups] = await readLists(client, options, signal)
+    return snapshotOf(users, groups, options.membership)
+  } catch (error) {
+    throw explainApiError(error)
+  }
+}
+
+/** Throws `directory-unknown` when the directory itself is not there. */
+export async function requireDirectory(
+  client: AccessManagementClient,
+  directoryId: number | string,
+  options: ReadOptions,
+): Promise<void> {
+  try {
+    await client.getDirectory({ directory_id: directoryId }, options)
+  } catch (error) {
+    if (isApiError(error, 'not-found')) throw directoryUnknown(client, directoryId, error)
+    throw error
+  }
+}
+
+async function readLists(
+  client: AccessManagementClient,
+  { directoryId, readConcurrency: concurrency }: ReadDirectoryOptions,
+  signal: AbortSignal,
+): Promise<[AllPages<ApiUser>, AllPages<ApiGroup>]> {
+  const failed = new AbortController()
+  const both = AbortSignal.any([signal, failed.signal])
+  const atOnce = pLimit(Math.max(1, concurrency))
+  const params = { directory_id: directoryId }
+  const listUsers: ListPage<ApiUser> = (options) => atOnce(() => client.listUsers(params, options))
+  const listGroups: ListPage<ApiGroup> = (options) => atOnce(() => client.listGroups(params, options))
+  const reads = [
+    readAllPages(listUsers, { key: (user) => user.id, concurrency, signal: both }),
+    readAllPages(listGroups, { key: groupKey, concurrency, signal: both }),
+  ] as const
+  try {
+    return await Promise.all(reads)
+  } catch (error) {
+    // Nothing goes on in the background once one of the two has failed.
+    failed.abort(error)
+    await Promise.allSettled(reads)
+    throw error
+  }
+}
+
+/** The description shows no numeric id of groups, but a service may send one. */
+function groupKey(group: ApiGroup): number | string {
+  return typeof group['id'] === 'number' ? group['id'] : group.external_id
+}
+
+function snapshotOf(
+  users: AllPages<ApiUser>,
+  groups: AllPages<ApiGroup>,
+  membership: Membership,
+): DirectorySnapshot {
+  const notices: Notice[] = []
+  return {
+    users: byId('user', users, userOf, notices),
+    groups: byId('group', groups, (id, group) => groupOf(id, group, membership), notices),
+    notices,
+    moved: users.moved || groups.moved,
+  }
+}
+
+function byId<Item extends ApiUser | ApiGroup, Entry>(
+  kind: Kind,
+  { items, duplicates }: AllPages<Item>,
+  entryOf: (id: string, item: Item) => Entry,
+  notices: Notice[],
+): Map<string, Entry> {
+  const entries = new Map<string, Entry>()
+  const twice = new Set<string>()
+  for (const item of [...items, ...duplicates]) {
+    const id = item.external_id ?? ''
+    const problem = idProblem(id)
+    if (problem !== undefined)
+      notices.push(unaddressable(kind, undefined, `${label(kind, item)}: ${problem}`))
+    else if (entries.has(id)) twice.add(id)
+    else entries.set(id, entryOf(id, item))
+  }
+  for (const id of twice) {
+    const detail = `the directory holds more than one ${kind} with the external id "${id}"; none of them is ever deleted`
+    notices.push(unaddressable(kind, id, detail))
+  }
+  return entries
+}
+
+function unaddressable(kind: Kind, id: string | undefined, detail: string): Notice {
+  return { kind, id, code: 'unaddressable', detail }
+}
+
+function label(kind: Kind, item: ApiUser | ApiGroup): string {
+  const id = typeof item['id'] === 'number' ? ` ${item['id']}` : ''
+  return `the directory's ${kind}${id} "${item.name ?? ''}" cannot be addressed`
+}
+
+function userOf(id: string, user: ApiUser): DirectoryUser {
+  return { id, email: user.email, name: user.name }
+}
+
+function groupOf(id: string, group: ApiGroup, membership: Membership): DirectoryGroup {
+  return {
+    id,
+    name: group.name,
+    members: membership === 'off' ? [] : sortedUnique(group.external_member_ids),
+  }
+}

@@ -1,0 +1,62 @@
+import { type ApiError, isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Change } from '../plan/change.ts'
+import type { Outcome } from '../plan/outcome.ts'
+import { applyChange } from './apply-change.ts'
+import { explainApiError } from './explain.ts'
+import type { TargetDirectory } from './idempotent.ts'
+
+const DEFAULT_RETRY_AFTER_MS = 1_000
+
+/**
+ * `applyChange` for a worker: what the client throws becomes an outcome. Rejects only when the signal was aborted, so
+ * that the attempt stays without an outcome and is looked up before it is made again, and for errors that are no
+ * failure of the directory.
+ */
+export async function tryChange(
+  client: AccessManagementClient,
+  target: TargetDirectory,
+  change: Change,
+  options: { readonly check: boolean },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    const { outcome, status, requests } = await applyChange(client, target, change, options, signal)
+    return { result: outcome, status, requests }
+  } catch (error) {
+    if (isApiError(error)) return outcomeOf(error)
+    if (error instanceof DirsyncdError) return { result: 'stop', code: error.code, detail: sentence(error) }
+    throw error
+  }
+}
+
+function outcomeOf(error: ApiError): Outcome {
+  const { kind, status, message: detail } = error
+  switch (kind) {
+    case 'aborted':
+      throw error
+    case 'unauthorized':
+    case 'unexpected-answer':
+      return stop(error)
+    case 'forbidden':
+      return { result: 'forbidden', status, detail }
+    case 'rate-limited':
+      // An earlier request of this attempt may have been done: it must be looked up before it is made again.
+      if (error.maybeDone) return { result: 'unavailable', status, detail }
+      return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
+    case 'unreachable':
+    case 'server-error':
+      return { result: 'unavailable', status, detail }
+    case 'not-found':
+    case 'conflict':
+    case 'refused':
+      return { result: error.maybeDone ? 'unavailable' : 'refused', status, detail }
+  }
+}
+
+function stop(error: ApiError): Outcome {
+  const explained = explainApiError(error)
+  const code = explained instanceof DirsyncdError ? explained.code : 'directory-unexpected'
+  return { result: 'stop', code, detail: sentence(explained) }
+}

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
+import { readDirectory, type ReadDirectoryOptions } from '../../../src/target/read-directory.ts'
+import { clientOf, group, rejection, user } from '../client/fixtures.ts'
+import type { Reaction } from '../client/scripted-server.ts'
+import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+
+async function read(
+  server: DirectoryServer,
+  options: Partial<ReadDirectoryOptions> = {},
+): Promise<DirectorySnapshot> {
+  await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
+  const all = { directoryId: 7, readConcurrency: 4, membership: 'report', ...options } as const
+  return await readDirectory(client, all, AbortSignal.timeout(5000))
+}
+
+function put(
+  server: DirectoryServer,
+  users: readonly Record<string, unknown>[],
+  groups: readonly Record<string, unknown>[] = [],
+): void {
+  server.users.push(...(users as { external_id: string }[]))
+  server.groups.push(...(groups as { external_id: string }[]))
+}
+
+test('users and groups of many pages become one snapshot', async () => {
+  await using server = await startDirectoryServer()
+  const users = Array.from({ length: 432 }, (_, index) => user(index + 1))
+  put(server, users, [group('g1', { external_member_ids: ['u2', 'u10', 'u1', 'u2'] })])
+  const snapshot = await read(server)
+  expect(snapshot).toMatchObject({ notices: [], moved: false })
+  expect(snapshot.users.size).toBe(432)
+  expect(snapshot.users.get('u432')).toEqual({ id: 'u432', email: 'u432@example.org', name: 'User 432' })
+  expect(snapshot.groups.get('g1')).toEqual({ id: 'g1', name: 'Group g1', members: ['u1', 'u10', 'u2'] })
+  expect(server.calls()[0]).toBe('GET directory')
+})
+
+test('with membership off no members are kept', async () => {
+  await using server = await startDirectoryServer()
+  put(server, [], [group('g1', { external_member_ids: ['u2'] })])
+  expect((await read(server, { membership: 'off' })).groups.get('g1')).toMatchObject({ members: [] })
+})
+
+test.each([[null], [undefined], [''], ['..']])(
+  'a user whose external id is %j is named and left out',
+  async (id) => {
+    await using server = await startDirectoryServer()
+    put(server, [user(1), user(2, { external_id: id, name: 'Bo' })])
+    const { users, notices } = await read(server)
+    expect([...users.keys()]).toEqual(['u1'])
+    expect(notices).toEqual([
+      {
+        kind: 'user',
+        id: undefined,
+        code: 'unaddressable',
+        detail: expect.stringContaining('user 2 "Bo" cannot be addressed'),
+      },
+    ])
+  },
+)
+
+test('of two users with one external id the first is kept, and the notice names the id', async () => {
+  await using server = await startDirectoryServer()
+  put(server, [user(1), user(2), user(3, { external_id: 'u1' }), user(4, { external_id: 'u1' })])
+  const { users, notices } = await read(server)
+  expect(users.get('u1')).toMatchObject({ name: 'User 1' })
+  expect(notices).toEqual([
+    { kind: 'user', id: 'u1', code: 'unaddressable', detail: expect.stringContaining('more than one user') },
+  ])
+})
+
+test('two groups with one external id are noticed, though groups have no other id', async () => {
+  await using server = await startDirectoryServer()
+  put(server, [], [group('a'), group('b'), group('a', { name: 'Again' })])
+  const { groups, notices } = await read(server)
+  expect(groups.get('a')).toMatchObject({ name: 'Group a' })
+  expect(notices).toMatchObject([{ kind: 'group', id: 'a', code: 'unaddressable' }])
+})
+
+test.each([
+  [
+    'the directory is unknown',
+    { status: 404 },
+    'directory-unknown',
+    'Directory 7 does not exist in organization 1 at',
+  ],
+  ['the token is refused', { status: 401 }, 'token-refused', 'Check that the token'],
+  ['the scope is missing', { status: 403 }, 'scope-missing', 'needs the scope ORG_READ for this endpoint'],
+  ['the service is broken', { status: 500 }, 'directory-unreachable', '500 Internal Server Error'],
+  ['nobody answers', 'drop', 'directory-unreachable', 'Check baseUrl'],
+  ['something else answers', { status: 200, text: '<html>' }, 'directory-unexpected', 'not JSON'],
+] satisfies [string, Reaction, string, string][])(
+  'when %s the error says so',
+  async (_, reaction, code, words) => {
+    await using server = await startDirectoryServer()
+    server.trouble.push({ reaction }, { reaction })
+    const error = await rejection(read(server))
+    expect(error).toMatchObject({ code, message: expect.stringContaining(words) })
+    expect((error as Error).message).toContain(server.baseUrl)
+  },
+)
+
+test('one page that cannot be read fails the whole reading', async () => {
+  await using server = await startDirectoryServer()
+  put(
+    server,
+    Array.from({ length: 950 }, (_, index) => user(index + 1, index === 420 ? { email: 7 } : {})),
+  )
+  const error = await rejection(read(server))
+  expect(error).toMatchObject({
+    code: 'directory-unexpected',
+    message: expect.stringContaining('[20].email'),
+  })
+})
+
+test('a reading that is called off ends as interrupted', async () => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction: 'silence' })
+  await using client = clientOf(server.baseUrl)
+  const options = { directoryId: 7, readConcurrency: 4, membership: 'report' } as const
+  const error = await rejection(readDirectory(client, options, AbortSignal.timeout(30)))
+  expect(error).toMatchObject({ code: 'interrupted' })
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import type { Change } from '../../../src/plan/change.ts'
+import type { Outcome } from '../../../src/plan/outcome.ts'
+import { tryChange } from '../../../src/target/try-change.ts'
+import { clientOf, rejection } from '../client/fixtures.ts'
+import type { Reaction } from '../client/scripted-server.ts'
+import { startDirectoryServer } from './directory-server.ts'
+
+const change: Change = { op: 'create-user', id: 'u1', want: { name: 'Ann' } }
+
+test.each([
+  ['a 422', [{ status: 422 }], { result: 'refused', status: 422 }],
+  ['a 403', [{ status: 403 }], { result: 'forbidden', status: 403 }],
+  ['a 401', [{ status: 401 }], { result: 'stop', code: 'token-refused' }],
+  ['a redirect', [{ status: 301 }], { result: 'stop', code: 'directory-unexpected' }],
+  [
+    'a 429',
+    [{ status: 429, headers: { 'retry-after': '3' } }],
+    { result: 'rate-limited', retryAfterMs: 3000 },
+  ],
+  ['a 429 without a time', [{ status: 429 }], { result: 'rate-limited', retryAfterMs: 1000 }],
+  ['a lost answer and then a 429', ['drop', { status: 429 }], { result: 'unavailable', status: 429 }],
+  [
+    '500 for ever',
+    Array.from({ length: 20 }, () => ({ status: 500 })),
+    { result: 'unavailable', status: 500 },
+  ],
+  ['nothing in the way', [], { result: 'applied', status: 201, requests: 1 }],
+] satisfies [string, Reaction[], object][])('%s is the outcome', async (_, reactions, outcome) => {
+  await using server = await startDirectoryServer()
+  server.trouble.push(...reactions.map((reaction) => ({ reaction })))
+  await using client = clientOf(server.baseUrl)
+  const tried: Outcome = await tryChange(
+    client,
+    { directoryId: 7 },
+    change,
+    { check: false },
+    AbortSignal.timeout(5000),
+  )
+  expect(tried).toMatchObject(outcome)
+})
+
+test('a directory that is gone stops the run', async () => {
+  await using server = await startDirectoryServer()
+  server.exists = false
+  await using client = clientOf(server.baseUrl)
+  const tried = await tryChange(
+    client,
+    { directoryId: 7 },
+    change,
+    { check: false },
+    AbortSignal.timeout(5000),
+  )
+  expect(tried).toMatchObject({ result: 'stop', code: 'directory-unknown' })
+})
+
+test('a try that is called off has no outcome', async () => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction: 'silence' })
+  await using client = clientOf(server.baseUrl)
+  const tried = tryChange(client, { directoryId: 7 }, change, { check: false }, AbortSignal.timeout(50))
+  expect(await rejection(tried)).toMatchObject({ kind: 'aborted', maybeDone: true })
+})
