@@ -48,16 +48,19 @@ export interface ChangeRecord {
   readonly detail: string | null
 }
 
-/** The first changes of a run, those that went wrong before the others. */
+/**
+ * At most `limit` changes of a run in their order: those that went wrong before the others, and then as many of each
+ * operation, so that twenty deletes are not lost behind a thousand creates.
+ */
 export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
-  return db
-    .selectFrom('dirsyncd.changes')
-    .select(['number', 'change', 'state', 'detail'])
-    .where('run', '=', run)
-    .orderBy(sql`state IN ('quarantined', 'failed', 'missing')`, 'desc')
-    .orderBy('number')
-    .limit(limit)
-    .execute()
+  const { rows } = await sql<ChangeRecord>`
+    SELECT number, change, state, detail FROM (
+      SELECT number, change, state, detail, state IN ('quarantined', 'failed', 'missing') AS wrong,
+        row_number() OVER (PARTITION BY op ORDER BY number) AS place
+      FROM dirsyncd.changes WHERE run = ${run}
+      ORDER BY wrong DESC, place, number LIMIT ${limit}
+    ) AS some ORDER BY number`.execute(db)
+  return rows
 }
 
 export async function noticesOf(db: Db, run: number, limit: number): Promise<readonly Notice[]> {

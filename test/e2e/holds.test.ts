@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { callService, readService } from '../support/read-service.ts'
+import { FIXTURE } from '../support/service.ts'
+import {
+  directorySection,
+  embeddedConfig,
+  openSite,
+  type ServiceSite,
+  type Site,
+  startServiceSite,
+} from '../support/site.ts'
+
+let stack: AsyncDisposableStack
+let service: ServiceSite
+let site: Site
+let eye: Parameters<typeof readService>[0]
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  service = stack.use(await startServiceSite())
+  site = stack.use(await openSite())
+  eye = { ...FIXTURE, baseUrl: service.baseUrl }
+  await site.configure(
+    embeddedConfig([
+      {
+        name: 'corp',
+        source: {
+          type: 'csv',
+          users: { path: './users.csv', map: { external_id: 'id', email: 'mail', name: 'name' } },
+        },
+        directory: directorySection(service),
+      },
+    ]),
+  )
+})
+
+afterEach(() => stack.disposeAsync())
+
+function people(from: number, to: number): string {
+  let rows = 'id,mail,name\n'
+  for (let index = from; index < to; index++) rows += `u${index},u${index}@example.org,Person ${index}\n`
+  return rows
+}
+
+describe('half of the people are removed from the source', () => {
+  beforeEach(async () => {
+    await site.write('users.csv', people(0, 40))
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+    await site.write('users.csv', people(0, 20))
+  })
+
+  test('the run is held with names and guards, nothing is deleted, and approving deletes exactly those', async () => {
+    const held = await site.run('sync', 'corp')
+    expect(held.code).toBe(3)
+    expect(held.stdout).toContain('max-delete-percent-users')
+    expect(held.stdout).toContain('u25')
+    expect((await readService(eye)).users.size).toBe(40)
+    const shown = await site.run('runs', '2')
+    expect(shown.stdout).toContain('u39')
+    expect(shown.stdout).toContain('max-delete-percent-users')
+
+    const approved = await site.run('approve', '2')
+    expect(approved).toMatchObject({ code: 0 })
+    const after = await readService(eye)
+    expect([...after.users.keys()].sort()).toEqual(
+      Array.from({ length: 20 }, (_, index) => `u${index}`).sort(),
+    )
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+    const deletes = (await service.requests()).filter(({ method }) => method === 'DELETE')
+    expect(deletes).toHaveLength(20)
+  })
+
+  test('a hold of the same changes stays one hold, and rejecting it silences it until it changes', async () => {
+    expect((await site.run('sync', 'corp')).code).toBe(3)
+    expect((await site.run('sync', 'corp')).code).toBe(3)
+    const { lines } = await site.json('runs')
+    expect(
+      lines
+        .flat()
+        .filter((run) => run.hold === 'open')
+        .map((run) => run.run),
+    ).toEqual([2])
+
+    expect(await site.run('reject', '2')).toMatchObject({ code: 0 })
+    const next = await site.run('sync', 'corp')
+    expect(next.code).toBe(0)
+    expect(next.stdout).toContain('rejected')
+    expect((await readService(eye)).users.size).toBe(40)
+
+    await site.write('users.csv', people(0, 10))
+    expect((await site.run('sync', 'corp')).code).toBe(3)
+    expect((await readService(eye)).users.size).toBe(40)
+  })
+})
+
+test('a directory with 20 strangers is held at first contact', async () => {
+  for (let index = 0; index < 20; index++) {
+    const form = { 'users[][external_id]': `stranger${index}`, 'users[][name]': `Stranger ${index}` }
+    expect(await callService(eye, 'POST', '/users', form)).toBe(201)
+  }
+  await site.write('users.csv', people(0, 1000))
+  const held = await site.run('sync', 'corp')
+  expect(held.code).toBe(3)
+  expect(held.stdout).toContain('first-contact')
+  expect(held.stdout).toContain('stranger7')
+  expect((await readService(eye)).users.size).toBe(20)
+})

@@ -1,0 +1,138 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { type Ended, type Program, type ProgramOptions, runProgram, startProgram } from './program.ts'
+import { freePort } from './server-process.ts'
+import { FIXTURE, FIXTURE_YAML } from './service.ts'
+import { tempDir } from './temp.ts'
+
+/** A line of the service's own request log, read as a stranger would. */
+export interface LoggedRequest {
+  readonly at: number
+  readonly method: string
+  readonly url: string
+  readonly status: number | null
+  readonly done: boolean
+  readonly fault?: string
+}
+
+/** The access-management service as a process of its own, with its own embedded store. */
+export interface ServiceSite extends AsyncDisposable {
+  readonly baseUrl: string
+  requests(): Promise<readonly LoggedRequest[]>
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+export interface ServiceSiteOptions {
+  readonly fixture?: string
+  readonly faults?: string
+  readonly uniqueExternalIds?: boolean
+}
+
+/** Starts `dirsyncd service` on a free port with the fixture of the tests. */
+export async function startServiceSite(options: ServiceSiteOptions = {}): Promise<ServiceSite> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const port = await freePort()
+  const requestLog = join(dir.path, 'requests.jsonl')
+  await writeFile(join(dir.path, 'fixture.yaml'), options.fixture ?? FIXTURE_YAML)
+  const config = join(dir.path, 'service.yaml')
+  await writeFile(
+    config,
+    stringify({
+      dataDir: './data',
+      log: { level: 'warn' },
+      service: {
+        listen: `127.0.0.1:${port}`,
+        dataDir: './data',
+        fixture: './fixture.yaml',
+        requestLog,
+        ...(options.uniqueExternalIds !== undefined && { uniqueExternalIds: options.uniqueExternalIds }),
+      },
+    }),
+  )
+  let program: Program | undefined
+  const start = async () => {
+    const faults = options.faults === undefined ? [] : ['--faults', options.faults]
+    program = startProgram(['service', '--config', config, ...faults])
+    await program.printed(/listens on/)
+  }
+  const stop = async () => {
+    program?.kill('SIGTERM')
+    await program?.ended
+  }
+  stack.defer(() => program?.[Symbol.asyncDispose]())
+  await start()
+  const owned = stack.move()
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    start,
+    stop,
+    requests: async () => {
+      const text = await readFile(requestLog, 'utf8').catch(() => '')
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LoggedRequest)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A folder with a configuration, in which commands are run as an administrator would. */
+export interface Site extends AsyncDisposable {
+  readonly dir: string
+  readonly dataDir: string
+  /** Writes a file into the folder. */
+  write(name: string, text: string | Uint8Array): Promise<string>
+  /** Writes `dirsyncd.yaml`. */
+  configure(config: object): Promise<void>
+  run(...args: readonly string[]): Promise<Ended>
+  /** Runs a command with `--json` and gives the lines that it printed, parsed. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  json(...args: readonly string[]): Promise<{ code: number | null; lines: any[]; stderr: string }>
+  start(...args: readonly string[]): Program
+}
+
+export async function openSite(options: ProgramOptions = {}): Promise<Site> {
+  const dir = await tempDir()
+  const config = join(dir.path, 'dirsyncd.yaml')
+  const withConfig = (args: readonly string[]) => [...args, '--config', config]
+  return {
+    dir: dir.path,
+    dataDir: join(dir.path, 'data'),
+    write: async (name, text) => {
+      const path = join(dir.path, name)
+      await writeFile(path, text)
+      return path
+    },
+    configure: (value) => writeFile(config, stringify(value)),
+    run: (...args) => runProgram(withConfig(args), options),
+    json: async (...args) => {
+      const { code, stdout, stderr } = await runProgram([...withConfig(args), '--json'], options)
+      const lines = stdout.split('\n').filter((line) => line !== '')
+      return { code, stderr, lines: lines.map((line) => JSON.parse(line)) }
+    },
+    start: (...args) => startProgram(withConfig(args), options),
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
+
+/** The `directory` section of a sync that writes to the service's directory of the fixture. */
+export function directorySection(service: { readonly baseUrl: string }, more: object = {}): object {
+  return {
+    baseUrl: service.baseUrl,
+    organizationId: FIXTURE.organizationId,
+    directoryId: FIXTURE.directoryId,
+    token: { command: ['echo', FIXTURE.token] },
+    allowedDomains: ['example.org'],
+    membership: 'write',
+    ...more,
+  }
+}
+
+/** A configuration with embedded stores and no TCP listener. */
+export function embeddedConfig(syncs: readonly object[], more: object = {}): object {
+  return { dataDir: './data', store: 'embedded', queue: 'store', admin: { listen: false }, syncs, ...more }
+}
