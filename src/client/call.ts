@@ -1,13 +1,13 @@
 import pRetry, { AbortError, type RetryContext } from 'p-retry'
-import { ApiError, type Failure, asMaybeDone } from './api-error.ts'
+import { ApiError, asMaybeDone } from './api-error.ts'
 import type { Reply } from './exchange.ts'
-import { failureOfNetwork, failureOfReply, single } from './failure.ts'
+import { abortedFailure, failureOfNetwork, failureOfReply, single } from './failure.ts'
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
 import { wait } from './wait.ts'
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Called for each request that goes out, repetitions included. */
   readonly onRequest?: (() => void) | undefined
@@ -167,8 +167,4 @@ function finalError<F>(error: unknown, call: Call<F>, progress: Progress): unkno
     })
   }
   return error instanceof ApiError && progress.lost !== undefined ? asMaybeDone(error) : error
-}
-
-export function abortedFailure(signal: AbortSignal | undefined): Failure {
-  return { kind: 'aborted', reason: 'it was called off', cause: signal?.reason }
 }

@@ -65,6 +65,10 @@ export function failureOfNetwork(cause: unknown): Failure {
   return { kind: 'unreachable', reason, transient, cause }
 }
 
+export function abortedFailure(signal: AbortSignal): Failure {
+  return { kind: 'aborted', reason: 'it was called off', cause: signal.reason }
+}
+
 /** What an RFC 9457 body (or one much like it) says, as one bounded line. */
 function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
   const problem = parseObject(reply.body)

@@ -12,10 +12,10 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   : never
 
 /** The path parameters of an endpoint, under the names of the API description. */
-export type Params<O extends Operation> = { readonly [Name in PathNames<Row<O>['path']>]: string | number }
+type Params<O extends Operation> = { readonly [Name in PathNames<Row<O>['path']>]: string | number }
 
 /** The body of a successful answer, as the contract shows it. */
-export type Answer<O extends Operation> =
+type Answer<O extends Operation> =
   Row<O> extends { readonly response: infer R extends z.ZodType } ? z.infer<R> : undefined
 
 type Fields<O extends Operation> =
@@ -24,7 +24,7 @@ type Fields<O extends Operation> =
     : never
 
 /** What the method takes as the form: the fields, or a list of entries. */
-export type FormContent<O extends Operation> =
+type FormContent<O extends Operation> =
   Row<O> extends { readonly form: { readonly list: string } } ? readonly Fields<O>[] : Fields<O>
 
 export interface ReadOptions {

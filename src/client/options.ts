@@ -2,7 +2,7 @@ import type { Log } from '../log.ts'
 import type { TokenLoader } from './token.ts'
 
 /** Milliseconds. Each is a bound; none can be switched off. */
-export interface Timeouts {
+interface Timeouts {
   /** For a TCP connection with its TLS handshake. Default 10 s. */
   readonly connectMs: number
   /** From the request to the headers of the answer. Default 30 s. */

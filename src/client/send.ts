@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { ApiError, type Destination } from './api-error.ts'
 import { ExchangeError, exchange, type Reply } from './exchange.ts'
 import type { Expiry } from './expiry.ts'
-import { failureOfExchange } from './failure.ts'
+import { abortedFailure, failureOfExchange } from './failure.ts'
 import { isSendableToken, type Tokens } from './token.ts'
 import { orAbort } from './wait.ts'
 
@@ -64,12 +64,7 @@ export function createSender(parts: SenderParts): Sender {
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       if (!signal?.aborted) throw new ApiError(destination, failureOfExchange(error, write, parts.totalMs))
-      throw new ApiError(destination, {
-        kind: 'aborted',
-        reason: 'it was called off',
-        maybeDone: write && error.sent,
-        cause: signal.reason,
-      })
+      throw new ApiError(destination, { ...abortedFailure(signal), maybeDone: write && error.sent })
     }
   }
 

@@ -20,7 +20,7 @@ export interface DirectoryServer extends ScriptedServer {
   readonly trouble: Trouble[]
 }
 
-export interface Trouble {
+interface Trouble {
   readonly method?: string
   readonly work?: boolean
   readonly reaction: Reaction
