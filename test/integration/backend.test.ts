@@ -61,7 +61,7 @@ describe.each(openBackends())('queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(starts).toHaveLength(1), 5000)
     await queue.add('second', { n: 2 })
     await vi.waitFor(() => expect(starts).toHaveLength(3), 10_000)
-    expect(starts.map(({ n }) => n).toSorted()).toEqual([1, 1, 2])
+    expect(starts.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 1, 2])
     const [first, second] = starts
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1400)
   })

@@ -18,7 +18,7 @@ export type OpenBackend = {
 export type NamedBackend = {
   readonly name: 'embedded' | 'postgres' | 'redis'
   /** An empty store and an empty queue. */
-  open(): Promise<OpenBackend>
+  readonly open: () => Promise<OpenBackend>
 }
 
 /**
@@ -35,7 +35,7 @@ export function openBackends(): NamedBackend[] {
       async open() {
         const dir = await tempDir()
         const opened = await openBoth({ kind: 'embedded', dataDir: dir.path })
-        return { ...opened, close: () => opened.close().finally(() => dir[Symbol.asyncDispose]()) }
+        return { ...opened, close: () => closeAll(opened, dir) }
       },
     },
     {
@@ -67,6 +67,11 @@ async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']
       await store[Symbol.asyncDispose]()
     },
   }
+}
+
+async function closeAll(opened: OpenBackend, dir: AsyncDisposable): Promise<void> {
+  await opened.close()
+  await dir[Symbol.asyncDispose]()
 }
 
 /** Starts a server at the first call, gives the same one afterwards, and closes it with the test file. */

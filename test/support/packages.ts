@@ -28,9 +28,9 @@ function postgresFolders(): string[] {
   }
 }
 
-function find(program: string): string | undefined {
+function find(name: string): string | undefined {
   return folders()
-    .map((folder) => join(folder, program))
+    .map((folder) => join(folder, name))
     .find(isExecutable)
 }
 

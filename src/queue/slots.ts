@@ -1,0 +1,90 @@
+import type { Redis } from 'ioredis'
+import type { Pool } from 'pg'
+import { DirsyncdError, sentence } from '../errors.ts'
+
+/** Moments at which requests may be sent, evenly spaced, as the shared clock gave them out. All in milliseconds. */
+export type Slots = {
+  /** By the shared clock. */
+  readonly start: number
+  /** What that clock showed when it answered. */
+  readonly now: number
+}
+
+export type SlotRequest = {
+  readonly count: number
+  readonly interval: number
+  /**
+   * Slots this far ahead of now are more than all processes can have asked for: the clock was set back, and one starts
+   * anew after `pause`.
+   */
+  readonly horizon: number
+  readonly pause: number
+}
+
+/** Takes the next `count` slots from everybody's line. */
+export type TakeSlots = (request: SlotRequest) => Promise<Slots>
+
+export function slotsInStore(pool: Pool, key: string): TakeSlots {
+  return (request) => bounded(takeInStore(pool, key, request), 'store-unavailable')
+}
+
+const NOW = 'extract(epoch from clock_timestamp())::float8 * 1000'
+
+/** What follows `do update` runs with the row locked, so `greatest` never works with an old row. */
+const TAKE = `
+  insert into dirsyncd.request_budgets as budget (key, next_at)
+  values ($1, ${NOW} + $2::float8)
+  on conflict (key) do update set next_at = $2::float8 + greatest(
+    ${NOW},
+    case when budget.next_at > ${NOW} + $3::float8 then ${NOW} + $4::float8 else budget.next_at end)
+  returning next_at - $2::float8 as start, ${NOW} as now`
+
+async function takeInStore(pool: Pool, key: string, request: SlotRequest): Promise<Slots> {
+  const { count, interval, horizon, pause } = request
+  const { rows } = await pool.query<Slots>(TAKE, [key, count * interval, horizon, pause])
+  const [slots] = rows
+  if (slots === undefined) throw new Error('the store gave no slots')
+  return slots
+}
+
+export function slotsOnRedis(redis: Redis, key: string): TakeSlots {
+  return (request) => bounded(takeOnRedis(redis, key, request), 'queue-unavailable')
+}
+
+const SCRIPT = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + time[2] / 1000
+  local length, horizon, pause = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  local start = tonumber(redis.call('GET', KEYS[1]) or 0)
+  if start > now + horizon then start = now + pause end
+  if start < now then start = now end
+  local keep = math.ceil(start + length - now + pause)
+  redis.call('SET', KEYS[1], string.format('%.3f', start + length), 'PX', keep)
+  return { string.format('%.3f', start), string.format('%.3f', now) }`
+
+async function takeOnRedis(redis: Redis, key: string, request: SlotRequest): Promise<Slots> {
+  const { count, interval, horizon, pause } = request
+  const answer = await redis.eval(SCRIPT, 1, `dirsyncd:budget:${key}`, count * interval, horizon, pause)
+  const [start, now] = answer as [string, string]
+  return { start: Number(start), now: Number(now) }
+}
+
+const PATIENCE_MS = 10_000
+
+/** Both drivers can wait for ever for a server that is away. */
+async function bounded<T>(answer: Promise<T>, code: 'store-unavailable' | 'queue-unavailable'): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
+  try {
+    return await Promise.race([answer, promise])
+  } catch (error) {
+    throw new DirsyncdError(
+      code,
+      `The budget of requests cannot be shared with the other processes: ${sentence(error)}. Check ` +
+        `${code === 'store-unavailable' ? 'the store' : 'Redis'}; nothing is sent without the budget.`,
+      { cause: error },
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,130 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { createRequestBudget, type RequestLimit } from '../../src/queue/request-budget.ts'
+import { openBackends, type OpenBackend } from '../support/backends.ts'
+import type { SenderTask } from '../support/budget-sender.ts'
+
+const SENDER = fileURLToPath(new URL('../support/budget-sender.ts', import.meta.url))
+
+describe.each(openBackends())('request budget, shared on $name', ({ name, open }) => {
+  let opened: OpenBackend
+
+  beforeEach(async () => {
+    opened = await open()
+  })
+
+  afterEach(async () => {
+    await opened.close()
+  })
+
+  function budgetOf(limit: RequestLimit, key = 'key') {
+    return createRequestBudget({ backend: opened.backend, pool: opened.store.pool }, key, limit)
+  }
+
+  async function sendTimes(limit: RequestLimit, count: number): Promise<number[]> {
+    const budget = budgetOf(limit)
+    const never = new AbortController().signal
+    const send = async () => budget(never).then(() => performance.now())
+    return (await Promise.all(Array.from({ length: count }, send))).toSorted((a, b) => a - b)
+  }
+
+  // An embedded store has one process.
+  test.skipIf(name === 'embedded')(
+    'three processes at 50 a second: no sliding second holds more, and at least 80 % are used',
+    async () => {
+      const service = await recordRequests()
+      const task = {
+        store: opened.storeOptions,
+        redis: opened.redis,
+        limit: { requests: 50, perMs: 1000 },
+        origin: service.origin,
+        ms: 7000,
+      }
+      await Promise.all([1, 2, 3].map(() => runSender(task)))
+      expect(mostWithin(1000, service.times)).toBeLessThanOrEqual(50)
+      expect(service.times.length / (seconds(service.times) * 50)).toBeGreaterThan(0.8)
+    },
+  )
+
+  test('a burst of callers is spread out, and used to more than 80 %', async () => {
+    const times = await sendTimes({ requests: 50, perMs: 1000 }, 120)
+    expect(mostWithin(1000, times)).toBeLessThanOrEqual(50)
+    expect(times.length / (seconds(times) * 50)).toBeGreaterThan(0.8)
+  })
+
+  test('2,000 a second', async () => {
+    const times = await sendTimes({ requests: 2000, perMs: 1000 }, 4000)
+    expect(mostWithin(1000, times)).toBeLessThanOrEqual(2000)
+    expect(times.length / (seconds(times) * 2000)).toBeGreaterThan(0.7)
+  })
+
+  test('one a minute: the first at once, the second abandoned without a trace', async () => {
+    const budget = budgetOf({ requests: 1, perMs: 60_000 })
+    await budget(AbortSignal.timeout(5000))
+    const began = performance.now()
+    await expect(budget(AbortSignal.timeout(200))).rejects.toThrow(/aborted/)
+    expect(performance.now() - began).toBeLessThan(1000)
+    await expect(budget(AbortSignal.abort())).rejects.toThrow(/aborted/)
+  })
+
+  test('two keys do not wait for each other', async () => {
+    const slow = { requests: 1, perMs: 60_000 }
+    await budgetOf(slow, 'one')(AbortSignal.timeout(5000))
+    await budgetOf(slow, 'two')(AbortSignal.timeout(5000))
+  })
+
+  test('a caller that gives up leaves its turn to the next one', async () => {
+    const budget = budgetOf({ requests: 1, perMs: 1000 })
+    await budget(AbortSignal.timeout(5000))
+    const impatient = budget(AbortSignal.timeout(100)).catch(() => 'gave up')
+    const patient = budget(AbortSignal.timeout(5000)).then(() => 'went')
+    expect(await Promise.all([impatient, patient])).toEqual(['gave up', 'went'])
+  })
+})
+
+type Recorder = { origin: string; times: number[] }
+
+async function recordRequests(): Promise<Recorder> {
+  const times: number[] = []
+  const server = createServer((_request, response) => {
+    times.push(performance.now())
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return { origin: `http://127.0.0.1:${address.port}`, times }
+}
+
+async function runSender(task: SenderTask): Promise<void> {
+  const child = fork(SENDER)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  child.send(task)
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(0)
+}
+
+/** The most requests that any stretch of `ms` holds. */
+function mostWithin(ms: number, times: readonly number[]): number {
+  let first = 0
+  let most = 0
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - ms) first += 1
+    most = Math.max(most, last - first + 1)
+  }
+  return most
+}
+
+function seconds(times: readonly number[]): number {
+  return ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000
+}
