@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DirectoryConfig } from '../config/config.ts'
-import { createRequestBudget, type RequestBudgetPlace } from '../queue/request-budget.ts'
+import { createRequestBudget, type RequestBudget } from '../queue/request-budget.ts'
 
 type Limit = (signal: AbortSignal | undefined) => Promise<void>
 
@@ -8,15 +8,18 @@ type Limit = (signal: AbortSignal | undefined) => Promise<void>
  * The budget of requests of a directory's origin and token, shared by every sync and process that uses the same two.
  * The token is read at the first request: one that cannot be read is that request's error.
  */
-export function createLimit(directory: DirectoryConfig, place: RequestBudgetPlace): Limit | undefined {
+export function createLimit(
+  directory: DirectoryConfig,
+  places: Parameters<typeof createRequestBudget>[0],
+): Limit | undefined {
   const { rateLimit, token, baseUrl } = directory
   if (rateLimit === undefined) return undefined
   const never = new AbortController().signal
-  let budget: Promise<(signal: AbortSignal) => Promise<void>> | undefined
+  let budget: Promise<RequestBudget> | undefined
 
   async function open(rate: NonNullable<DirectoryConfig['rateLimit']>) {
     const key = `${new URL(baseUrl).origin} ${hash('sha256', await token.read()).slice(0, 16)}`
-    return createRequestBudget(place, key, rate)
+    return createRequestBudget(places, key, rate)
   }
 
   return async (signal) => {

@@ -70,14 +70,19 @@ export interface Withheld {
   readonly detail: string
 }
 
-/** The ids that the directory has and the first look at the source did not see. */
+/**
+ * The ids that the directory has and the first look at the source did not see. An id that the directory has twice cannot
+ * be told apart there, so it is never one of them.
+ */
 export function deleteCandidates(
   source: SourceSnapshot,
   directory: DirectorySnapshot,
 ): Record<Kind, readonly string[]> {
+  const twice: Record<Kind, Set<string | undefined>> = { user: new Set(), group: new Set() }
+  for (const { code, kind, id } of directory.notices) if (code === 'unaddressable') twice[kind].add(id)
   return {
-    user: [...directory.users.keys()].filter((id) => !source.seen.user.has(id)),
-    group: [...directory.groups.keys()].filter((id) => !source.seen.group.has(id)),
+    user: [...directory.users.keys()].filter((id) => !source.seen.user.has(id) && !twice.user.has(id)),
+    group: [...directory.groups.keys()].filter((id) => !source.seen.group.has(id) && !twice.group.has(id)),
   }
 }
 

@@ -125,12 +125,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
         await failAttempt(deps.db, attempt, { unsure: false, tail: false, counted: true }, outcome)
         return stopRun(deps.db, attempt.run, 'scope-missing', outcome.detail)
       case 'stop':
-        await failAttempt(
-          deps.db,
-          attempt,
-          { unsure: attempt.wasUnsure, tail: false, counted: true },
-          outcome,
-        )
+        await failAttempt(deps.db, attempt, { unsure: true, tail: false, counted: true }, outcome)
         return stopRun(deps.db, attempt.run, outcome.code, outcome.detail)
       case 'unavailable':
         return tryAgain(attempt, outcome)

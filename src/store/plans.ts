@@ -59,7 +59,7 @@ export async function changesOf(db: Db, run: number, limit: number): Promise<rea
         row_number() OVER (PARTITION BY op ORDER BY number) AS place
       FROM dirsyncd.changes WHERE run = ${run}
       ORDER BY wrong DESC, place, number LIMIT ${limit}
-    ) AS some ORDER BY number`.execute(db)
+    ) AS shown ORDER BY number`.execute(db)
   return rows
 }
 

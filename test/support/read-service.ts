@@ -34,7 +34,7 @@ export async function readService(options: ReadServiceOptions): Promise<SeenDire
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it is
 async function readAll(options: ReadServiceOptions, list: 'users' | 'groups'): Promise<any[]> {
   const base = `${options.baseUrl}/api/v2/organizations/${options.organizationId}/admin/directories/${options.directoryId}/${list}`
-  const all = []
+  const all: any[] = []
   for (let page = 1; ; page++) {
     const answer = await fetch(`${base}?page=${page}&per_page=100`, {
       headers: { authorization: `token ${options.token}`, 'x-device-id': 'independent-eye' },
@@ -46,7 +46,7 @@ async function readAll(options: ReadServiceOptions, list: 'users' | 'groups'): P
     }
     if (answer.status !== 200)
       throw new Error(`${list} page ${page}: ${answer.status} ${await answer.text()}`)
-    const items = await answer.json()
+    const items = (await answer.json()) as any[]
     all.push(...items)
     if (all.length >= Number(answer.headers.get('total'))) return all
   }

@@ -89,6 +89,13 @@ describe('what is never deleted', () => {
     expect(planOf(source, directoryOf([haveUser('double')])).changes).toEqual([])
   })
 
+  test('an entry that the directory has twice under one id', () => {
+    const twice = { kind: 'user', id: 'a', code: 'unaddressable', detail: 'is there twice' } as const
+    const plan = planOf(sourceOf([]), directoryOf([haveUser('a')], [], { notices: [twice] }))
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['unaddressable a'])
+  })
+
   test('an entry that the second look finds', () => {
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b')]), {
       sightings: { user: new Map([['a', 'present']]), group: new Map() },
