@@ -28,7 +28,7 @@ export interface GroupMap {
 export type Lookup = (attribute: string) => readonly string[]
 
 /** A compiled expression: the value for an entry, trimmed, or `undefined` where there is none or only blanks. */
-export interface ValueMapping {
+interface ValueMapping {
   readonly attributes: readonly string[]
   readonly valueOf: (lookup: Lookup) => string | undefined
 }

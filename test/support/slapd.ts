@@ -34,7 +34,7 @@ export interface BindUser {
 }
 
 /** The readers that administrators really give out. */
-export interface Readers {
+interface Readers {
   /** Sees everything, without limits. */
   readonly reader: BindUser
   /** Gets 500 entries in one answer, and all of them in pages. */

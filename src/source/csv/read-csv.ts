@@ -28,7 +28,7 @@ export interface CsvInput {
  * - cut inside the last value of a row: here too. A last row without a line end is only taken when its last value ends
  *   with a quote; a bare one may well be half a value. So an exporter has to end its last row like every other;
  * - changed, replaced or removed while it was read: here, by size, time of change and inode;
- * - cut exactly at the end of a row: it looks like a shorter company. That is what the guards are for (source shrunk,
+ * - cut exactly at the end of a row (or, without its line end, between the two quotes of a doubled one): it looks like a shorter company. That is what the guards are for (source shrunk,
  *   share of deletes);
  * - a row that cannot be understood in the middle: it is told to the listener, and the run deletes nothing.
  *

@@ -1,6 +1,7 @@
 import { type CsvError, type InfoRecord, parse, type Parser } from 'csv-parse'
 import { DirsyncdError } from '../../errors.ts'
 import type { Lookup } from '../mapping.ts'
+import { type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvTotals } from './read-csv.ts'
 
 export interface CsvListener {
@@ -14,6 +15,7 @@ export interface RowParser {
   readonly parser: Parser
   /** Whether the last row that was parsed could be understood. */
   lastRowWhole(): boolean
+  /** Throws for a file without a header or without the columns that are wanted; only the end shows a cut header. */
   totals(): CsvTotals
 }
 
@@ -45,6 +47,7 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
       header = parseHeader(cells, input, name)
       return
     }
+    if (header.problem !== undefined) return
     if (cells.every((cell) => cell.trim() === '')) return
     rows += 1
     const problem = rowProblem(cells, header, breaks > 0)
@@ -54,7 +57,7 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   }
 
   function onSkip(error: CsvError | undefined): undefined {
-    if (error === undefined) return
+    if (error === undefined || header?.problem !== undefined) return
     const fault = quoteFault(error, header)
     whole = false
     if (error.code === 'CSV_QUOTE_NOT_CLOSED' || header === undefined) {
@@ -92,8 +95,11 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
     parser,
     lastRowWhole: () => whole,
     totals() {
-      if (header !== undefined) return { rows, columns: header.columns }
-      throw new DirsyncdError('source-incomplete', `${input.path} is empty: there is not even a header`)
+      if (header === undefined) {
+        throw new DirsyncdError('source-incomplete', `${input.path} is empty: there is not even a header`)
+      }
+      if (header.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
+      return { rows, columns: header.columns }
     },
   }
 }
@@ -105,69 +111,6 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
 function leaveQuotes(parser: Parser): void {
   const { state } = parser as Parser & { readonly state: { quoting: boolean } }
   state.quoting = false
-}
-
-interface Header {
-  readonly columns: readonly string[]
-  /** The columns that are wanted, and where they are. */
-  readonly positions: ReadonlyMap<string, number>
-  readonly delimiter: string
-  lookup(cells: readonly string[]): Lookup
-}
-
-function parseHeader(cells: readonly string[], input: CsvInput, name: string): Header {
-  const columns = cells.map((cell) => cell.trim())
-  const positions = new Map<string, number>()
-  for (const wanted of input.columns) {
-    const position = columns.indexOf(wanted)
-    const problem =
-      position < 0
-        ? 'has no column'
-        : columns.lastIndexOf(wanted) === position
-          ? undefined
-          : 'has more than one column'
-    if (problem !== undefined) {
-      const existing = columns.map((column) => `"${column}"`).join(', ')
-      const message = `${input.key}.map: ${name} ${problem} "${wanted}"; its columns are ${existing}`
-      throw new DirsyncdError('config-invalid', message)
-    }
-    positions.set(wanted, position)
-  }
-  return {
-    columns,
-    positions,
-    delimiter: input.delimiter,
-    lookup: (row) => (column) => {
-      const cell = row[positions.get(column) ?? -1]
-      return cell === undefined ? [] : [cell]
-    },
-  }
-}
-
-/** Why a row cannot be taken: nobody knows whose it was, or it may have swallowed others. */
-function rowProblem(cells: readonly string[], header: Header, multiline: boolean): string | undefined {
-  const expected = header.columns.length
-  if (cells.length !== expected) {
-    const column = cells.length < expected ? `, "${header.columns[cells.length]}" is missing` : ''
-    return `${cells.length} values instead of ${expected}${column}`
-  }
-  return multiline ? swallowProblem(cells, header) : undefined
-}
-
-/**
- * A quote that is missing at one end swallows whole rows up to the next quote, and what comes out can have the right
- * number of values. A value of several lines is taken only where it is no part of the mapping and cannot be a row.
- */
-function swallowProblem(cells: readonly string[], header: Header): string | undefined {
-  const mapped = new Set(header.positions.values())
-  for (const [position, cell] of cells.entries()) {
-    if (!/[\r\n]/.test(cell)) continue
-    const column = `column "${header.columns[position]}"`
-    if (mapped.has(position)) return `${column} has a line break in it; is a quote missing?`
-    if (cell.split(header.delimiter).length >= cells.length)
-      return `${column} seems to hold whole rows; is a quote missing?`
-  }
-  return undefined
 }
 
 const QUOTE_FAULTS = new Map<string, string>([

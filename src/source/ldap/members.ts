@@ -8,7 +8,7 @@ export interface MemberIndex {
   resolve(members: readonly string[]): Resolved
 }
 
-export interface Resolved {
+interface Resolved {
   readonly ids: readonly string[]
   /** As the group spells them. */
   readonly strangers: readonly string[]

@@ -12,7 +12,7 @@ export interface Doing {
   readonly what: string
 }
 
-export interface Listener {
+interface Listener {
   readonly onEntry: (entry: LdapEntry) => void
   readonly onReference: () => void
 }

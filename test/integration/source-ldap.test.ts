@@ -1,0 +1,465 @@
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { type Log, silentLog } from '../../src/log.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
+import type { Source } from '../../src/source/source.ts'
+import { makeCertificates } from '../support/certificates.ts'
+import { ldif, person, personGroup } from '../support/people.ts'
+import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
+
+const PEOPLE = 10_000
+const GROUPS = 200
+const NEVER = new AbortController().signal
+
+let slapd: Slapd
+
+const MORE = [
+  ldif(`ou=unix,${BASE}`, { objectClass: ['organizationalUnit'], ou: ['unix'] }),
+  ldif(`cn=posix,ou=unix,${BASE}`, {
+    objectClass: ['posixGroup'],
+    cn: ['posix'],
+    gidNumber: ['100'],
+    memberUid: ['u000001', 'u000002', 'U000003', 'ghost'],
+  }),
+  ldif(`cn=unique,ou=unix,${BASE}`, {
+    objectClass: ['groupOfUniqueNames'],
+    cn: ['unique'],
+    uniqueMember: [person(1, BASE).dn, `${person(2, BASE).dn}#'0101'B`, `uid=ghost,${BASE}`],
+  }),
+  ldif(`ou=odd,${BASE}`, { objectClass: ['organizationalUnit'], ou: ['odd'] }),
+  ldif(`cn=one,ou=odd,${BASE}`, {
+    objectClass: ['person'],
+    cn: ['one'],
+    sn: ['same'],
+    description: ['b', 'a', 'c'],
+  }),
+  ldif(`cn=two,ou=odd,${BASE}`, { objectClass: ['person'], cn: ['two'], sn: ['same'] }),
+  ldif(`cn=three,ou=odd,${BASE}`, { objectClass: ['person'], cn: ['three', 'drei'], sn: ['three', 'drei'] }),
+  ldif(`cn=four,ou=odd,${BASE}`, { objectClass: ['person'], cn: ['four'], sn: ['M\u00fcller \\ (*)'] }),
+]
+
+const FAR = [
+  ldif(`ou=far,${BASE}`, { objectClass: ['organizationalUnit'], ou: ['far'] }),
+  ldif(`cn=near,ou=far,${BASE}`, { objectClass: ['person'], cn: ['near'], sn: ['near'] }),
+  ldif(`cn=elsewhere,ou=far,${BASE}`, {
+    objectClass: ['referral', 'extensibleObject'],
+    cn: ['elsewhere'],
+    ref: ['ldap://127.0.0.1:1/dc=elsewhere'],
+  }),
+]
+
+beforeAll(async () => {
+  slapd = await startSlapd({ people: PEOPLE, groups: GROUPS, ldifs: [...MORE, ...FAR] })
+})
+
+afterAll(async () => {
+  await slapd.close()
+})
+
+function as({ dn, password }: BindUser): NonNullable<LdapSourceOptions['bind']> {
+  return { dn, password: async () => password }
+}
+
+function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
+  return {
+    url: slapd.url,
+    tls: { startTls: false },
+    bind: as(slapd.readers.reader),
+    pageSize: 1000,
+    timeouts: { connectMs: 2000, answerMs: 1500 },
+    users: {
+      base: `ou=people,${BASE}`,
+      scope: 'sub',
+      filter: '(objectClass=inetOrgPerson)',
+      map: {
+        external_id: 'entryUUID',
+        email: 'mail',
+        name: '{givenName} {sn}',
+        employee_id: 'employeeNumber',
+      },
+    },
+    groups: {
+      base: `ou=groups,${BASE}`,
+      scope: 'one',
+      filter: '(objectClass=groupOfNames)',
+      map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+    },
+    ...more,
+  }
+}
+
+function source(more: Partial<LdapSourceOptions> = {}): Source {
+  return createLdapSource(options(more), silentLog())
+}
+
+function usersOnly(
+  users: Partial<LdapSourceOptions['users']>,
+  more: Partial<LdapSourceOptions> = {},
+): Source {
+  const { groups: _, ...rest } = options(more)
+  return createLdapSource({ ...rest, users: { ...rest.users, ...users } }, silentLog())
+}
+
+interface Line {
+  readonly msg: string
+  readonly attributes?: string[]
+  readonly references?: number
+}
+
+/** A logger that keeps its warnings. */
+function recorder(): { readonly lines: Line[]; readonly log: Log } {
+  const lines: Line[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  return { lines, log }
+}
+
+describe('a read', () => {
+  test('has every person and every group with its members', async () => {
+    const snapshot = await source().read(NEVER)
+    expect([snapshot.users.size, snapshot.groups.size]).toEqual([PEOPLE, GROUPS])
+    expect(snapshot).toMatchObject({ unreadable: 0, notices: [] })
+    for (const index of [0, 3, 10, 60, 9999]) {
+      const { entryUuid, mail, givenName, sn, employeeNumber } = person(index, BASE)
+      const expected = { id: entryUuid, email: mail, name: `${givenName} ${sn}`, employeeId: employeeNumber }
+      expect(snapshot.users.get(entryUuid)).toMatchObject(expected)
+    }
+    for (let index = 0; index < GROUPS; index += 1) {
+      const { entryUuid, cn, members } = personGroup(index, BASE, PEOPLE)
+      const ids = members.map((member) => person(member, BASE).entryUuid).toSorted()
+      expect(snapshot.groups.get(entryUuid)).toMatchObject({ name: cn, members: ids })
+    }
+  })
+
+  test.each([
+    ['ldaps', () => ({ url: slapd.ldapsUrl, tls: { ca: slapd.ca, startTls: false } })],
+    ['StartTLS', () => ({ url: slapd.namedUrl, tls: { ca: slapd.ca, startTls: true } })],
+  ])('goes over %s with a CA of its own', async (_, more) => {
+    const snapshot = await source(more()).read(NEVER)
+    expect(snapshot.users.size).toBe(PEOPLE)
+  })
+
+  test('finds members by memberUid', async () => {
+    const groups = {
+      base: `ou=unix,${BASE}`,
+      scope: 'one' as const,
+      filter: '(objectClass=posixGroup)',
+      map: { external_id: 'cn', name: 'cn', members: 'memberUid' },
+    }
+    const snapshot = await source({ groups }).read(NEVER)
+    const ids = [1, 2].map((index) => person(index, BASE).entryUuid).toSorted()
+    expect(snapshot.groups.get('posix')?.members).toEqual(ids)
+    expect(snapshot.notices[0]?.detail).toContain('2 members are no users of this sync: "U000003", "ghost"')
+  })
+
+  test('finds members by uniqueMember', async () => {
+    const groups = {
+      base: `ou=unix,${BASE}`,
+      scope: 'one' as const,
+      filter: '(objectClass=groupOfUniqueNames)',
+      map: { external_id: 'cn', name: 'cn', members: 'uniqueMember' },
+    }
+    const snapshot = await source({ groups }).read(NEVER)
+    const ids = [1, 2].map((index) => person(index, BASE).entryUuid).toSorted()
+    expect(snapshot.groups.get('unique')?.members).toEqual(ids)
+    expect(snapshot.notices.map(({ code }) => code)).toEqual(['unknown-members'])
+  })
+
+  test('skips twins, refuses two ids and takes the first value in order', async () => {
+    const odd = { base: `ou=odd,${BASE}`, filter: '(objectClass=person)' }
+    const snapshot = await usersOnly({ ...odd, map: { external_id: 'sn', name: 'description' } }).read(NEVER)
+    expect([...snapshot.users.keys()]).toEqual(['M\u00fcller \\ (*)'])
+    expect(snapshot.seen.user).toEqual(new Set(['same', 'three', 'drei', 'M\u00fcller \\ (*)']))
+    expect(snapshot.unreadable).toBe(1)
+    const byName = await usersOnly({ ...odd, map: { external_id: 'entryUUID', name: 'description' } }).read(
+      NEVER,
+    )
+    expect([...byName.users.values()].map(({ name }) => name)).toContain('a')
+  })
+
+  test('understands an escaped accent in the filter', async () => {
+    const users = { base: `ou=odd,${BASE}`, filter: '(sn=M\\c3\\bcller*)', map: { external_id: 'cn' } }
+    expect([...(await usersOnly(users).read(NEVER)).users.keys()]).toEqual(['four'])
+  })
+
+  test('reads on when a page is exactly full', async () => {
+    const users = { filter: '(|(uid=u00000*)(uid=u00001*))' }
+    expect((await usersOnly(users, { pageSize: 10 }).read(NEVER)).users.size).toBe(20)
+  })
+
+  test('does not follow references to other servers, and the log counts them', async () => {
+    const { lines, log } = recorder()
+    const { groups: _, users, ...rest } = options()
+    const far = { ...users, base: `ou=far,${BASE}`, filter: '(objectClass=*)', map: { external_id: 'cn' } }
+    const snapshot = await createLdapSource({ ...rest, users: far }, log).read(NEVER)
+    expect([...snapshot.users.keys()]).toEqual(['near'])
+    expect(lines.map(({ references }) => references)).toContain(1)
+  })
+
+  test('loads the password again each time', async () => {
+    const passwords = [slapd.readers.reader.password, 'changed']
+    const bind = { dn: slapd.readers.reader.dn, password: async () => passwords.shift() ?? '' }
+    const reader = usersOnly({ filter: '(uid=u000001)' }, { bind })
+    await reader.read(NEVER)
+    await expect(reader.read(NEVER)).rejects.toMatchObject({ code: 'source-refused' })
+  })
+})
+
+describe('a bind user', () => {
+  test('with a size limit reads everything in pages', async () => {
+    const snapshot = await source({ bind: as(slapd.readers.sizeLimited) }).read(NEVER)
+    expect(snapshot.users.size).toBe(PEOPLE)
+  })
+
+  test.each([
+    ['with a limit for all pages', () => as(slapd.readers.totallyLimited), 'sizeLimitExceeded'],
+    ['without the right to page', () => as(slapd.readers.unpaged), 'adminLimitExceeded'],
+    ['that is nobody', () => undefined, 'sizeLimitExceeded'],
+  ])('%s never gets half a snapshot', async (_, bind, words) => {
+    const { bind: _without, ...rest } = options()
+    const user = bind()
+    const reading = createLdapSource({ ...rest, ...(user && { bind: user }) }, silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow(words)
+    await expect(reading).rejects.toThrow(
+      `"ou=people,${BASE}" (scope sub) with the filter (objectClass=inetOrgPerson)`,
+    )
+  })
+
+  test('that does not see mail empties nobody, and the log says so', async () => {
+    const { lines, log } = recorder()
+    const snapshot = await createLdapSource(options({ bind: as(slapd.readers.noMail) }), log).read(NEVER)
+    expect(snapshot.users.size).toBe(PEOPLE)
+    expect([...snapshot.users.values()].every(({ email }) => email === undefined)).toBe(true)
+    expect(lines.flatMap(({ attributes }) => attributes)).toEqual(['mail'])
+  })
+
+  test('that does not see an ou cannot tell, and neither can the second look', async () => {
+    const blind = source({ bind: as(slapd.readers.noExternal) })
+    const hidden = person(3, BASE).entryUuid
+    const snapshot = await blind.read(NEVER)
+    expect(snapshot.seen.user.has(hidden)).toBe(false)
+    expect(await blind.lookAgain('user', [hidden], NEVER)).toEqual(new Map([[hidden, 'gone']]))
+  })
+
+  test.each([
+    ['a wrong password', () => ({ dn: slapd.readers.reader.dn, password: 'wrong' })],
+    ['an unknown name', () => ({ dn: `cn=nobody,${BASE}`, password: 'wrong' })],
+  ])('with %s is refused once, without its password in the sentence', async (_, user) => {
+    const reading = source({ bind: as(user()) }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+    await expect(reading).rejects.toThrow(`${slapd.url} refused the bind as "${user().dn}"`)
+    await expect(reading).rejects.not.toThrow('"wrong"')
+  })
+
+  test('with an empty password is not taken for anonymous', async () => {
+    const bind = { dn: slapd.readers.reader.dn, password: async () => '' }
+    await expect(source({ bind }).read(NEVER)).rejects.toMatchObject({ code: 'secret-unavailable' })
+  })
+})
+
+describe('the second look', () => {
+  const filter = '(&(objectClass=inetOrgPerson)(uid=u00000*))'
+
+  test('tells gone, outside of the filter and present apart', async () => {
+    const [inside, outside] = [person(1, BASE).entryUuid, person(5000, BASE).entryUuid]
+    const ids = [inside, outside, '00000000-0000-4000-8000-000000000000', '__proto__', '*)(uid=*']
+    const answer = await usersOnly({ filter }).lookAgain('user', ids, NEVER)
+    expect([...answer.values()]).toEqual(['present', 'left-filter', 'gone', 'gone', 'gone'])
+    expect([...answer.keys()]).toEqual(ids)
+  })
+
+  test('asks for more ids than fit into one search', async () => {
+    const ids = Array.from({ length: 250 }, (_, index) => person(index * 40, BASE).entryUuid)
+    const answer = await source({ pageSize: 30 }).lookAgain('user', [...ids, 'nobody'], NEVER)
+    expect([...answer.values()].filter((sighting) => sighting === 'present')).toHaveLength(250)
+    expect(answer.get('nobody')).toBe('gone')
+  })
+
+  test('compares ids byte for byte, although the server does not', async () => {
+    const answer = await usersOnly({ map: { external_id: 'uid' } }).lookAgain(
+      'user',
+      ['u000001', 'U000001'],
+      NEVER,
+    )
+    expect([...answer.values()]).toEqual(['present', 'gone'])
+  })
+
+  test('finds ids with the characters of filters', async () => {
+    const users = { base: `ou=odd,${BASE}`, filter: '(objectClass=person)', map: { external_id: 'sn' } }
+    const id = 'M\u00fcller \\ (*)'
+    expect(await usersOnly(users).lookAgain('user', [id], NEVER)).toEqual(new Map([[id, 'present']]))
+  })
+
+  test('of groups looks where groups are', async () => {
+    const id = personGroup(1, BASE, PEOPLE).entryUuid
+    expect(await source().lookAgain('group', [id, person(1, BASE).entryUuid], NEVER)).toEqual(
+      new Map([
+        [id, 'present'],
+        [person(1, BASE).entryUuid, 'gone'],
+      ]),
+    )
+  })
+
+  test('at a base that is gone is an error and never "gone"', async () => {
+    const looking = usersOnly({ base: `ou=moved,${BASE}` }).lookAgain('user', ['x'], NEVER)
+    await expect(looking).rejects.toMatchObject({ code: 'source-refused' })
+    await expect(looking).rejects.toThrow(`has no entry "ou=moved,${BASE}"`)
+  })
+
+  test('by an attribute that the server cannot search proves nobody absent', async () => {
+    // Photos have no equality rule: a search for one succeeds and finds nobody.
+    const photo = ldif(`cn=photo,ou=odd,${BASE}`, {
+      changetype: ['add'],
+      objectClass: ['inetOrgPerson'],
+      cn: ['photo'],
+      sn: ['x'],
+      jpegPhoto: ['cheese'],
+    })
+    await slapd.modify(photo)
+    try {
+      const users = { base: `ou=odd,${BASE}`, filter: '(jpegPhoto=*)', map: { external_id: 'jpegPhoto' } }
+      const looking = usersOnly(users).lookAgain('user', ['00'], NEVER)
+      await expect(looking).rejects.toMatchObject({ code: 'source-incomplete' })
+      await expect(looking).rejects.toThrow('nothing can be proved absent')
+    } finally {
+      await slapd.modify(ldif(`cn=photo,ou=odd,${BASE}`, { changetype: ['delete'] }))
+    }
+  })
+})
+
+describe('a server that is not as configured', () => {
+  test('has another certificate authority', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-ca-'))
+    const { caFile } = await makeCertificates(directory, 'localhost')
+    const ca = await readFile(caFile, 'utf8')
+    await rm(directory, { recursive: true, force: true })
+    for (const more of [
+      { url: slapd.ldapsUrl, tls: { ca, startTls: false } },
+      { url: slapd.namedUrl, tls: { ca, startTls: true } },
+      { url: slapd.ldapsUrl, tls: { startTls: false } },
+    ]) {
+      const reading = source(more).read(NEVER)
+      await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
+      await expect(reading).rejects.toThrow('its certificate is not trusted; give its CA in tls.ca')
+    }
+  })
+
+  test('has a certificate for another host', async () => {
+    for (const more of [
+      { url: slapd.ldapsUrl.replace('localhost', '127.0.0.1'), tls: { ca: slapd.ca, startTls: false } },
+      { url: slapd.url, tls: { ca: slapd.ca, startTls: true } },
+    ]) {
+      const reading = source(more).read(NEVER)
+      await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
+      await expect(reading).rejects.toThrow('its certificate is for another host')
+    }
+  })
+
+  test('has no TLS', async () => {
+    await using plain = await startSlapd({ tls: false })
+    const reading = source({ url: plain.url, tls: { startTls: true } }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+    await expect(reading).rejects.toThrow('refused StartTLS')
+  })
+
+  test('does not exist', async () => {
+    for (const url of ['ldap://127.0.0.1:1', 'ldaps://127.0.0.1:1', 'ldap://no-such-host.invalid']) {
+      await expect(source({ url }).read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
+    }
+  })
+
+  test('does not have the base', async () => {
+    const reading = usersOnly({ base: `ou=nowhere,${BASE}` }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+    await expect(reading).rejects.toThrow(
+      `has no entry "ou=nowhere,${BASE}", the base of the search: noSuchObject`,
+    )
+  })
+})
+
+describe('a server that does not answer', () => {
+  let mute: Server
+  const sockets = new Set<Socket>()
+
+  beforeAll(async () => {
+    mute = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+  })
+
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy()
+    mute.close()
+    await once(mute, 'close')
+  })
+
+  function muteUrl(scheme: string): string {
+    const address = mute.address()
+    return `${scheme}://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  }
+
+  test.each([
+    ['at the TLS handshake', 'ldaps', false],
+    ['at StartTLS', 'ldap', true],
+    ['at the bind', 'ldap', false],
+  ])('%s is given up on', async (_, scheme, startTls) => {
+    const timeouts = { connectMs: 300, answerMs: 300 }
+    const started = performance.now()
+    const reading = source({ url: muteUrl(scheme), tls: { startTls }, timeouts }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
+    expect(performance.now() - started).toBeLessThan(2000)
+  })
+
+  test('and is frozen ends the read within its time', async () => {
+    slapd.stop()
+    try {
+      await expect(source({ timeouts: { connectMs: 500, answerMs: 500 } }).read(NEVER)).rejects.toThrow(
+        'nothing arrived for 0.5 s while binding',
+      )
+    } finally {
+      slapd.cont()
+    }
+  })
+
+  test.each(['ldaps', 'ldap'])('over %s is left at once when the read is told to stop', async (scheme) => {
+    const controller = new AbortController()
+    const timeouts = { connectMs: 60_000, answerMs: 60_000 }
+    const reading = source({ url: muteUrl(scheme), timeouts }).read(controller.signal)
+    setTimeout(() => controller.abort(), 50)
+    await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+  })
+})
+
+test('a read that was told to stop before it began makes no connection', async () => {
+  await expect(source({ url: 'ldap://127.0.0.1:1' }).read(AbortSignal.abort())).rejects.toMatchObject({
+    code: 'interrupted',
+  })
+})
+
+test('a read in the middle stops at once, and the reason is passed on', async () => {
+  const controller = new AbortController()
+  const reading = source({ pageSize: 50 }).read(controller.signal)
+  setTimeout(() => controller.abort(), 60)
+  await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+})
+
+test('a probe says where it is and who it is', async () => {
+  const over = { url: slapd.namedUrl, tls: { ca: slapd.ca, startTls: true } }
+  const lines = await source(over).probe(NEVER)
+  expect(Object.fromEntries(lines.map(({ label, detail }) => [label, detail]))).toEqual({
+    server: slapd.namedUrl,
+    tls: 'TLSv1.3 by StartTLS, certificate issued by Test CA, dirsyncd tests',
+    bind: `as ${slapd.readers.reader.dn}`,
+    product: 'OpenLDAP',
+    paging: 'offered',
+    users: `ou=people,${BASE} (scope sub), filter (objectClass=inetOrgPerson)`,
+    groups: `ou=groups,${BASE} (scope one), filter (objectClass=groupOfNames)`,
+  })
+  const missing = usersOnly({ base: `ou=nowhere,${BASE}` }).probe(NEVER)
+  await expect(missing).rejects.toMatchObject({ code: 'source-refused' })
+})

@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { Ber, BerReader, BerWriter, ProtocolOperation } from 'ldapts'
+
+/**
+ * What the proxy does to a server's answers. Pages are counted from 1 over the searches of one connection; entries from
+ * 1 within their page.
+ */
+export type Evil =
+  | { readonly kind: 'none' }
+  /** Ends the connection in the middle of this entry's bytes. */
+  | { readonly kind: 'cut'; readonly page: number; readonly entry: number }
+  /** Ends the connection politely (FIN) between two messages. */
+  | { readonly kind: 'hang-up'; readonly page: number; readonly entry: number }
+  /** Sends nothing any more, and keeps the connection. */
+  | { readonly kind: 'stall'; readonly page: number; readonly entry: number }
+  /** Ends the page with another result, such as 51 (busy). */
+  | { readonly kind: 'result'; readonly page: number; readonly code: number }
+  /** Ends the last page with a cookie still set; what then comes goes to the server, or the connection ends. */
+  | { readonly kind: 'left-over-cookie'; readonly after: 'forward' | 'hang-up' }
+  /** Answers this search with no entry and a cookie, and goes on when it is asked with it. */
+  | { readonly kind: 'empty-page'; readonly page: number }
+  /** Answers every search like that, for ever. */
+  | { readonly kind: 'empty-pages' }
+  /** Leaves the paged results control out of this page's end. */
+  | { readonly kind: 'no-control'; readonly page: number }
+  /** Answers this search once more with what the first page was, by asking the server without the cookie. */
+  | { readonly kind: 'restart'; readonly page: number }
+  /** Says nothing once StartTLS was agreed to. */
+  | { readonly kind: 'stall-tls' }
+  /** Announces the end of the connection (RFC 4511, 4.4.1) instead of this page. */
+  | { readonly kind: 'notice'; readonly page: number }
+
+export interface LdapProxy extends AsyncDisposable {
+  readonly url: string
+  /** What the next connections get. */
+  setEvil(evil: Evil): void
+  /** How many connections were made so far. */
+  readonly connections: number
+  /** How many of them asked to bind. */
+  readonly binds: number
+}
+
+const OUR_COOKIE = Buffer.from('proxy-cookie')
+const PAGING = '1.2.840.113556.1.4.319'
+
+/** A proxy before an LDAP server on this port of 127.0.0.1. */
+export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
+  const sockets = new Set<Socket>()
+  const state = { evil: { kind: 'none' } as Evil, connections: 0, binds: 0 }
+  const server = createServer((client) => {
+    state.connections += 1
+    const target = connect({ host: '127.0.0.1', port: targetPort })
+    for (const socket of [client, target]) {
+      sockets.add(socket)
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket)
+          client.destroy()
+          target.destroy()
+        })
+    }
+    relay(client, target, state.evil, () => {
+      state.binds += 1
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `ldap://127.0.0.1:${address.port}`,
+    setEvil(evil) {
+      state.evil = evil
+    },
+    get connections() {
+      return state.connections
+    },
+    get binds() {
+      return state.binds
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+interface Frame {
+  readonly id: number
+  readonly operation: number
+  readonly bytes: Buffer
+}
+
+function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): void {
+  let page = 0
+  let entry = 0
+  let silent = false
+  let first: Buffer | undefined
+  let heldBack: Buffer | undefined
+
+  onFrames(client, (frame) => {
+    if (frame.operation === ProtocolOperation.LDAP_REQ_BIND) onBind()
+    if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH) return void target.write(frame.bytes)
+    page += 1
+    entry = 0
+    first ??= frame.bytes
+    const emptied = evil.kind === 'empty-pages' || (evil.kind === 'empty-page' && page === evil.page)
+    if (emptied) {
+      heldBack = frame.bytes
+      return void client.write(searchDone(frame.id, 0, OUR_COOKIE))
+    }
+    if (evil.kind === 'notice' && page === evil.page) return void client.write(noticeOfDisconnection())
+    const ours = frame.bytes.includes(OUR_COOKIE)
+    if (evil.kind === 'left-over-cookie' && evil.after === 'hang-up' && ours) return void client.end()
+    if (evil.kind === 'restart' && page === evil.page) return void target.write(withId(first, frame.id))
+    target.write(ours && heldBack !== undefined ? withId(heldBack, frame.id) : frame.bytes)
+  })
+
+  onFrames(target, (frame) => {
+    if (frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) entry += 1
+    if (evil.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
+    if ('entry' in evil && page === evil.page && entry === evil.entry) {
+      silent = true
+      if (evil.kind === 'hang-up') return void client.end()
+      if (evil.kind === 'cut')
+        client.write(frame.bytes.subarray(0, frame.bytes.length / 2), () => client.destroy())
+      return
+    }
+    const done = frame.operation === ProtocolOperation.LDAP_RES_SEARCH
+    client.write(done ? endOfPage(frame, page, evil) : frame.bytes)
+  })
+
+  function endOfPage(frame: Frame, at: number, what: Evil): Buffer {
+    if (what.kind === 'result' && at === what.page) return searchDone(frame.id, what.code, Buffer.alloc(0))
+    if (what.kind === 'no-control' && at === what.page) return searchDone(frame.id, 0, undefined)
+    // The server's last page is the one whose cookie is empty: the control's value then ends with a zero length.
+    const last =
+      frame.bytes.includes(Buffer.from(PAGING)) && frame.bytes.at(-1) === 0 && frame.bytes.at(-2) === 4
+    return what.kind === 'left-over-cookie' && last ? searchDone(frame.id, 0, OUR_COOKIE) : frame.bytes
+  }
+
+  /** Once silent, what comes may be TLS and is not looked at. */
+  function onFrames(socket: Socket, take: (frame: Frame) => void): void {
+    let held = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => {
+      held = Buffer.concat([held, chunk])
+      for (;;) {
+        const length = frameLength(held)
+        if (silent || length === 0 || held.length < length) return
+        const bytes = held.subarray(0, length)
+        held = held.subarray(length)
+        take(parseFrame(bytes))
+      }
+    })
+  }
+}
+
+function frameLength(bytes: Buffer): number {
+  const first = bytes[1]
+  if (first === undefined) return 0
+  if (first < 0x80) return 2 + first
+  const size = first & 0x7f
+  return bytes.length < 2 + size ? 0 : 2 + size + bytes.readUIntBE(2, size)
+}
+
+function parseFrame(bytes: Buffer): Frame {
+  const reader = new BerReader(bytes)
+  reader.readSequence()
+  return { id: reader.readInt() ?? 0, operation: reader.readSequence() ?? 0, bytes }
+}
+
+function searchDone(id: number, code: number, cookie: Buffer | undefined): Buffer {
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(id)
+  writeResult(writer, ProtocolOperation.LDAP_RES_SEARCH, code)
+  writer.endSequence()
+  if (cookie !== undefined) {
+    writer.startSequence(ProtocolOperation.LDAP_CONTROLS)
+    writer.startSequence()
+    writer.writeString(PAGING)
+    writer.writeBuffer(pagingValue(0, cookie), Ber.OctetString)
+    writer.endSequence()
+    writer.endSequence()
+  }
+  writer.endSequence()
+  return writer.buffer
+}
+
+function noticeOfDisconnection(): Buffer {
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(0)
+  writeResult(writer, ProtocolOperation.LDAP_RES_EXTENSION, 52, 'going down for maintenance')
+  writer.writeString('1.3.6.1.4.1.1466.20036', 0x8a)
+  writer.endSequence()
+  writer.endSequence()
+  return writer.buffer
+}
+
+/** Leaves the operation open for more. */
+function writeResult(writer: BerWriter, operation: number, code: number, diagnostic = ''): void {
+  writer.startSequence(operation)
+  writer.writeEnumeration(code)
+  writer.writeString('')
+  writer.writeString(diagnostic)
+}
+
+function pagingValue(size: number, cookie: Buffer): Buffer {
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(size)
+  writer.writeBuffer(cookie, Ber.OctetString)
+  writer.endSequence()
+  return writer.buffer
+}
+
+/** The same request with another message id. */
+function withId(bytes: Buffer, id: number): Buffer {
+  const reader = new BerReader(bytes)
+  reader.readSequence()
+  reader.readInt()
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(id)
+  for (const byte of bytes.subarray(reader.offset)) writer.writeByte(byte)
+  writer.endSequence()
+  return writer.buffer
+}

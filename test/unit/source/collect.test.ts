@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import {
+  createCollector,
+  type Collector,
+  type GroupCandidate,
+  type UserCandidate,
+} from '../../../src/source/collect.ts'
+
+function user(id: string, from: string, more: Partial<UserCandidate> = {}): UserCandidate {
+  return { ids: [id], idName: 'uid', from, email: undefined, name: undefined, employeeId: undefined, ...more }
+}
+
+function group(id: string, from: string, more: Partial<GroupCandidate> = {}): GroupCandidate {
+  return { ids: [id], idName: 'cn', from, name: 'Team', members: [], strangers: [], ...more }
+}
+
+function codesOf(collector: Collector): string[] {
+  return collector.snapshot().notices.map(({ kind, id, code }) => `${kind} ${id ?? '-'} ${code}`)
+}
+
+test('an entry is taken as it is', () => {
+  const collector = createCollector()
+  expect(collector.addUser(user('1', 'uid=a', { email: 'a@x', name: 'A' }))).toBe('1')
+  const snapshot = collector.snapshot()
+  expect(snapshot.users.get('1')).toEqual({
+    id: '1',
+    email: 'a@x',
+    name: 'A',
+    employeeId: undefined,
+    from: 'uid=a',
+  })
+  expect(snapshot.seen.user).toEqual(new Set(['1']))
+  expect(snapshot).toMatchObject({ unreadable: 0, notices: [] })
+})
+
+test('all entries that share an id are skipped, named and seen', () => {
+  const collector = createCollector()
+  for (const from of ['uid=a', 'uid=b', 'uid=c']) expect(collector.addUser(user('1', from))).toBe('1')
+  collector.addUser(user('2', 'uid=d'))
+  const snapshot = collector.snapshot()
+  expect([...snapshot.users.keys()]).toEqual(['2'])
+  expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
+  expect(snapshot.unreadable).toBe(0)
+  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
+    'uid=a: the id "1" is also that of "uid=b", "uid=c"',
+    'uid=b: the id "1" is also that of "uid=a", "uid=c"',
+    'uid=c: the id "1" is also that of "uid=a", "uid=b"',
+  ])
+})
+
+test('ids differ by case, blanks and Unicode form', () => {
+  const collector = createCollector()
+  for (const id of ['a', 'A', 'a ', '\u00e9', 'e\u0301']) collector.addUser(user(id, `uid=${id}`))
+  expect(collector.snapshot().users.size).toBe(5)
+})
+
+test('an entry that the server sends twice is one entry, as it was sent last', () => {
+  const collector = createCollector()
+  collector.addUser(user('1', 'uid=a', { name: 'before' }))
+  collector.addUser(user('1', 'uid=a', { name: 'after' }))
+  expect(collector.snapshot()).toMatchObject({ notices: [] })
+  expect(collector.snapshot().users.get('1')?.name).toBe('after')
+})
+
+test.each([
+  ['no id', [], 'there is no id'],
+  ['two ids', ['1', '2'], 'there are 2 ids instead of one'],
+  ['an empty id', [''], 'the id is empty'],
+  ['an id that leaves its path', ['..'], 'the id ".." cannot be part of a URL path'],
+  ['an id of half a character', ['\ud800'], 'the id is not well-formed Unicode'],
+])('an entry with %s is unreadable, and what it may be is seen', (_, ids, problem) => {
+  const collector = createCollector()
+  expect(collector.addUser(user('', 'uid=a', { ids }))).toBeUndefined()
+  const snapshot = collector.snapshot()
+  expect(snapshot).toMatchObject({ unreadable: 1, users: new Map() })
+  expect(snapshot.notices[0]?.detail).toBe(`uid=a: ${problem} (external_id is "uid")`)
+  expect([...snapshot.seen.user]).toEqual(ids)
+})
+
+test('a group without a name is skipped and seen', () => {
+  const collector = createCollector()
+  collector.addGroup(group('g', 'cn=g', { name: undefined }))
+  expect(collector.snapshot()).toMatchObject({
+    unreadable: 0,
+    groups: new Map(),
+    seen: { group: new Set(['g']) },
+  })
+  expect(codesOf(collector)).toEqual(['group g no-name'])
+})
+
+test('a group without a name makes its twin a duplicate', () => {
+  const collector = createCollector()
+  collector.addGroup(group('g', 'cn=g', { name: undefined }))
+  collector.addGroup(group('g', 'cn=h'))
+  expect(collector.snapshot().groups.size).toBe(0)
+  expect(codesOf(collector)).toEqual(['group g duplicate-id', 'group g duplicate-id', 'group g no-name'])
+})
+
+test('members are sorted and unique, strangers are one notice with examples', () => {
+  const collector = createCollector()
+  collector.addGroup(group('g', 'cn=g', { members: ['b', 'a', 'b'], strangers: ['u', 'v', 'w', 'x', 'y'] }))
+  const snapshot = collector.snapshot()
+  expect(snapshot.groups.get('g')?.members).toEqual(['a', 'b'])
+  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
+    'cn=g: 5 members are no users of this sync: "u", "v", "w" and 2 more',
+  ])
+})
+
+test('a user and a group may have one id, and any id is only an id', () => {
+  const collector = createCollector()
+  for (const id of ['__proto__', 'constructor', 'toString']) {
+    collector.addUser(user(id, `uid=${id}`))
+    collector.addGroup(group(id, `cn=${id}`))
+  }
+  const snapshot = collector.snapshot()
+  expect([snapshot.users.size, snapshot.groups.size, snapshot.notices.length]).toEqual([3, 3, 0])
+})
+
+test('many entries with one id do not take for ever', () => {
+  const collector = createCollector()
+  for (let index = 0; index < 50_000; index += 1) collector.addUser(user('same', `row ${index}`))
+  expect(collector.snapshot().notices).toHaveLength(50_000)
+})

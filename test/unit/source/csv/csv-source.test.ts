@@ -1,0 +1,306 @@
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DirsyncdError } from '../../../../src/errors.ts'
+import { silentLog } from '../../../../src/log.ts'
+import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
+import { createCsvSource } from '../../../../src/source/csv/csv-source.ts'
+import { readCsv } from '../../../../src/source/csv/read-csv.ts'
+import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
+import type { Source } from '../../../../src/source/source.ts'
+
+const NEVER = new AbortController().signal
+let directory = ''
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'dirsyncd-csv-'))
+})
+
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true })
+})
+
+const pathOf = (name: string) => join(directory, name)
+
+function optionsFor(delimiter = ';'): CsvSourceOptions {
+  const file = (name: string) => ({ path: pathOf(name), delimiter, encoding: 'utf8' as const })
+  return {
+    users: { ...file('users.csv'), map: { external_id: 'id', email: 'mail', name: '{first} {last}' } },
+    groups: { ...file('groups.csv'), map: { external_id: 'id', name: 'title' } },
+    members: { ...file('members.csv'), map: { group: 'group', user: 'user' } },
+  }
+}
+
+function usersOnly(delimiter = ';'): Source {
+  return createCsvSource({ users: optionsFor(delimiter).users }, silentLog())
+}
+
+async function readUsers(content: string | Buffer, delimiter = ';'): Promise<SourceSnapshot> {
+  await writeFile(pathOf('users.csv'), content)
+  return usersOnly(delimiter).read(NEVER)
+}
+
+async function refusal(content: string | Buffer): Promise<DirsyncdError> {
+  const outcome = await readUsers(content).catch((error: unknown) => error)
+  if (outcome instanceof DirsyncdError) return outcome
+  throw new Error('this was read without an error of ours', { cause: outcome })
+}
+
+const HEADER = 'id;mail;first;last;note\n'
+
+test('users are read, with and without a byte order mark, and with blanks in the header', async () => {
+  for (const header of [
+    HEADER,
+    `\ufeff${HEADER}`,
+    'id ; mail; first ;last;note\n',
+    HEADER.replace('\n', '\r\n'),
+  ]) {
+    const snapshot = await readUsers(`${header}1;a@x;Zoë;O'Brien;\n`)
+    const user = {
+      id: '1',
+      email: 'a@x',
+      name: "Zoë O'Brien",
+      employeeId: undefined,
+      from: 'users.csv, row 2',
+    }
+    expect(snapshot.users.get('1')).toEqual(user)
+  }
+})
+
+test('quotes, delimiters and doubled quotes belong to a value', async () => {
+  const snapshot = await readUsers('id,mail,first,last\n1,a@x,"Anna, Dr.","""Bo"""\n', ',')
+  expect(snapshot.users.get('1')?.name).toBe('Anna, Dr. "Bo"')
+})
+
+test('ids are taken byte for byte', async () => {
+  const snapshot = await readUsers(`${HEADER} 1;;;;\n1;;;;\n01;;;;\n__proto__;;;;\n`)
+  expect([...snapshot.users.keys()]).toEqual([' 1', '1', '01', '__proto__'])
+})
+
+test('the last column keeps no carriage return, whatever the line ends', async () => {
+  const snapshot = await readUsers('mail;first;last;id\na@x;A;B;1\r\nb@x;A;B;2\nc@x;A;B;3\r')
+  expect([...snapshot.users.keys()]).toEqual(['1', '2', '3'])
+})
+
+test('empty rows and rows of delimiters are nobody', async () => {
+  const snapshot = await readUsers(`${HEADER}\n;;;;\n1;;;;\n  \n\n`)
+  expect([...snapshot.users.values()].map((user) => user.from)).toEqual(['users.csv, row 4'])
+  expect(snapshot.unreadable).toBe(0)
+})
+
+test('a value of several lines shifts the line and not the row', async () => {
+  for (const end of ['\n', '\r\n']) {
+    const content = `${HEADER}1;;;;"one\ntwo"\n2;;;;\n3;;;;\n`.replaceAll('\n', end)
+    const snapshot = await readUsers(content)
+    expect([...snapshot.users.values()].map((user) => user.from)).toEqual([
+      'users.csv, row 2',
+      'users.csv, row 3 (line 4)',
+      'users.csv, row 4 (line 5)',
+    ])
+  }
+})
+
+test.each([
+  ['too few values', '2;b@x', 'users.csv, row 3: 2 values instead of 5, "first" is missing'],
+  ['too many values', '2;b@x;B;B;;', 'users.csv, row 3: 6 values instead of 5'],
+  ['no id', ';b@x;B;B;', 'users.csv, row 3: there is no id (external_id is "id")'],
+  ['an id that leaves its path', '..;b@x;B;B;', 'users.csv, row 3: the id ".." cannot be part of a URL path'],
+  [
+    'a quote in the middle',
+    '2;b@x;B "x" C;B;',
+    'users.csv, row 3: column "first": there is a quote in the middle',
+  ],
+  [
+    'text behind a quote',
+    '2;"b"@x;B;B;',
+    'users.csv, row 3: column "mail": there is text behind a closing quote',
+  ],
+])('a row with %s is unreadable, and the others go on', async (_, row, detail) => {
+  const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n${row}\n3;c@x;C;C;\n`)
+  expect([...snapshot.users.keys()]).toEqual(['1', '3'])
+  expect(snapshot.unreadable).toBe(1)
+  expect(snapshot.notices[0]?.detail).toContain(detail)
+  expect(snapshot.users.get('3')?.from).toBe('users.csv, row 4')
+})
+
+test.each([
+  ['a mapped column', '2;"b@x;B;B;\n3;c@x";C;C;\n'],
+  ['a column that nobody asked for', '2;b@x;B;B;"\n3;c@x;C;C;"\n'],
+])('a missing quote that swallows a row in %s is unreadable', async (_, rows) => {
+  const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n${rows}4;d@x;D;D;\n`)
+  expect([...snapshot.users.keys()]).toEqual(['1', '4'])
+  expect(snapshot.unreadable).toBe(1)
+  expect(snapshot.notices[0]?.detail).toContain('is a quote missing?')
+})
+
+test('two rows of one id are both skipped and named', async () => {
+  const snapshot = await readUsers(`${HEADER}1;;;;\n2;;;;\n1;;;;\n`)
+  expect([...snapshot.users.keys()]).toEqual(['2'])
+  expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
+  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
+    'users.csv, row 2: the id "1" is also that of "users.csv, row 4"',
+    'users.csv, row 4: the id "1" is also that of "users.csv, row 2"',
+  ])
+})
+
+test('a file that is cut anywhere but at the end of a row is refused', async () => {
+  const whole = Buffer.from(`${HEADER}1;a@x;Zoë;"O'Brien";ab\n2;b@x;Bo;"c;d ""x""";"two\nlines"\n`)
+  const rowEnds = new Set([HEADER.length, whole.indexOf('\n2;') + 1, whole.length, whole.length - 1])
+  for (let end = 0; end <= whole.length; end += 1) {
+    if (rowEnds.has(end)) continue
+    const error = await refusal(whole.subarray(0, end))
+    expect([end, error.code]).toEqual([end, 'source-incomplete'])
+  }
+  for (const end of rowEnds) await readUsers(whole.subarray(0, end))
+})
+
+test.each([
+  ['nothing', '', 'has no line end'],
+  ['no header', '\n\n', 'is empty: there is not even a header'],
+  [
+    'a quote that is never closed',
+    `${HEADER}1;"a@x;A;A;\n2;b@x;B;B;\n`,
+    'a quote is opened and never closed',
+  ],
+  [
+    'Latin-1',
+    Buffer.from(`${HEADER}1;a@x;A;A;\n2;b@x;Zo\xeb;B;\n`, 'latin1'),
+    'users.csv, line 3: this is not UTF-8',
+  ],
+  ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like UTF-16'],
+])('a file of %s is incomplete', async (_, content, message) => {
+  const error = await refusal(content)
+  expect(error).toMatchObject({ code: 'source-incomplete' })
+  expect(error.message).toContain(message)
+})
+
+test('a file with only a header is an empty company, which the guards judge', async () => {
+  expect((await readUsers(HEADER)).users.size).toBe(0)
+})
+
+test('a file that is not there cannot be read', async () => {
+  await expect(usersOnly().read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
+  await expect(usersOnly().read(NEVER)).rejects.toThrow(
+    `${pathOf('users.csv')} (users.path) cannot be read: ENOENT`,
+  )
+})
+
+test('a directory is no file', async () => {
+  const users = { ...optionsFor().users, path: directory }
+  const source = createCsvSource({ users }, silentLog())
+  await expect(source.read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
+})
+
+test.each([
+  [
+    'is missing',
+    'id;first;last\n',
+    'users.map: users.csv has no column "mail"; its columns are "id", "first", "last"',
+  ],
+  ['is there twice', 'id;mail;first;last;mail\n', 'users.map: users.csv has more than one column "mail"'],
+])('a column that %s is a wrong configuration', async (_, header, message) => {
+  const error = await refusal(header)
+  expect(error).toMatchObject({ code: 'config-invalid' })
+  expect(error.message).toContain(message)
+})
+
+test('a file that changes while it is read is incomplete', async () => {
+  const path = pathOf('users.csv')
+  await writeFile(path, HEADER + '1;a@x;A;A;\n'.repeat(50_000))
+  let grown: Promise<void> | undefined
+  const input = { path, delimiter: ';', columns: ['id'], key: 'users' }
+  const reading = readCsv(input, NEVER, {
+    onUnreadable: () => undefined,
+    onRow: () => {
+      grown ??= appendFile(path, '2;b@x;B;B;\n')
+    },
+  })
+  await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+  await grown
+})
+
+test('a read that is told to stop stops', async () => {
+  await writeFile(pathOf('users.csv'), HEADER + '1;a@x;A;A;\n'.repeat(50_000))
+  const controller = new AbortController()
+  const reading = usersOnly().read(controller.signal)
+  controller.abort()
+  await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+  await expect(usersOnly().read(AbortSignal.abort())).rejects.toMatchObject({ code: 'interrupted' })
+})
+
+test('groups have their members, and strangers are counted by group', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n2;;;;\n2;;;;\n3;;;;\n`)
+  await writeFile(pathOf('groups.csv'), 'id;title\ng1;One\ng2;Two\ng3;\n')
+  await writeFile(pathOf('members.csv'), 'group;user\ng1;3\ng1;1\ng1;3\ng1;2\ng1;9\ng1;8\ng9;1\n;1\n')
+  const snapshot = await createCsvSource(optionsFor(), silentLog()).read(NEVER)
+  expect([...snapshot.groups.values()].map(({ id, members }) => [id, members])).toEqual([
+    ['g1', ['1', '2', '3']],
+    ['g2', []],
+  ])
+  expect(snapshot.seen.group).toEqual(new Set(['g1', 'g2', 'g3']))
+  expect(snapshot.unreadable).toBe(1)
+  expect(
+    snapshot.notices.filter(({ kind }) => kind === 'group').map(({ code, detail }) => [code, detail]),
+  ).toEqual([
+    ['unreadable', 'members.csv, row 9: column "group" is empty'],
+    ['unknown-members', 'groups.csv, row 2: 2 members are no users of this sync: "8", "9"'],
+    ['no-name', 'groups.csv, row 4: the group has no name'],
+    ['unknown-members', '1 member of the group "g9", which is not in the file of groups: "1"'],
+  ])
+})
+
+test('the second look reads the file again', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n2;;;;\n2;;;;\n`)
+  const source = usersOnly()
+  await source.read(NEVER)
+  await writeFile(pathOf('users.csv'), `${HEADER}2;;;;\n2;;;;\n3;;;;\n`)
+  expect(await source.lookAgain('user', ['1', '2', '3', '__proto__'], NEVER)).toEqual(
+    new Map([
+      ['1', 'gone'],
+      ['2', 'present'],
+      ['3', 'present'],
+      ['__proto__', 'gone'],
+    ]),
+  )
+  expect(await source.lookAgain('group', ['g'], NEVER)).toEqual(new Map([['g', 'present']]))
+})
+
+test.each([
+  ['is cut off', `${HEADER}1;;;`],
+  ['has a row without an id', `${HEADER};x;;;\n`],
+  ['has a row that does not parse', `${HEADER}1;x\n`],
+])('a second look at a file that %s proves nobody absent', async (_, content) => {
+  await writeFile(pathOf('users.csv'), content)
+  await expect(usersOnly().lookAgain('user', ['1'], NEVER)).rejects.toMatchObject({
+    code: 'source-incomplete',
+  })
+})
+
+test('a probe names the files, their rows and columns', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n`)
+  expect(await usersOnly().probe(NEVER)).toEqual([
+    { label: 'users', detail: `${pathOf('users.csv')}: 1 rows with the columns id, mail, first, last, note` },
+  ])
+})
+
+test.each<[string, (options: CsvSourceOptions) => CsvSourceOptions]>([
+  [
+    'users.delimiter: it must be one character',
+    (options) => ({ users: { ...options.users, delimiter: '' } }),
+  ],
+  [
+    'users.delimiter: it must be one character',
+    (options) => ({ users: { ...options.users, delimiter: '"' } }),
+  ],
+  [
+    'users.map.name: unclosed "{"',
+    ({ users }) => ({ users: { ...users, map: { external_id: 'id', name: '{a' } } }),
+  ],
+  [
+    'members: there is a file of members and none of groups',
+    ({ users, members }) => ({ users, ...(members && { members }) }),
+  ],
+])('%s', (message, change) => {
+  expect(() => createCsvSource(change(optionsFor()), silentLog())).toThrow(message)
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { createMemberIndex } from '../../../../src/source/ldap/members.ts'
+
+test('member names users by DN, in any spelling', () => {
+  const index = createMemberIndex('member')
+  index.addUser('1', 'cn=Smith\\2C Jr.,ou=People,dc=x', [])
+  const { ids, strangers } = index.resolve(['CN=smith\\, jr., OU=people, DC=x', 'cn=Other,dc=x', 'not a DN'])
+  expect(ids).toEqual(['1'])
+  expect(strangers).toEqual(['cn=Other,dc=x', 'not a DN'])
+})
+
+test('uniqueMember may end with a bit string', () => {
+  const index = createMemberIndex('uniqueMember')
+  index.addUser('1', 'uid=a,dc=x', [])
+  expect(index.resolve(["uid=a,dc=x#'0101'B", 'uid=a,dc=x'])).toEqual({ ids: ['1', '1'], strangers: [] })
+})
+
+test('memberUid names users by uid, and by nothing else', () => {
+  const index = createMemberIndex('MemberUid')
+  expect(index.attributes).toEqual(['uid'])
+  index.addUser('1', 'uid=a,dc=x', ['a', 'anna'])
+  expect(index.resolve(['anna', 'A', 'uid=a,dc=x'])).toEqual({ ids: ['1'], strangers: ['A', 'uid=a,dc=x'] })
+})
+
+test('a uid of two users is nobody', () => {
+  const index = createMemberIndex('memberUid')
+  index.addUser('1', 'uid=a,ou=1', ['a'])
+  index.addUser('2', 'uid=a,ou=2', ['a'])
+  expect(index.resolve(['a'])).toEqual({ ids: [], strangers: ['a'] })
+})
+
+test('__proto__ is a uid like any other', () => {
+  const index = createMemberIndex('memberUid')
+  expect(index.resolve(['__proto__', 'constructor']).ids).toEqual([])
+})

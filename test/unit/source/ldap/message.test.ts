@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { decodeAnswer } from '../../../../src/source/ldap/message.ts'
+
+/** One BER element of a short length. */
+function ber(tag: number, ...content: (Buffer | string | number[])[]): Buffer {
+  const body = Buffer.concat(content.map((part) => Buffer.from(part as string)))
+  return Buffer.concat([Buffer.from([tag, body.length]), body])
+}
+
+const ID = ber(0x02, [7])
+const PAGING = ber(0x04, '1.2.840.113556.1.4.319')
+
+function result(code: number, ...more: Buffer[]): Buffer {
+  return ber(0x65, ber(0x0a, [code]), ber(0x04, ''), ber(0x04, 'why\0'), ...more)
+}
+
+test('a result has its code, what the server says and the cookie', () => {
+  const control = ber(0x30, PAGING, ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04, 'next'))))
+  expect(decodeAnswer(ber(0x30, ID, result(0), ber(0xa0, control)))).toEqual({
+    type: 'result',
+    messageId: 7,
+    result: { operation: 'search', code: 0, diagnostic: 'why', cookie: Buffer.from('next') },
+  })
+})
+
+test('the cookie is found behind a referral and behind other controls', () => {
+  const other = ber(0x30, ber(0x04, '1.2.3.4'), ber(0x01, [0]))
+  const control = ber(0x30, PAGING, ber(0x01, [0xff]), ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04))))
+  const message = ber(0x30, ID, result(10, ber(0xa3, ber(0x04, 'ldap://x'))), ber(0xa0, other, control))
+  expect(decodeAnswer(message)).toMatchObject({ result: { code: 10, cookie: Buffer.alloc(0) } })
+})
+
+test('without the control there is no cookie', () => {
+  expect(decodeAnswer(ber(0x30, ID, result(0)))).toMatchObject({ result: { cookie: undefined } })
+})
+
+test('the values of an entry are the bytes that were sent, under lower-case names', () => {
+  const values = ber(0x31, ber(0x04, [0xef, 0xbb, 0xbf, 0x41]), ber(0x04, [0xff]))
+  const entry = ber(0x64, ber(0x04, 'uid=a'), ber(0x30, ber(0x30, ber(0x04, 'objectGUID'), values)))
+  expect(decodeAnswer(ber(0x30, ID, entry))).toEqual({
+    type: 'entry',
+    messageId: 7,
+    entry: {
+      dn: 'uid=a',
+      attributes: new Map([['objectguid', [Buffer.from([0xef, 0xbb, 0xbf, 0x41]), Buffer.from([0xff])]]]),
+    },
+  })
+})
+
+test.each([
+  ['a result without a code, which is no success', ber(0x30, ID, ber(0x65))],
+  ['a result without its texts', ber(0x30, ID, ber(0x65, ber(0x0a, [0])))],
+  ['a paging control without a value', ber(0x30, ID, result(0), ber(0xa0, ber(0x30, PAGING)))],
+  ['a message that nobody asked for', ber(0x30, ID, ber(0x79))],
+  ['a message without anything', ber(0x30)],
+  [
+    'an entry whose values are cut',
+    ber(0x30, ID, ber(0x64, ber(0x04, 'a'), ber(0x30, ber(0x30, ber(0x04, 'b'), [0x31, 9])))),
+  ],
+])('%s is an error', (_, message) => {
+  expect(() => decodeAnswer(message)).toThrow(Error)
+})

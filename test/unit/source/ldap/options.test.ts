@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { silentLog } from '../../../../src/log.ts'
+import { createLdapSource } from '../../../../src/source/ldap/ldap-source.ts'
+import type { LdapSourceOptions } from '../../../../src/source/ldap/options.ts'
+
+const GOOD: LdapSourceOptions = {
+  url: 'ldap://ldap.example.org',
+  tls: { startTls: false },
+  pageSize: 100,
+  timeouts: { connectMs: 1000, answerMs: 1000 },
+  users: { base: 'dc=x', scope: 'sub', filter: '(uid=*)', map: { external_id: 'uid' } },
+}
+
+function users(more: Partial<LdapSourceOptions['users']>): Partial<LdapSourceOptions> {
+  return { users: { ...GOOD.users, ...more } }
+}
+
+function groups(more: Partial<NonNullable<LdapSourceOptions['groups']>>): Partial<LdapSourceOptions> {
+  return {
+    groups: { base: 'dc=x', scope: 'sub', filter: '(cn=*)', map: { external_id: 'cn', name: 'cn' }, ...more },
+  }
+}
+
+const BROKEN_CA = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+
+test.each<[string, Partial<LdapSourceOptions>]>([
+  ['url: "ldap.example.org" is not like ldap://host:389', { url: 'ldap.example.org' }],
+  ['url: "https://x" is not like ldap://host:389', { url: 'https://x' }],
+  ['url: a user or password does not belong here', { url: 'ldap://me:secret@x' }],
+  ['url: "ldap://x/dc=y" has more than host and port', { url: 'ldap://x/dc=y' }],
+  ['tls.startTls: it is for ldap:// URLs', { url: 'ldaps://x', tls: { startTls: true } }],
+  ['tls.ca: there is no PEM certificate in it', { tls: { startTls: true, ca: 'nonsense' } }],
+  ['tls.ca: a certificate in it is broken', { tls: { startTls: true, ca: BROKEN_CA } }],
+  ['users.base: "people" is not a DN', users({ base: 'people' })],
+  ['users.filter: "(uid=*" is not an LDAP filter', users({ filter: '(uid=*' })],
+  [
+    'users.map.external_id: "my id" is not the name of an LDAP attribute',
+    users({ map: { external_id: 'my id' } }),
+  ],
+  ['users.map.name: unclosed "{"', users({ map: { external_id: 'uid', name: '{sn' } })],
+  ['groups.filter: "x" is not an LDAP filter', groups({ filter: 'x' })],
+  [
+    'groups.map.members: "{m}" is a template',
+    groups({ map: { external_id: 'cn', name: 'cn', members: '{m}' } }),
+  ],
+])('%s', (message, more) => {
+  const create = () => createLdapSource({ ...GOOD, ...more }, silentLog())
+  expect(create).toThrow(message)
+  expect(create).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+})
+
+test('good options are taken, and no secret is in a sentence', () => {
+  expect(() => createLdapSource({ ...GOOD, ...groups({}) }, silentLog())).not.toThrow()
+  expect(() => createLdapSource({ ...GOOD, url: 'ldap://me:secret@x' }, silentLog())).not.toThrow('secret')
+})
