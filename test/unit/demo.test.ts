@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { demoFiles } from '../../scripts/generate-demo.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { emailDomain } from '../../src/directory/normalize.ts'
+import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { silentLog } from '../../src/log.ts'
+import { parseFixture } from '../../src/service/fixture-schema.ts'
+import { createCsvSource } from '../../src/source/csv/csv-source.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const CONFIG = fileURLToPath(new URL('config/demo.yaml', ROOT))
+
+async function loadDemo() {
+  const config = await loadConfig({ file: CONFIG, env: {} })
+  const [sync] = config.syncs
+  if (sync === undefined || sync.source.type !== 'csv') throw new Error('the demo has no CSV sync')
+  return { config, sync, csv: sync.source.options }
+}
+
+test.each(Object.entries(demoFiles()))('%s is what scripts/generate-demo.ts writes', async (path, text) => {
+  const written = await readFile(new URL(path, ROOT), 'utf8')
+  expect(written === text, `${path} is stale; run node scripts/generate-demo.ts`).toBe(true)
+})
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+describe('the demo configuration', () => {
+  test('begins when nothing is there but the repository', async () => {
+    const { config, sync } = await loadDemo()
+    expect(config.dataDir).toBe(fileURLToPath(new URL('var/demo', ROOT)))
+    expect(config.store.kind).toBe('embedded')
+    expect(config.queue.kind).toBe('store')
+    expect(config.service).toMatchObject({ withDaemon: true, store: { kind: 'embedded' } })
+    expect(sync).toMatchObject({
+      name: 'demo',
+      schedule: { kind: 'interval', everyMs: 60_000 },
+      policy: 'mirror',
+    })
+  })
+
+  test('asks the service that it begins', async () => {
+    const { config, sync } = await loadDemo()
+    const { listen, fixture = '' } = config.service ?? {}
+    const [organization] = parseFixture(await readFile(fixture, 'utf8'), fixture).organizations
+    const { directory } = sync
+    expect(directory.baseUrl).toBe(`http://${listen?.host}:${listen?.port}`)
+    expect(organization).toMatchObject({
+      id: directory.organizationId,
+      allowedDomains: directory.allowedDomains,
+    })
+    expect(organization?.directories).toMatchObject([{ id: directory.directoryId, users: [], groups: [] }])
+    expect(organization?.contacts[0]?.tokens[0]).toMatchObject({
+      token: { file: 'token.txt' },
+      scopes: expect.arrayContaining(['ORG', 'ORG_READ']),
+    })
+    expect(directory.token.describe()).toBe(`file ${fileURLToPath(new URL('config/demo/token.txt', ROOT))}`)
+    expect(await directory.token.read()).toMatch(/^demo-/)
+  })
+})
+
+describe('the people of the demo', () => {
+  let snapshot: SourceSnapshot
+
+  beforeAll(async () => {
+    const { csv } = await loadDemo()
+    snapshot = await createCsvSource(csv, silentLog()).read(new AbortController().signal)
+  })
+
+  const users = () => [...snapshot.users.values()]
+  const names = () => users().map(({ name }) => name ?? '')
+
+  test('are all understood', () => {
+    expect(snapshot.unreadable).toBe(0)
+    expect(snapshot.notices).toEqual([])
+    expect(snapshot.users.size).toBe(1000)
+    expect(snapshot.groups.size).toBe(40)
+    expect(users().filter(({ name, employeeId }) => !name || !employeeId)).toEqual([])
+  })
+
+  test.each([
+    "Seán O'Neill",
+    "Giulia D'Angelo",
+    'Łukasz Wójcik',
+    'Nguyễn Thị Hương',
+    'Lucía García-Márquez',
+    'Ayşe Çelik',
+    'Robert "Bob" O\'Brien',
+    'Wang Fang (王芳)',
+    'Sukarni',
+    'Олена Коваленко',
+  ])('%s is there', (name) => {
+    expect(names()).toContain(name)
+  })
+
+  test('have names from everywhere', () => {
+    expect(names().filter((name) => /[^\0-\x7f]/.test(name)).length).toBeGreaterThan(500)
+    expect(names().filter((name) => name.includes("'")).length).toBeGreaterThan(30)
+    expect(names().every((name) => name === name.normalize('NFC').trim())).toBe(true)
+  })
+
+  test('are two of one name, and never of one address', () => {
+    const same = users().filter(({ name }) => name === 'Anna Kowalska')
+    expect(same).toHaveLength(2)
+    expect(new Set(same.map(({ email }) => email)).size).toBe(2)
+    expect(new Set(names()).size).toBe(999)
+    const addresses = users().flatMap(({ email }) => (email === undefined ? [] : [email.toLowerCase()]))
+    expect(new Set(addresses).size).toBe(addresses.length)
+  })
+
+  test('include a few without an address, and a few with one that is not allowed', async () => {
+    const { sync } = await loadDemo()
+    const allowed = sync.directory.allowedDomains ?? []
+    expect(users().filter(({ email }) => email === undefined)).toHaveLength(5)
+    const outside = users().filter(
+      ({ email }) => email !== undefined && !allowed.includes(emailDomain(email)),
+    )
+    expect(outside.map(({ name }) => name)).toEqual(['Maja Lindqvist', 'Tobias Grünwald', "Priya D'Souza"])
+  })
+
+  test('are in departments, sites and projects of very different sizes', () => {
+    const groups = [...snapshot.groups.values()]
+    const sizes = (prefix: string) =>
+      groups.filter(({ id }) => id.startsWith(prefix)).map(({ members }) => members.length)
+    expect([sizes('dept-').length, sizes('site-').length, sizes('proj-').length]).toEqual([14, 10, 12])
+    expect([sum(sizes('dept-')), sum(sizes('site-'))]).toEqual([1000, 1000])
+    expect(Math.min(...sizes('proj-'))).toBe(0)
+    expect(Math.max(...sizes('list-'))).toBe(1000)
+  })
+})
