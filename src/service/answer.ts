@@ -1,0 +1,92 @@
+import type { Socket } from 'node:net'
+import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../log.ts'
+import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.ts'
+
+/** Errors of Fastify itself that a client can cause. */
+const FASTIFY_ERRORS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than the service accepts.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'media-type-unsupported',
+    'The body must be application/x-www-form-urlencoded or application/json.',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed', 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: ['malformed', 'The path is not valid percent-encoded UTF-8.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['path-too-long', 'A part of the path is too long.'],
+}
+
+/** Answers with a problem, whatever was thrown; what is not the client's doing is logged and not shown. */
+export function answerError(
+  log: Log,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const problem = toProblem(error)
+  // A problem of 500 without a cause was asked for with --faults.
+  const cause = error instanceof Problem ? error.cause : error
+  if (problem.status >= 500 && cause !== undefined) logFailure(log, cause, request)
+  return answerProblem(reply, problem)
+}
+
+export function answerNotFound(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return answerProblem(reply, new Problem('not-found', 'The service has no such endpoint.'))
+}
+
+function answerProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .type(PROBLEM_TYPE)
+    .serializer(JSON.stringify)
+    .send(problemBody(problem))
+}
+
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  const known = FASTIFY_ERRORS[code]
+  if (known !== undefined) return new Problem(...known)
+  if (statusCode >= 400 && statusCode < 500) return new Problem('malformed', 'The request cannot be read.')
+  if (isConnectionLoss(code)) return new Problem('unavailable', 'The store does not answer.')
+  return new Problem('internal', 'The service failed; its log says why.')
+}
+
+/** The store is away or shutting down: node's codes, and PostgreSQL's classes 08 and 57P. */
+function isConnectionLoss(code: string): boolean {
+  return /^(ECONN|ETIMEDOUT|ENOTFOUND|EPIPE|EAI_AGAIN|08|57P)/.test(code)
+}
+
+/** Without the error's details: PostgreSQL puts values of rows into them. */
+function logFailure(log: Log, error: unknown, request: FastifyRequest): void {
+  const { name, code, message, stack } = error as Partial<FastifyError>
+  const failure = { name, code, message, stack }
+  log.error({ failure, method: request.method, route: request.routeOptions.url }, 'request failed')
+}
+
+/** Answers what is not even HTTP, before there is a request. */
+export function answerClientError(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem = clientProblem(error)
+  const body = JSON.stringify(problemBody(problem))
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.name}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+function clientProblem(error: ConnectionError): Problem {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new Problem('request-timeout', 'The request did not arrive in time.')
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return new Problem(
+      'headers-too-large',
+      'The request line and headers are larger than the service accepts.',
+    )
+  }
+  return new Problem('malformed', 'The request is not valid HTTP.')
+}

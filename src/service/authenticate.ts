@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Scope } from '../contract/endpoints.ts'
+import { notFound, Problem } from './problem.ts'
+import type { Database } from './store/database.ts'
+import { findGrant, type Grant } from './store/tokens.ts'
+
+const MAX_DEVICE_ID = 255
+
+/**
+ * Who asks, and whether they may: 401 for the token, then 400 for the device id, 403 for the scope, 404 for an
+ * organization that is not the token's. It runs before the body is read, and every answer to a known token says how
+ * long that is valid. Throws a `Problem`.
+ */
+export async function authenticate(
+  db: Database,
+  now: Date,
+  scope: Scope,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Grant> {
+  const grant = await grantOf(db, now, request.headers.authorization)
+  reply.header('x-token-expires-in', Math.floor((grant.expiresAt.getTime() - now.getTime()) / 1000))
+  checkDeviceId(deviceIdOf(request))
+  if (!grant.scopes.includes(scope)) {
+    throw new Problem('scope-missing', `The token lacks the scope ${scope}.`)
+  }
+  const { organization_id: organization } = request.params as { organization_id?: string }
+  if (organization !== String(grant.organizationId)) throw notFound()
+  return grant
+}
+
+async function grantOf(db: Database, now: Date, authorization: string | undefined): Promise<Grant> {
+  const token = /^token +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
+  if (token === undefined) throw unauthorized('The header Authorization must be "token <ACCESS_TOKEN>".')
+  const grant = await findGrant(db, token)
+  if (grant === undefined) throw unauthorized('The token is not known.')
+  if (grant.expiresAt <= now) throw unauthorized('The token has expired.')
+  return grant
+}
+
+function unauthorized(detail: string): Problem {
+  return new Problem('token-refused', detail, {
+    headers: { 'www-authenticate': 'token realm="access-management"' },
+  })
+}
+
+export function deviceIdOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['x-device-id']
+  return Array.isArray(header) ? header.join(', ') : header
+}
+
+function checkDeviceId(deviceId: string | undefined): void {
+  if (deviceId === undefined || deviceId === '') {
+    throw new Problem('device-id-invalid', 'The header X-Device-Id is missing.')
+  }
+  if (deviceId.length > MAX_DEVICE_ID) {
+    throw new Problem('device-id-invalid', `The header X-Device-Id is over ${MAX_DEVICE_ID} characters.`)
+  }
+}

@@ -1,0 +1,41 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { drawFault, type Faults, type FaultShare } from './faults.ts'
+import { Problem } from './problem.ts'
+import { createRateLimiter } from './rate-limit.ts'
+import type { RequestRecord } from './record.ts'
+
+/**
+ * What happens to a request before any work: a fault that is drawn, or a 429 above the limit, noted in its record.
+ * For `drop-after` nothing is done yet: the connection is cut when the work is done.
+ */
+export function createFaultInjector(
+  faults: Faults,
+): (request: FastifyRequest, reply: FastifyReply, record: RequestRecord) => Promise<void> {
+  const limiter = faults.limit === undefined ? () => 0 : createRateLimiter(faults.limit)
+  return async (request, reply, record) => {
+    const over = limiter(performance.now())
+    if (over > 0) {
+      record.fault = 'limit'
+      throw tooManyRequests(over)
+    }
+    const fault = drawFault(faults)
+    record.fault = fault?.kind
+    if (fault?.kind !== 'drop-before') return apply(fault)
+    reply.hijack()
+    request.raw.socket.destroy()
+  }
+}
+
+async function apply(fault: FaultShare | undefined): Promise<void> {
+  if (fault?.kind === '500') throw new Problem('internal', 'This failure was asked for with --faults.')
+  if (fault?.kind === '429') throw tooManyRequests(fault.wait)
+  if (fault?.kind === 'latency') await wait(fault.wait)
+}
+
+function tooManyRequests(waitMilliseconds: number): Problem {
+  const seconds = Math.max(1, Math.ceil(waitMilliseconds / 1000))
+  return new Problem('too-many-requests', `There are too many requests; try again in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  })
+}

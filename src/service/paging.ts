@@ -1,0 +1,72 @@
+import { PAGE } from '../contract/endpoints.ts'
+import { fieldProblem } from './problem.ts'
+
+export interface PageRequest {
+  /** 1 or more. */
+  readonly page: number
+  /** 1 to 100. */
+  readonly perPage: number
+}
+
+/** One page of a list and the number of items in the whole list. */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly total: number
+}
+
+/** The largest offset that the store is asked for; no list gets there. */
+const FAR = 2_000_000_000
+
+/**
+ * The page that a query asks for: `page` below 1 is 1, `per_page` above 100 is 100 and below 1 is the default. Throws
+ * a `Problem` (malformed) where one of them is not a whole number. Of a repeated parameter the last counts.
+ */
+export function readPageRequest(query: string): PageRequest {
+  const params = new URLSearchParams(query)
+  const page = wholeNumber(params, 'page', 1)
+  const perPage = wholeNumber(params, 'per_page', PAGE.default)
+  return { page: Math.max(1, page), perPage: perPage < 1 ? PAGE.default : Math.min(perPage, PAGE.max) }
+}
+
+function wholeNumber(params: URLSearchParams, name: string, fallback: number): number {
+  const value = params.getAll(name).at(-1)
+  if (value === undefined) return fallback
+  if (/^[+-]?\d+$/.test(value)) return Math.min(Number(value), FAR)
+  throw fieldProblem('malformed', [{ field: name, message: 'is not a whole number' }])
+}
+
+export function offsetOf({ page, perPage }: PageRequest): number {
+  return Math.min((page - 1) * perPage, FAR)
+}
+
+/**
+ * The headers `total`, `per-page` and, where there is more than one page, `link`. `url` is the request's absolute
+ * URL; its other query parameters are kept in the links. Past the end, `prev` is the last page.
+ */
+export function pageHeaders(url: string, request: PageRequest, total: number): Record<string, string> {
+  const headers = { total: String(total), 'per-page': String(request.perPage) }
+  const last = Math.ceil(total / request.perPage)
+  if (last <= 1) return headers
+  const { page } = request
+  const pages: [string, number][] = []
+  if (page > 1) pages.push(['first', 1], ['prev', Math.min(page - 1, last)])
+  if (page < last) pages.push(['next', page + 1])
+  if (page !== last) pages.push(['last', last])
+  const links = pages.map(([relation, number]) => {
+    return `<${pageUrl(url, number, request.perPage)}>; rel="${relation}"`
+  })
+  return { ...headers, link: links.join(', ') }
+}
+
+function pageUrl(url: string, page: number, perPage: number): string {
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  const query = question < 0 ? '' : url.slice(question + 1)
+  const kept = query.split('&').filter((pair) => pair !== '' && !/^(page|per_page)(=|$)/.test(pair))
+  return headerSafe(`${path}?${[...kept, `page=${page}`, `per_page=${perPage}`].join('&')}`)
+}
+
+/** What a client put unescaped into its query must not break out of the angle brackets of the header. */
+function headerSafe(url: string): string {
+  return url.replace(/[^\x21-\x7e]|[<>"]/gu, (character) => encodeURIComponent(character))
+}

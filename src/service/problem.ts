@@ -1,0 +1,86 @@
+/** Every problem that the service answers with; the code is the last part of the problem's `type`. */
+const PROBLEMS = {
+  malformed: { status: 400, title: 'The request is malformed' },
+  'device-id-invalid': { status: 400, title: 'The device id is missing or too long' },
+  'token-refused': { status: 401, title: 'The token is missing, unknown or expired' },
+  'scope-missing': { status: 403, title: 'The token lacks the scope' },
+  'not-found': { status: 404, title: 'There is no such resource' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
+  'external-id-taken': { status: 409, title: 'The external id is taken' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'path-too-long': { status: 414, title: 'The path is too long' },
+  'media-type-unsupported': { status: 415, title: 'The media type is not supported' },
+  'value-not-allowed': { status: 422, title: 'A value is not allowed' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'headers-too-large': { status: 431, title: 'The headers are too large' },
+  internal: { status: 500, title: 'The service failed' },
+  unavailable: { status: 503, title: 'The service is not available' },
+} as const
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** A field that is at fault, named like `email` or `users[3].email`, and a sentence about it. */
+export interface FieldError {
+  readonly field: string
+  readonly message: string
+}
+
+/** The body of an error answer (RFC 9457, `application/problem+json`). */
+export interface ProblemBody {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly errors?: readonly FieldError[]
+}
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+export interface ProblemOptions {
+  readonly errors?: readonly FieldError[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** Thrown anywhere in the handling of a request; becomes the answer. The message is the problem's `detail`. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly code: ProblemCode
+  readonly errors: readonly FieldError[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.errors = options.errors ?? []
+    this.headers = options.headers ?? {}
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status
+  }
+}
+
+export function problemBody(problem: Problem): ProblemBody {
+  const { status, title } = PROBLEMS[problem.code]
+  const type = `urn:access-management:problem:${problem.code}`
+  const body = { type, title, status, detail: problem.message }
+  return problem.errors.length === 0 ? body : { ...body, errors: problem.errors }
+}
+
+/** No answer lists more faults than this. */
+const MAX_ERRORS = 100
+
+/** A problem about fields; the detail is made of their messages. */
+export function fieldProblem(
+  code: 'malformed' | 'external-id-taken' | 'value-not-allowed',
+  errors: readonly FieldError[],
+): Problem {
+  const shown = errors.slice(0, 3).map((error) => `${error.field} ${error.message}`)
+  const more = errors.length > shown.length ? `, and ${errors.length - shown.length} more` : ''
+  return new Problem(code, `${shown.join('; ')}${more}.`, { errors: errors.slice(0, MAX_ERRORS) })
+}
+
+export function notFound(): Problem {
+  return new Problem('not-found', 'Nothing with this address exists in the organization.')
+}

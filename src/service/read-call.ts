@@ -1,0 +1,95 @@
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../contract/endpoints.ts'
+import { readPageRequest } from './paging.ts'
+import { type FieldError, fieldProblem, notFound } from './problem.ts'
+import type { Call } from './routes/handler.ts'
+import type { Grant } from './store/tokens.ts'
+
+/** The largest number that the store takes as an id. */
+const MAX_ID = 2_147_483_647
+
+/** What the handler gets, checked by what the contract says about the endpoint. Throws a `Problem`. */
+export function readCall<O extends Operation>(
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  grant: Grant,
+): Call<O> {
+  const params = request.params as Record<string, string | undefined>
+  return {
+    grant,
+    organizationId: grant.organizationId,
+    directoryId: params['directory_id'] === undefined ? 0 : readId(params['directory_id']),
+    externalId: params['external_id'] === undefined ? '' : readExternalId(params['external_id']),
+    page: readPageRequest(endpoint.paged ? queryOf(request) : ''),
+    form: (endpoint.form === undefined
+      ? undefined
+      : readForm(endpoint.form, request.body)) as Call<O>['form'],
+  }
+}
+
+/** The query as it was sent, without the question mark. */
+function queryOf(request: FastifyRequest): string {
+  const question = request.url.indexOf('?')
+  return question < 0 ? '' : request.url.slice(question + 1)
+}
+
+function readId(text: string): number {
+  const id = Number(text)
+  if (!/^[1-9]\d*$/.test(text) || id > MAX_ID) throw notFound()
+  return id
+}
+
+/** No entry has an id with a NUL, and the store cannot even be asked for one. */
+function readExternalId(text: string): string {
+  if (text === '' || text.includes('\0') || !text.isWellFormed()) throw notFound()
+  return text
+}
+
+function readForm(form: Form, body: unknown): unknown {
+  const fields = body ?? {}
+  if (!isRecord(fields)) {
+    throw fieldProblem('malformed', [{ field: 'body', message: 'must be a form or a JSON object' }])
+  }
+  return form.list === undefined
+    ? checkFields(form.fields, fields)
+    : readEntries(form.list, form.fields, fields)
+}
+
+function readEntries(list: string, schema: z.ZodObject, body: Record<string, unknown>): unknown[] {
+  const entries = body[list]
+  if (!Array.isArray(entries) || entries.length === 0 || entries.length > MAX_ENTRIES) {
+    throw fieldProblem('malformed', [
+      { field: list, message: `must be a list of 1 to ${MAX_ENTRIES} entries` },
+    ])
+  }
+  return checkFields(schema.array(), entries, list) as unknown[]
+}
+
+function checkFields(schema: z.ZodType, value: unknown, at: string = ''): unknown {
+  const result = schema.safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  const errors = result.error.issues.map((issue) => fieldError(issue, at))
+  // A value of the right type that is refused is not malformed.
+  const malformed = result.error.issues.some((issue) => issue.code === 'invalid_type')
+  throw fieldProblem(malformed ? 'malformed' : 'value-not-allowed', errors)
+}
+
+function fieldError(issue: z.core.$ZodIssue, at: string): FieldError {
+  const field = issue.path.reduce<string>((path, part) => {
+    if (typeof part === 'number') return `${path}[${part}]`
+    return path === '' ? String(part) : `${path}.${String(part)}`
+  }, at)
+  const missing = issue.code === 'invalid_type' && issue.input === undefined
+  return { field, message: missing ? 'is required' : messageOf(issue) }
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be of type ${issue.expected}`
+  if (issue.code === 'too_small' && issue.origin === 'string') return 'must not be empty'
+  return issue.message
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

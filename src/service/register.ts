@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
+import { authenticate } from './authenticate.ts'
+import { type Page, pageHeaders } from './paging.ts'
+import { readCall } from './read-call.ts'
+import type { Call, Handler, HandlerDeps } from './routes/handler.ts'
+import { handlers } from './routes/index.ts'
+import type { Grant } from './store/tokens.ts'
+
+export interface ApiDeps extends HandlerDeps {
+  readonly now: () => Date
+  readonly publicUrl: string | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request's token gives; there once the request is authenticated. */
+    grant: Grant | undefined
+  }
+}
+
+/** One route for each row of the contract, with its authentication, its checks and its way of answering. */
+export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
+  app.decorateRequest('grant', undefined)
+  for (const operation of Object.keys(endpoints) as Operation[]) {
+    registerEndpoint(app, deps, endpoints[operation], handlers[operation])
+  }
+}
+
+function registerEndpoint(
+  app: FastifyInstance,
+  deps: ApiDeps,
+  endpoint: Endpoint,
+  handler: Handler<Operation>,
+): void {
+  app.route({
+    method: endpoint.method,
+    url: routePath(endpoint.path),
+    onRequest: async (request, reply) => {
+      request.grant = await authenticate(deps.db, deps.now(), endpoint.scope, request, reply)
+    },
+    handler: async (request, reply) => {
+      const call = readCall<Operation>(endpoint, request, request.grant!)
+      if (request.record?.begin() === false) return reply.hijack()
+      const result = await handler(deps, call)
+      if (request.record !== undefined) request.record.done = true
+      return answer(endpoint, call, result, deps.publicUrl, request, reply)
+    },
+  })
+}
+
+function answer(
+  endpoint: Endpoint,
+  call: Call<Operation>,
+  result: unknown,
+  publicUrl: string | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.code(endpoint.status)
+  if (endpoint.response === undefined) return reply.send()
+  if (!endpoint.paged) return reply.send(result)
+  const { items, total } = result as Page<unknown>
+  return reply.headers(pageHeaders(urlOf(request, publicUrl), call.page, total)).send(items)
+}
+
+/** The absolute URL that was asked for; only the path where the Host header is not one to repeat. */
+function urlOf(request: FastifyRequest, publicUrl: string | undefined): string {
+  if (publicUrl !== undefined) return `${publicUrl.replace(/\/+$/, '')}${request.url}`
+  return /^[\w.:[\]-]+$/.test(request.host)
+    ? `${request.protocol}://${request.host}${request.url}`
+    : request.url
+}
+
+/** `/users/{external_id}` in the contract is `/users/:external_id` for the router. */
+function routePath(path: string): string {
+  return `${PREFIX}${path}`.replaceAll(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,19 @@
+import { notFound } from '../problem.ts'
+import * as store from '../store/directories.ts'
+import type { Answer, Call, HandlerDeps } from './handler.ts'
+
+export async function listDirectories(
+  { db }: HandlerDeps,
+  { organizationId, page }: Call<'listDirectories'>,
+): Promise<Answer<'listDirectories'>> {
+  return store.listDirectories(db, organizationId, page)
+}
+
+export async function getDirectory(
+  { db }: HandlerDeps,
+  { organizationId, directoryId }: Call<'getDirectory'>,
+): Promise<Answer<'getDirectory'>> {
+  const directory = await store.findDirectory(db, organizationId, directoryId)
+  if (directory === undefined) throw notFound()
+  return directory
+}

@@ -1,0 +1,77 @@
+import type { Directory } from '../../contract/resources.ts'
+import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import { notFound } from '../problem.ts'
+import type { Database, Trx } from './database.ts'
+
+const COLUMNS = ['id', 'name', 'doppler', 'target_type'] as const
+
+/** An organization has a handful of directories, so these are simply counted. */
+export async function listDirectories(
+  db: Database,
+  organizationId: number,
+  page: PageRequest,
+): Promise<Page<Directory>> {
+  const directories = db.selectFrom('directories').where('organization_id', '=', organizationId)
+  const items = await directories
+    .select(COLUMNS)
+    .orderBy('id')
+    .limit(page.perPage)
+    .offset(offsetOf(page))
+    .execute()
+  const { total } = await directories
+    .select(({ fn }) => fn.countAll<string>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { items, total: Number(total) }
+}
+
+export async function findDirectory(
+  db: Database,
+  organizationId: number,
+  id: number,
+): Promise<Directory | undefined> {
+  return db
+    .selectFrom('directories')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+/**
+ * Runs `work` in a transaction that holds the directory's row, so that the writers of one directory take turns. On
+ * this everything rests that must hold between entries: external ids are unique without an index, the counters
+ * are right, and ids become visible in ascending order, so that a list that is being paged grows only at its
+ * end. Throws a `Problem` (not-found) where the organization has no such directory.
+ */
+export async function writeDirectory<Result>(
+  db: Database,
+  organizationId: number,
+  directoryId: number,
+  work: (trx: Trx) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction().execute(async (trx) => {
+    const directory = await trx
+      .selectFrom('directories')
+      .select('id')
+      .where('id', '=', directoryId)
+      .where('organization_id', '=', organizationId)
+      .forUpdate()
+      .executeTakeFirst()
+    if (directory === undefined) throw notFound()
+    return work(trx)
+  })
+}
+
+/** Adds to a counter of a directory that `writeDirectory` holds. */
+export async function count(
+  trx: Trx,
+  directoryId: number,
+  counter: 'user_count' | 'group_count',
+  added: number,
+): Promise<void> {
+  await trx
+    .updateTable('directories')
+    .set((eb) => ({ [counter]: eb(counter, '+', added) }))
+    .where('id', '=', directoryId)
+    .execute()
+}

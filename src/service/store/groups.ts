@@ -1,0 +1,179 @@
+import { type Expression, sql } from 'kysely'
+import type { ExternalGroup } from '../../contract/resources.ts'
+import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import { type Database, SCHEMA, type Trx } from './database.ts'
+import { count } from './directories.ts'
+
+export interface NewGroup {
+  readonly external_id: string
+  readonly name: string
+  readonly members: readonly string[]
+}
+
+const MEMBERS = sql.id(SCHEMA, 'group_members')
+
+/** The ids of a group's members, sorted byte by byte. */
+function memberIds(groupId: Expression<number>) {
+  return sql<string[]>`coalesce(
+    (select json_agg(m.external_id order by m.external_id) from ${MEMBERS} m where m.group_id = ${groupId}), '[]'
+  )`
+}
+
+/** A page by id, and the total from the same snapshot; `undefined` where the organization has no such directory. */
+export async function listGroups(
+  db: Database,
+  organizationId: number,
+  directoryId: number,
+  page: PageRequest,
+): Promise<Page<ExternalGroup> | undefined> {
+  const rows = await db
+    .selectFrom('directories as d')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('external_groups')
+          .select(['id', 'external_id', 'name'])
+          .whereRef('external_groups.directory_id', '=', 'd.id')
+          .orderBy('id')
+          .limit(page.perPage)
+          .offset(offsetOf(page))
+          .as('g'),
+      (join) => join.onTrue(),
+    )
+    .select(['d.group_count as total', 'g.external_id', 'g.name'])
+    .select((eb) => memberIds(eb.ref('g.id').$castTo<number>()).as('external_member_ids'))
+    .where('d.id', '=', directoryId)
+    .where('d.organization_id', '=', organizationId)
+    .orderBy('g.id')
+    .execute()
+  const [first] = rows
+  if (first === undefined) return undefined
+  const items = rows.flatMap(({ external_id, name, external_member_ids }) => {
+    return external_id === null || name === null ? [] : [{ external_id, name, external_member_ids }]
+  })
+  return { items, total: first.total }
+}
+
+/** The oldest group of that external id. */
+export async function findGroup(
+  db: Database,
+  organizationId: number,
+  directoryId: number,
+  externalId: string,
+): Promise<ExternalGroup | undefined> {
+  return db
+    .selectFrom('external_groups as g')
+    .innerJoin('directories as d', 'd.id', 'g.directory_id')
+    .select(['g.external_id', 'g.name'])
+    .select((eb) => memberIds(eb.ref('g.id')).as('external_member_ids'))
+    .where('d.id', '=', directoryId)
+    .where('d.organization_id', '=', organizationId)
+    .where('g.external_id', '=', externalId)
+    .orderBy('g.id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Which of these external ids the directory has already. */
+export async function takenGroupIds(
+  trx: Trx,
+  directoryId: number,
+  externalIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await trx
+    .selectFrom('external_groups')
+    .select('external_id')
+    .where('directory_id', '=', directoryId)
+    .where('external_id', 'in', externalIds)
+    .execute()
+  return new Set(rows.map((row) => row.external_id))
+}
+
+/** The created groups in the order in which they were given. */
+export async function insertGroups(
+  trx: Trx,
+  directoryId: number,
+  groups: readonly NewGroup[],
+): Promise<ExternalGroup[]> {
+  const rows = await trx
+    .insertInto('external_groups')
+    .values(groups.map(({ external_id, name }) => ({ directory_id: directoryId, external_id, name })))
+    .returning('id')
+    .execute()
+  await count(trx, directoryId, 'group_count', rows.length)
+  const ids = rows.map((row) => row.id).toSorted((a, b) => a - b)
+  for (const [index, group] of groups.entries())
+    await addMembers(trx, directoryId, ids[index]!, group.members)
+  return Promise.all(ids.map((id) => readGroup(trx, id)))
+}
+
+/** The oldest group of that external id after the change; members that are `undefined` stay as they are. */
+export async function updateGroup(
+  trx: Trx,
+  directoryId: number,
+  externalId: string,
+  values: { readonly name: string; readonly members: readonly string[] | undefined },
+): Promise<ExternalGroup | undefined> {
+  const group = await oldestGroup(trx, directoryId, externalId)
+  if (group === undefined) return undefined
+  await trx.updateTable('external_groups').set({ name: values.name }).where('id', '=', group.id).execute()
+  if (values.members !== undefined) await setMembers(trx, directoryId, group.id, values.members)
+  return readGroup(trx, group.id)
+}
+
+/** Deletes the oldest group of that external id and says whether there was one. */
+export async function deleteGroup(trx: Trx, directoryId: number, externalId: string): Promise<boolean> {
+  const group = await oldestGroup(trx, directoryId, externalId)
+  if (group === undefined) return false
+  await trx.deleteFrom('external_groups').where('id', '=', group.id).execute()
+  await count(trx, directoryId, 'group_count', -1)
+  return true
+}
+
+async function setMembers(
+  trx: Trx,
+  directoryId: number,
+  groupId: number,
+  members: readonly string[],
+): Promise<void> {
+  await sql`delete from ${MEMBERS} where group_id = ${groupId} and external_id <> all(${members}::text[])`.execute(
+    trx,
+  )
+  await addMembers(trx, directoryId, groupId, members)
+}
+
+async function addMembers(
+  trx: Trx,
+  directoryId: number,
+  groupId: number,
+  members: readonly string[],
+): Promise<void> {
+  if (members.length === 0) return
+  await sql`insert into ${MEMBERS} (group_id, directory_id, external_id)
+    select ${groupId}::integer, ${directoryId}::integer, unnest(${members}::text[])
+    on conflict do nothing`.execute(trx)
+}
+
+async function oldestGroup(
+  trx: Trx,
+  directoryId: number,
+  externalId: string,
+): Promise<{ id: number } | undefined> {
+  return trx
+    .selectFrom('external_groups')
+    .select('id')
+    .where('directory_id', '=', directoryId)
+    .where('external_id', '=', externalId)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+async function readGroup(trx: Trx, id: number): Promise<ExternalGroup> {
+  return trx
+    .selectFrom('external_groups as g')
+    .select(['g.external_id', 'g.name'])
+    .select((eb) => memberIds(eb.ref('g.id')).as('external_member_ids'))
+    .where('g.id', '=', id)
+    .executeTakeFirstOrThrow()
+}

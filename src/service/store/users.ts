@@ -1,0 +1,145 @@
+import type { Selectable } from 'kysely'
+import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import type { Database, Tables, Trx } from './database.ts'
+import { count } from './directories.ts'
+
+export type UserRow = Pick<Selectable<Tables['external_users']>, 'id' | 'external_id' | 'email' | 'name'>
+
+export interface NewUser {
+  readonly external_id: string | null
+  readonly email: string | null
+  readonly name: string | null
+  readonly employee_id: string | null
+}
+
+const COLUMNS = ['id', 'external_id', 'email', 'name'] as const
+
+/** A page by id, and the total from the same snapshot; `undefined` where the organization has no such directory. */
+export async function listUsers(
+  db: Database,
+  organizationId: number,
+  directoryId: number,
+  page: PageRequest,
+): Promise<Page<UserRow> | undefined> {
+  const rows = await db
+    .selectFrom('directories as d')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('external_users')
+          .select(COLUMNS)
+          .whereRef('external_users.directory_id', '=', 'd.id')
+          .orderBy('id')
+          .limit(page.perPage)
+          .offset(offsetOf(page))
+          .as('u'),
+      (join) => join.onTrue(),
+    )
+    .select(['d.user_count as total', 'u.id', 'u.external_id', 'u.email', 'u.name'])
+    .where('d.id', '=', directoryId)
+    .where('d.organization_id', '=', organizationId)
+    .orderBy('u.id')
+    .execute()
+  const [first] = rows
+  if (first === undefined) return undefined
+  const items = rows.flatMap(({ id, external_id, email, name }) => {
+    return id === null ? [] : [{ id, external_id, email, name }]
+  })
+  return { items, total: first.total }
+}
+
+/** The oldest user of that external id. */
+export async function findUser(
+  db: Database,
+  organizationId: number,
+  directoryId: number,
+  externalId: string,
+): Promise<UserRow | undefined> {
+  return db
+    .selectFrom('external_users as u')
+    .innerJoin('directories as d', 'd.id', 'u.directory_id')
+    .select(['u.id', 'u.external_id', 'u.email', 'u.name'])
+    .where('d.id', '=', directoryId)
+    .where('d.organization_id', '=', organizationId)
+    .where('u.external_id', '=', externalId)
+    .orderBy('u.id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Which of these external ids the directory has already. */
+export async function takenUserIds(
+  trx: Trx,
+  directoryId: number,
+  externalIds: readonly string[],
+): Promise<Set<string>> {
+  if (externalIds.length === 0) return new Set()
+  const rows = await trx
+    .selectFrom('external_users')
+    .select('external_id')
+    .where('directory_id', '=', directoryId)
+    .where('external_id', 'in', externalIds)
+    .execute()
+  return new Set(rows.map((row) => row.external_id ?? ''))
+}
+
+/** The created users in the order in which they were given. */
+export async function insertUsers(
+  trx: Trx,
+  directoryId: number,
+  users: readonly NewUser[],
+): Promise<UserRow[]> {
+  const rows = await trx
+    .insertInto('external_users')
+    .values(users.map((user) => ({ ...user, directory_id: directoryId })))
+    .returning(COLUMNS)
+    .execute()
+  await count(trx, directoryId, 'user_count', rows.length)
+  return rows.toSorted((a, b) => a.id - b.id)
+}
+
+/** The oldest user of that external id after the change; what is `undefined` stays as it is. */
+export async function updateUser(
+  trx: Trx,
+  directoryId: number,
+  externalId: string,
+  values: { readonly email?: string | undefined; readonly name?: string | undefined },
+): Promise<UserRow | undefined> {
+  const user = await oldestUser(trx, directoryId, externalId)
+  if (user === undefined || (values.email === undefined && values.name === undefined)) return user
+  return trx
+    .updateTable('external_users')
+    .set(values)
+    .where('id', '=', user.id)
+    .returning(COLUMNS)
+    .executeTakeFirst()
+}
+
+/**
+ * Deletes the oldest user of that external id and says whether there was one. Unless another user of the same id
+ * remains, it also leaves the groups.
+ */
+export async function deleteUser(trx: Trx, directoryId: number, externalId: string): Promise<boolean> {
+  const user = await oldestUser(trx, directoryId, externalId)
+  if (user === undefined) return false
+  await trx.deleteFrom('external_users').where('id', '=', user.id).execute()
+  await count(trx, directoryId, 'user_count', -1)
+  if ((await oldestUser(trx, directoryId, externalId)) !== undefined) return true
+  await trx
+    .deleteFrom('group_members')
+    .where('directory_id', '=', directoryId)
+    .where('external_id', '=', externalId)
+    .execute()
+  return true
+}
+
+async function oldestUser(trx: Trx, directoryId: number, externalId: string): Promise<UserRow | undefined> {
+  return trx
+    .selectFrom('external_users')
+    .select(COLUMNS)
+    .where('directory_id', '=', directoryId)
+    .where('external_id', '=', externalId)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+}

@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest'
+import { type ApiRequest, ask, problem } from './api.ts'
+import { describeService } from './with-service.ts'
+
+describeService('users', {}, (service) => {
+  const create = (form: ApiRequest['form']) =>
+    ask(service(), 'createUsers', form === undefined ? {} : { form })
+  const get = (externalId: string) => ask(service(), 'getUser', { externalId })
+  const update = (externalId: string, form: ApiRequest['form']) => {
+    return ask(service(), 'updateUser', form === undefined ? { externalId } : { externalId, form })
+  }
+
+  test('a user is created with what the form says and a name in parts', async () => {
+    const answer = await create([
+      ['users[][external_id]', 'ada'],
+      ['users[][email]', 'ada@example.org'],
+      ['users[][name]', 'Ada King Lovelace'],
+      ['users[][employee_id]', 'E-1'],
+    ])
+    expect(answer.status).toBe(201)
+    const ada = {
+      id: expect.any(Number),
+      external_id: 'ada',
+      name: 'Ada King Lovelace',
+      first_name: 'Ada King',
+      last_name: 'Lovelace',
+      email: 'ada@example.org',
+    }
+    expect(answer.body).toEqual([ada])
+    expect((await get('ada')).body).toEqual(ada)
+  })
+
+  test('several users in one form come back in its order', async () => {
+    const answer = await create([
+      ['users[][external_id]', 'several-1'],
+      ['users[][name]', 'One'],
+      ['users[][external_id]', 'several-2'],
+      ['users[][external_id]', 'several-3'],
+      ['users[][name]', 'Three'],
+    ])
+    expect(answer.body).toMatchObject([
+      { external_id: 'several-1', name: 'One', first_name: null, last_name: 'One' },
+      { external_id: 'several-2', name: null, first_name: null, last_name: null },
+      { external_id: 'several-3', name: 'Three' },
+    ])
+  })
+
+  test('a user without an external id can be created and is listed', async () => {
+    const answer = await create([['users[][email]', 'nobody@example.org']])
+    expect(answer.body).toMatchObject([{ external_id: null, email: 'nobody@example.org' }])
+  })
+
+  test.each([
+    'with/slash',
+    'with space',
+    'cn=Ada,dc=example;x?y#z&a=b+c',
+    '100%',
+    '%2F',
+    'a%2Fb%252F',
+    '日本語-ü-🙂',
+    'é (composed)',
+    'é (decomposed)'.normalize('NFD'),
+    '...',
+    '.a',
+    'o\'brien\\"',
+    '__proto__',
+    'line\nbreak',
+    'x'.repeat(2048),
+  ])('the external id %j can be created, read, changed and deleted', async (externalId) => {
+    expect((await create([['users[][external_id]', externalId]])).status).toBe(201)
+    expect((await get(externalId)).body).toMatchObject({ external_id: externalId })
+    expect((await update(externalId, [['name', 'New']])).body).toMatchObject({ name: 'New' })
+    expect((await ask(service(), 'deleteUser', { externalId })).status).toBe(204)
+    expect(await get(externalId)).toMatchObject(problem(404))
+  })
+
+  test('external ids are compared byte for byte', async () => {
+    await create([['users[][external_id]', 'Case']])
+    expect((await create([['users[][external_id]', 'case']])).status).toBe(201)
+    expect((await create([['users[][external_id]', 'Case ']])).status).toBe(201)
+    expect((await get('Case')).body).toMatchObject({ external_id: 'Case' })
+  })
+
+  test.each([
+    ['an empty external id', { external_id: '' }, 'external_id'],
+    ['the external id "."', { external_id: '.' }, 'external_id'],
+    ['the external id ".."', { external_id: '..' }, 'external_id'],
+    ['an external id of 2,049 bytes', { external_id: 'x'.repeat(2049) }, 'external_id'],
+    ['an external id with a NUL', { external_id: 'a\0b' }, 'external_id'],
+    ['half a character', { external_id: '\ud800' }, 'external_id'],
+    ['an empty e-mail', { email: '' }, 'email'],
+    ['an e-mail without an @', { email: 'example.org' }, 'email'],
+    ['an e-mail without a name', { email: '@example.org' }, 'email'],
+    ['an e-mail with a space', { email: 'a b@example.org' }, 'email'],
+    ['an e-mail with two @', { email: 'a@b@example.org' }, 'email'],
+    ['an e-mail of another domain', { email: 'a@example.com' }, 'email'],
+    ['an e-mail of a subdomain', { email: 'a@mail.example.org' }, 'email'],
+    ['an e-mail of a longer domain', { email: 'a@notexample.org' }, 'email'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name of blanks', { name: ' \t' }, 'name'],
+    ['a name with a NUL', { name: 'a\0b' }, 'name'],
+  ])('refuses %s with 422, and the others of the request with it', async (name, values, field) => {
+    const json = { users: [{ external_id: `with ${name}` }, values] }
+    expect(await ask(service(), 'createUsers', { json })).toMatchObject(problem(422, [`users[1].${field}`]))
+    expect(await get(`with ${name}`)).toMatchObject(problem(404))
+  })
+
+  test('every fault of a request is named', async () => {
+    const json = { users: [{ name: '', email: 'x' }, {}, { external_id: '..' }] }
+    const answer = await ask(service(), 'createUsers', { json })
+    expect(answer).toMatchObject(problem(422, ['users[0].email', 'users[0].name', 'users[2].external_id']))
+  })
+
+  test.each(['a@EXAMPLE.org', "o'brien+tag@example.org", 'ä.ö@example.org'])(
+    'takes the e-mail %s as it is',
+    async (email) => {
+      const answer = await create([['users[][email]', email]])
+      expect(answer.body).toMatchObject([{ email }])
+    },
+  )
+
+  test('a taken external id is 409, and nothing of the request is created', async () => {
+    await create([['users[][external_id]', 'taken']])
+    const json = { users: [{ external_id: 'not-taken' }, { external_id: 'taken' }] }
+    expect(await ask(service(), 'createUsers', { json })).toMatchObject(
+      problem(409, ['users[1].external_id']),
+    )
+    expect(await get('not-taken')).toMatchObject(problem(404))
+  })
+
+  test('an external id that is twice in one request is 409', async () => {
+    const json = { users: [{ external_id: 'twice' }, { external_id: 'twice' }] }
+    expect(await ask(service(), 'createUsers', { json })).toMatchObject(
+      problem(409, ['users[1].external_id']),
+    )
+  })
+
+  test('of twenty requests for one external id at once exactly one creates it', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => create([['users[][external_id]', 'race']])),
+    )
+    const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b)
+    expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
+  })
+
+  test.each([
+    ['no entries', []],
+    ['101 entries', Array.from({ length: 101 }, () => ({ name: 'x' }))],
+    ['no list', { external_id: 'x' }],
+  ])('%s are refused with 400', async (_name, users) => {
+    expect(await ask(service(), 'createUsers', { json: { users } })).toMatchObject(problem(400, ['users']))
+  })
+
+  test('100 entries are taken', async () => {
+    const users = Array.from({ length: 100 }, (_, index) => ({ external_id: `hundred-${index}` }))
+    const answer = await ask(service(), 'createUsers', { json: { users } })
+    expect(answer.status).toBe(201)
+    expect(answer.body).toMatchObject(users)
+  })
+
+  test.each([
+    ['a number', 3, 'users[0].name'],
+    ['null', null, 'users[0].name'],
+    ['a list', ['x'], 'users[0].name'],
+  ])('a name that is %s is refused with 400', async (_name, name, field) => {
+    expect(await ask(service(), 'createUsers', { json: { users: [{ name }] } })).toMatchObject(
+      problem(400, [field]),
+    )
+  })
+
+  test('an update changes only what it names', async () => {
+    const form: ApiRequest['form'] = [
+      ['users[][external_id]', 'update-me'],
+      ['users[][email]', 'old@example.org'],
+      ['users[][name]', 'Old Name'],
+    ]
+    await create(form)
+    expect((await update('update-me', [['name', 'New Name']])).body).toMatchObject({
+      email: 'old@example.org',
+      name: 'New Name',
+      first_name: 'New',
+      last_name: 'Name',
+    })
+    expect((await update('update-me', [['email', 'new@example.org']])).body).toMatchObject({
+      email: 'new@example.org',
+      name: 'New Name',
+    })
+  })
+
+  test.each([
+    ['an empty form', ''],
+    ['no body', undefined],
+    ['a form of other names', 'external_id=other&id=5'],
+  ])('an update with %s is 200 with the unchanged user', async (name, form) => {
+    const externalId = `unchanged by ${name}`
+    const created = await create([['users[][external_id]', externalId]])
+    const answer = await update(externalId, form)
+    expect(answer.status).toBe(200)
+    expect([answer.body]).toEqual(created.body)
+  })
+
+  test.each([
+    ['email', 'x@example.com'],
+    ['email', ''],
+    ['name', ''],
+  ])('an update of %s to "%s" is refused with 422 and changes nothing', async (field, value) => {
+    const externalId = `refused ${field} ${value}`
+    const created = await create([['users[][external_id]', externalId]])
+    expect(await update(externalId, [[field, value]])).toMatchObject(problem(422, [field]))
+    expect([(await get(externalId)).body]).toEqual(created.body)
+  })
+
+  test('a deleted user leaves its groups, and its id can be given again', async () => {
+    await create([
+      ['users[][external_id]', 'leaver'],
+      ['users[][external_id]', 'stayer'],
+    ])
+    const group = { external_id: 'left', name: 'Left', external_member_ids: ['leaver', 'stayer'] }
+    await ask(service(), 'createGroups', { json: { groups: [group] } })
+    const answer = await ask(service(), 'deleteUser', { externalId: 'leaver' })
+    expect(answer).toMatchObject({ status: 204, body: undefined })
+    const left = await ask(service(), 'getGroup', { externalId: 'left' })
+    expect(left.body).toMatchObject({ external_member_ids: ['stayer'] })
+    expect(await ask(service(), 'deleteUser', { externalId: 'leaver' })).toMatchObject(problem(404))
+    expect((await create([['users[][external_id]', 'leaver']])).status).toBe(201)
+  })
+})
