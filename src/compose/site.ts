@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { type AccessManagementClient, createClient } from '../client/client.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
+import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../control/executor.ts'
 import type { Log } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
@@ -34,7 +35,7 @@ export async function openSite(config: Config, command: string, log: Log): Promi
     await openQueueBackend(
       queue.kind === 'store'
         ? { kind: 'store', store, log }
-        : { kind: 'redis', url: queue.url, log, ...(queue.password && { password: queue.password.read }) },
+        : { kind: 'redis', url: queue.url, log, ...passwordOf(queue.password) },
     ),
   )
   const device = await deviceId(store.db)
@@ -51,7 +52,11 @@ export async function openSite(config: Config, command: string, log: Log): Promi
 
 export function storeOptions(store: StoreConfig, dataDir: string, command: string, log: Log): StoreOptions {
   if (store.kind === 'embedded') return { kind: 'embedded', dataDir, command, log }
-  return { kind: 'postgres', url: store.url, log, ...(store.password && { password: store.password.read }) }
+  return { kind: 'postgres', url: store.url, log, ...passwordOf(store.password) }
+}
+
+function passwordOf(secret: SecretReader | undefined): { password?: () => Promise<string> } {
+  return secret === undefined ? {} : { password: () => secret.read() }
 }
 
 /** A client of each sync's directory, by the name of the sync. */

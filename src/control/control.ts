@@ -3,7 +3,7 @@ import type { Change } from '../plan/change.ts'
 import type { Only } from '../plan/plan.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
-export type { ChangeState, HoldState, Only, RunCounts, RunMode, RunState, RunTrigger }
+export type { Only, RunCounts, RunMode, RunState }
 
 export interface RunSummary {
   readonly run: number

@@ -66,17 +66,10 @@ function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
 
 function whyNoHold(run: RunRecord): string {
   if (run.hold_run !== null && run.hold_run !== run.run) return `it waits for the hold of run ${run.hold_run}`
-  switch (run.hold) {
-    case 'approved':
-    case 'rejected':
-      return `it was ${run.hold} before`
-    case 'replaced':
-      return 'a newer run holds other changes; see `dirsyncd runs`'
-    case 'closed':
-      return 'a newer run had nothing to hold'
-    default:
-      return `it is ${run.state}`
-  }
+  if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
+  if (run.hold === 'replaced') return 'a newer run holds other changes; see `dirsyncd runs`'
+  if (run.hold === 'closed') return 'a newer run had nothing to hold'
+  return `it is ${run.state}`
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {

@@ -32,18 +32,17 @@ export type NoticeCode =
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
 
-/** The notices that mean "this entry was skipped": nothing is written for it in this run. */
-export const SKIP_CODES: ReadonlySet<NoticeCode> = new Set([
-  'unreadable',
-  'duplicate-id',
-  'no-name',
-  'email-not-allowed',
-])
+export interface Coverage {
+  readonly groups: boolean
+  readonly members: boolean
+}
 
 /** A complete read of the source. An incomplete read is an error and never gets here. */
 export interface SourceSnapshot {
   readonly users: ReadonlyMap<string, UserEntry>
   readonly groups: ReadonlyMap<string, GroupEntry>
+  /** What the source is configured to tell: about the rest it says nothing, and nothing is done. */
+  readonly covers: Coverage
   /** Every raw id that was seen, of skipped entries too: what is in here is present and is never deleted. */
   readonly seen: { readonly user: ReadonlySet<string>; readonly group: ReadonlySet<string> }
   /** Entries that were read but whose id is not known. More than none forbids every delete of the run. */

@@ -114,8 +114,3 @@ function userValues(want: { readonly email?: string; readonly name?: string }): 
     want.name === undefined ? null : canonicalName(want.name),
   ]
 }
-
-/** The kind of entry that an operation works on. */
-export function kindOf(op: Op): 'user' | 'group' {
-  return op === 'create-user' || op === 'update-user' || op === 'delete-user' ? 'user' : 'group'
-}

@@ -15,7 +15,7 @@ export function* planMembers(
   userIds: ReadonlySet<string>,
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
-  if (rules.membership === 'off') return
+  if (rules.membership === 'off' || !source.covers.members) return
   for (const group of source.groups.values()) {
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue

@@ -72,7 +72,7 @@ export interface Withheld {
 
 /**
  * The ids that the directory has and the first look at the source did not see. An id that the directory has twice cannot
- * be told apart there, so it is never one of them.
+ * be told apart there, so it is never one of them; of groups there are none when the source is not asked for groups.
  */
 export function deleteCandidates(
   source: SourceSnapshot,
@@ -82,7 +82,9 @@ export function deleteCandidates(
   for (const { code, kind, id } of directory.notices) if (code === 'unaddressable') twice[kind].add(id)
   return {
     user: [...directory.users.keys()].filter((id) => !source.seen.user.has(id) && !twice.user.has(id)),
-    group: [...directory.groups.keys()].filter((id) => !source.seen.group.has(id) && !twice.group.has(id)),
+    group: source.covers.groups
+      ? [...directory.groups.keys()].filter((id) => !source.seen.group.has(id) && !twice.group.has(id))
+      : [],
   }
 }
 

@@ -1,7 +1,7 @@
 import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
 import { sortedUnique } from '../directory/normalize.ts'
-import type { Notice, SourceSnapshot } from '../directory/snapshot.ts'
+import type { Coverage, Notice, SourceSnapshot } from '../directory/snapshot.ts'
 
 /** What every entry brings along: all values of its id attribute, and where it was read. */
 interface Candidate {
@@ -39,7 +39,7 @@ export interface Collector {
   snapshot(): SourceSnapshot
 }
 
-export function createCollector(): Collector {
+export function createCollector(covers: Coverage = { groups: true, members: true }): Collector {
   const users = createShelf<UserEntry>('user')
   const groups = createShelf<GroupEntry>('group')
   const notices: Notice[] = []
@@ -91,6 +91,7 @@ export function createCollector(): Collector {
     snapshot: () => ({
       users: users.unique(),
       groups: groups.unique(),
+      covers,
       seen: { user: users.seen, group: groups.seen },
       unreadable,
       notices: [...users.duplicates(), ...groups.duplicates(), ...notices],

@@ -215,7 +215,7 @@ export async function closeHold(db: Db, sync: string): Promise<void> {
   if (open) await setHold(db, open.run, 'closed')
 }
 
-export async function setHold(db: Db, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
+async function setHold(db: Db, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
   await db.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
 }
 

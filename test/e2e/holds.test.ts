@@ -62,8 +62,8 @@ describe('half of the people are removed from the source', () => {
     const approved = await site.run('approve', '2')
     expect(approved).toMatchObject({ code: 0 })
     const after = await readService(eye)
-    expect([...after.users.keys()].sort()).toEqual(
-      Array.from({ length: 20 }, (_, index) => `u${index}`).sort(),
+    expect([...after.users.keys()].toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, index) => `u${index}`).toSorted(),
     )
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
     const deletes = (await service.requests()).filter(({ method }) => method === 'DELETE')

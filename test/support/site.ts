@@ -90,7 +90,6 @@ export interface Site extends AsyncDisposable {
   configure(config: object): Promise<void>
   run(...args: readonly string[]): Promise<Ended>
   /** Runs a command with `--json` and gives the lines that it printed, parsed. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
   json(...args: readonly string[]): Promise<{ code: number | null; lines: any[]; stderr: string }>
   start(...args: readonly string[]): Program
 }

@@ -72,7 +72,8 @@ function columnProblem(): undefined {
 
 /** Users, then members, which name users, then groups, which need their members. */
 async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promise<SourceSnapshot> {
-  const collector = createCollector()
+  const covers = { groups: compiled.groups !== undefined, members: compiled.members !== undefined }
+  const collector = createCollector(covers)
   const members = createMemberTable(collector.knowsUser)
   await readUsers(compiled.users, collector, signal, log)
   if (compiled.members !== undefined) await readMembers(compiled.members, collector, members, signal, log)

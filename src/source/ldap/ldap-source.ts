@@ -48,7 +48,8 @@ async function readAll(
   pageSize: number,
   log: Log,
 ): Promise<SourceSnapshot> {
-  const collector = createCollector()
+  const covers = { groups: groups !== undefined, members: groups?.map.members !== undefined }
+  const collector = createCollector(covers)
   const members = createMemberIndex(groups?.map.members)
   await readKind(connection, users, pageSize, log, members.attributes, (entry) => {
     takeUser(entry, users.map, collector, members)

@@ -36,6 +36,7 @@ export function sourceOf(
     users: new Map(users.map((user) => [user.id, user])),
     groups: new Map(groups.map((group) => [group.id, group])),
     seen: { user: new Set(users.map((user) => user.id)), group: new Set(groups.map((group) => group.id)) },
+    covers: { groups: true, members: true },
     unreadable: 0,
     notices: [],
     ...more,
@@ -68,7 +69,7 @@ export function planOf(source: SourceSnapshot, directory: DirectorySnapshot, mor
   })
 }
 
-export function allGone(ids: Iterable<string>): Map<string, Sighting> {
+function allGone(ids: Iterable<string>): Map<string, Sighting> {
   return new Map([...ids].map((id) => [id, 'gone']))
 }
 

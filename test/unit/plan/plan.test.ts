@@ -96,6 +96,16 @@ describe('what is never deleted', () => {
     expect(noticesOf(plan)).toEqual(['unaddressable a'])
   })
 
+  test('a group or a member, by a source that is not asked for them', () => {
+    const directory = directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])
+    const usersOnly = sourceOf([wantUser('a')], [], { covers: { groups: false, members: false } })
+    expect(planOf(usersOnly, directory)).toMatchObject({ changes: [], notices: [] })
+    const withoutMembers = { covers: { groups: true, members: false } }
+    expect(
+      planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G')], withoutMembers), directory).changes,
+    ).toEqual([])
+  })
+
   test('an entry that the second look finds', () => {
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b')]), {
       sightings: { user: new Map([['a', 'present']]), group: new Map() },
