@@ -44,13 +44,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
   const pool =
     options.kind === 'embedded' ? await openEmbedded(stack, options) : await openPostgres(stack, options)
-  pool.on('error', (error) =>
-    options.log?.warn({ err: error.message }, 'an idle connection to the store broke'),
-  )
-  // Every queue and worker listens for the pool's errors.
-  pool.setMaxListeners(0)
-  // A connection that breaks while it is checked out between two queries has no other listener, and would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db)
   if (options.kind === 'embedded') await freeLeases(db)
@@ -58,11 +51,24 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return { kind: options.kind, pool, db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-async function openEmbedded(stack: AsyncDisposableStack, options: EmbeddedOptions): Promise<Pool> {
+/** Keeps a broken connection from ending the process; whoever uses the connection gets the error of the query. */
+function tame(pool: Pool, log: Log | undefined): Pool {
+  // Every queue and worker listens for the pool's errors.
+  pool.setMaxListeners(0)
+  pool.on('error', (error) => log?.warn({ error: error.message }, 'an idle connection to the store broke'))
+  // One that breaks while it is checked out, between two queries, has no listener of the pool.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+async function openEmbedded(
+  stack: AsyncDisposableStack,
+  options: EmbeddedOptions & { log?: Log },
+): Promise<Pool> {
   const { dataDir, command } = options
   stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
   try {
-    return stack.use(await openEmbeddedPool(join(dataDir, 'store')))
+    return tame(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log)
   } catch (error) {
     throw new DirsyncdError(
       'store-unavailable',
@@ -78,9 +84,12 @@ async function freeLeases(db: Kysely<Tables>): Promise<void> {
   await db.updateTable('dirsyncd.leases').set({ owner: null, renewed_at: null }).execute()
 }
 
-async function openPostgres(stack: AsyncDisposableStack, options: PostgresOptions): Promise<Pool> {
+async function openPostgres(
+  stack: AsyncDisposableStack,
+  options: PostgresOptions & { log?: Log },
+): Promise<Pool> {
   const config = poolConfig(options)
-  const pool = stack.adopt(new Pool(config), (opened) => opened.end())
+  const pool = stack.adopt(tame(new Pool(config), options.log), (opened) => opened.end())
   try {
     await pool.query('select 1')
   } catch (error) {

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chown, mkdir } from 'node:fs/promises'
+import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
@@ -18,7 +18,13 @@ export type PostgresServer = {
   close(): Promise<void>
 }
 
-/** Starts a PostgreSQL of its own on a free port of 127.0.0.1 that asks nobody for a password. */
+/** Only the user `locked`, whom a test creates, is asked for a password. */
+const ACCESS = `local all all trust
+host all locked 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+`
+
+/** Starts a PostgreSQL of its own on a free port of 127.0.0.1. */
 export async function startPostgres(): Promise<PostgresServer> {
   const temp = await tempDir()
   const user = unprivileged()
@@ -28,6 +34,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await own(data, user)
   const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
   await promisify(execFile)(postgresBin('initdb'), initdb, { ...user, cwd: temp.path })
+  await writeFile(join(data, 'pg_hba.conf'), ACCESS)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=300', 'shared_buffers=32MB']

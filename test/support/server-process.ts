@@ -27,9 +27,14 @@ const GUARD = `
 exec 3<&0
 "$@" </dev/null &
 server=$!
-{ cat <&3 >/dev/null; kill -$STOP $server 2>/dev/null; } &
+{
+  read -r word <&3
+  kill -$STOP $server 2>/dev/null
+  [ "$word" = stop ] && exit
+  while kill -0 $server 2>/dev/null; do sleep 0.1; done
+  [ -n "$DIR" ] && rm -rf "$DIR"
+} &
 wait $server
-[ -n "$DIR" ] && ! kill -0 $PPID 2>/dev/null && rm -rf "$DIR"
 exit 0
 `
 
@@ -79,7 +84,7 @@ async function waitUntilReady(
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const gone = once(child, 'exit')
-  child.stdin?.end()
+  child.stdin?.end('stop\n')
   await gone
 }
 

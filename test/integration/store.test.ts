@@ -1,0 +1,244 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import { Client, type Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { openStore, type Store } from '../../src/store/open.ts'
+import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { freePort } from '../support/server-process.ts'
+import { tempDir } from '../support/temp.ts'
+
+const OWNER = fileURLToPath(new URL('../support/data-dir-owner.ts', import.meta.url))
+
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgres()
+})
+
+afterAll(async () => {
+  await server.close()
+})
+
+async function embedded(): Promise<Store> {
+  const dir = await tempDir()
+  const store = await openStore({ kind: 'embedded', dataDir: dir.path })
+  onTestFinished(async () => {
+    await store[Symbol.asyncDispose]()
+    await dir[Symbol.asyncDispose]()
+  })
+  return store
+}
+
+async function postgres(): Promise<Store> {
+  const store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
+  onTestFinished(() => store[Symbol.asyncDispose]())
+  return store
+}
+
+describe.each([
+  { name: 'embedded', open: embedded },
+  { name: 'postgres', open: postgres },
+])('store on $name', ({ open }) => {
+  test('values go in and come out as with any pool of pg', async () => {
+    const { pool } = await open()
+    await pool.query(`create table public.v (big int8, small int4, num numeric, flag bool, at timestamptz,
+      doc jsonb, list text[], ints int4[], bytes bytea, gone text)`)
+    const at = new Date('2026-02-03T04:05:06.789Z')
+    const values = [
+      9_007_199_254_740_993n,
+      42,
+      '12.50',
+      true,
+      at,
+      { a: [1, 'ö"\\'] },
+      ['x,y', '"', 'NULL', null],
+      [1, 2],
+      Buffer.from([0, 255, 10]),
+      undefined,
+    ]
+    const places = values.map((_, n) => `$${n + 1}`).join(', ')
+    const inserted = await pool.query(`insert into public.v values (${places})`, values)
+    expect(inserted).toMatchObject({ rowCount: 1, command: 'INSERT', rows: [] })
+    const { rows, fields } = await pool.query('select * from public.v')
+    expect(rows).toEqual([
+      {
+        big: '9007199254740993',
+        small: 42,
+        num: '12.50',
+        flag: true,
+        at,
+        doc: { a: [1, 'ö"\\'] },
+        list: ['x,y', '"', 'NULL', null],
+        ints: [1, 2],
+        bytes: Buffer.from([0, 255, 10]),
+        gone: null,
+      },
+    ])
+    expect(fields.map(({ name }) => name)).toContain('doc')
+  })
+
+  test('errors carry the code and the constraint', async () => {
+    const { pool } = await open()
+    await pool.query('create table public.u (n int constraint once primary key)')
+    await pool.query('insert into public.u values (1)')
+    const twice = pool.query('insert into public.u values (1)')
+    await expect(twice).rejects.toMatchObject({ code: '23505', constraint: 'once', table: 'u' })
+  })
+
+  test("Kysely's transactions commit and roll back", async () => {
+    const { db } = await open()
+    const put = (name: string) => db.insertInto('dirsyncd.settings').values({ name, value: '' })
+    const failing = db.transaction().execute(async (trx) => {
+      await trx.insertInto('dirsyncd.settings').values({ name: 'undone', value: '' }).execute()
+      await sql`select 1/0`.execute(trx)
+    })
+    await expect(failing).rejects.toThrow(/division by zero/)
+    await put('kept').execute()
+    expect(await db.selectFrom('dirsyncd.settings').select('name').execute()).toEqual([{ name: 'kept' }])
+  })
+
+  test('migrating again, and at once, changes nothing', async () => {
+    const { pool, db } = await open()
+    await Promise.all([migrate(pool, db), migrate(pool, db), migrate(pool, db)])
+    expect(await db.selectFrom('dirsyncd.runs').selectAll().execute()).toEqual([])
+  })
+
+  test('20 clients write 1 MB and 100-byte rows at once, and every row is in its own table', async () => {
+    const { pool } = await open()
+    const clients = Array.from({ length: 20 }, (_, n) => n)
+    for (const n of clients)
+      await pool.query(`create table public.c${n} (id int primary key, owner int, data text)`)
+    const end = performance.now() + 5000
+    const wrote = await Promise.all(clients.map((n) => writeUntil(pool, n, end)))
+    for (const n of clients) {
+      const { rows } = await pool.query(`select count(*)::int as rows, min(owner) as low, max(owner) as high,
+        count(*) filter (where length(data) = case when id % 5 = 0 then 1000000 else 100 end)::int as whole
+        from public.c${n}`)
+      expect(rows).toEqual([{ rows: wrote[n], low: n, high: n, whole: wrote[n] }])
+    }
+    expect(Math.min(...wrote)).toBeGreaterThan(0)
+  })
+})
+
+async function writeUntil(pool: Pool, n: number, end: number): Promise<number> {
+  let id = 0
+  while (performance.now() < end) {
+    const data = String.fromCharCode(65 + n).repeat(id % 5 === 0 ? 1_000_000 : 100)
+    await pool.query(`insert into public.c${n} values ($1, $2, $3)`, [id, n, data])
+    id += 1
+  }
+  return id
+}
+
+describe('one owner of a data directory', () => {
+  test('of ten processes at once exactly one owns it, and the others say who', async () => {
+    await using dir = await tempDir()
+    const startAt = Date.now() + 1500
+    const children = Array.from({ length: 10 }, () =>
+      startOwner({ dataDir: dir.path, startAt, write: false }),
+    )
+    const answers = await Promise.all(children.map((child) => child.next()))
+    const owners = answers.flatMap((answer) => ('owns' in answer ? [answer.owns] : []))
+    const refusals = answers.flatMap((answer) => ('refused' in answer ? [answer.refused] : []))
+    expect(owners).toHaveLength(1)
+    expect(refusals).toHaveLength(9)
+    for (const refusal of refusals) expect(refusal).toContain(`in use by process ${owners[0]} on`)
+  })
+
+  test('killed in mid-write, three times: the next one opens at once, and no acknowledged row is lost', async () => {
+    await using dir = await tempDir()
+    const acknowledged = new Set<number>()
+    for (const ms of [150, 400, 90]) {
+      const child = startOwner({ dataDir: dir.path, startAt: 0, write: true })
+      expect(await child.next()).toHaveProperty('owns')
+      child.process.on('message', (answer: OwnerAnswer) => {
+        if ('wrote' in answer) acknowledged.add(answer.wrote)
+      })
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      child.process.kill('SIGKILL')
+      await once(child.process, 'close')
+    }
+    await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
+    const { rows } = await store.pool.query<{ n: number }>('select n from public.written')
+    const found = new Set(rows.map(({ n }) => n))
+    expect(acknowledged.size).toBeGreaterThan(50)
+    expect([...acknowledged].filter((n) => !found.has(n))).toEqual([])
+  })
+
+  test('the leases of an owner that died are free, and keep their epochs', async () => {
+    await using dir = await tempDir()
+    {
+      await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
+      const dead = { sync: 'corp', epoch: 5, owner: 'dead', renewed_at: new Date() }
+      await store.db.insertInto('dirsyncd.leases').values(dead).execute()
+    }
+    await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
+    const leases = await store.db.selectFrom('dirsyncd.leases').selectAll().execute()
+    expect(leases).toEqual([{ sync: 'corp', epoch: '5', owner: null, renewed_at: null }])
+  })
+})
+
+type Owner = { process: ChildProcess; next(): Promise<OwnerAnswer> }
+
+function startOwner(task: OwnerTask): Owner {
+  const child = fork(OWNER)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  child.send(task)
+  return { process: child, next: async () => (await once(child, 'message'))[0] as OwnerAnswer }
+}
+
+describe('a PostgreSQL server that cannot be used', () => {
+  test('nothing listens there', async () => {
+    const opening = openStore({ kind: 'postgres', url: `postgres://me@127.0.0.1:${await freePort()}/db` })
+    await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
+    await expect(opening).rejects.toThrow(
+      /at 127\.0\.0\.1:\d+, database db, user me\): nothing listens there/,
+    )
+  })
+
+  test('the database does not exist', async () => {
+    const opening = openStore({ kind: 'postgres', url: server.url.replace(/postgres$/, 'nowhere') })
+    await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
+    await expect(opening).rejects.toThrow(/database nowhere, user postgres\): that database does not exist/)
+  })
+
+  test('the password is wrong, and is not told', async () => {
+    const url = await lockedUser()
+    const opening = openStore({ kind: 'postgres', url, password: async () => 'wrong-secret' })
+    await expect(opening).rejects.toThrow(/user locked\): the server refused the login/)
+    await expect(opening).rejects.not.toThrow(/wrong-secret/)
+  })
+
+  test('the password comes from where it is kept', async () => {
+    const url = await lockedUser()
+    await using store = await openStore({ kind: 'postgres', url, password: async () => 'right' })
+    expect((await store.pool.query('select current_user as me')).rows).toEqual([{ me: 'locked' }])
+  })
+
+  test('a restart of the server does not end the process, and the store goes on', async () => {
+    const store = await postgres()
+    const checkedOut = await store.pool.connect()
+    await server.stop()
+    await expect(store.pool.query('select 1')).rejects.toThrow(/terminat|ECONNREFUSED|ended/)
+    await server.start()
+    checkedOut.release(true)
+    await vi.waitFor(() => store.pool.query('select 1'), 10_000)
+  })
+})
+
+/** A database of the user who needs a password, which is `right`. */
+async function lockedUser(): Promise<string> {
+  const url = await server.createDatabase()
+  const client = new Client(url)
+  await client.connect()
+  await client.query(`do $$ begin create role locked login superuser password 'right';
+    exception when duplicate_object then null; end $$`)
+  await client.end()
+  return url.replace('postgres@', 'locked@')
+}

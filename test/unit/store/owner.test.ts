@@ -1,0 +1,54 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { acquireDataDir } from '../../../src/store/owner.ts'
+import { tempDir } from '../../support/temp.ts'
+
+const IMPATIENT = { patienceMs: 50 }
+
+test('a second owner is refused, and told who has the directory', async () => {
+  await using temp = await tempDir()
+  await using _first = await acquireDataDir(temp.path, { command: 'dirsyncd start' })
+  const second = acquireDataDir(temp.path, IMPATIENT)
+  await expect(second).rejects.toMatchObject({ code: 'store-owned' })
+  await expect(second).rejects.toThrow(new RegExp(`process ${process.pid} on .* \\(dirsyncd start, since 20`))
+})
+
+test('what its owner has left can be owned again, and says nothing of the old one', async () => {
+  await using temp = await tempDir()
+  const first = await acquireDataDir(temp.path)
+  await first[Symbol.asyncDispose]()
+  expect(await readdir(temp.path)).not.toContain('owner.json')
+  await using again = await acquireDataDir(temp.path, IMPATIENT)
+  expect(again.dir).toBe(temp.path)
+})
+
+test('a directory that does not exist is made, with its parents, for this user only', async () => {
+  await using temp = await tempDir()
+  const dir = join(temp.path, 'a', 'b')
+  await using _owned = await acquireDataDir(dir)
+  expect(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid })
+})
+
+test.each([
+  ['a file in its place', 'file'],
+  ['a file above it', 'file/data'],
+])('%s: one sentence with the directory and the user', async (_case, path) => {
+  await using temp = await tempDir()
+  await writeFile(join(temp.path, 'file'), '')
+  const dir = join(temp.path, path)
+  const opening = acquireDataDir(dir)
+  await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
+  await expect(opening).rejects.toThrow(`The data directory ${dir} cannot be written by user `)
+})
+
+test.runIf(process.platform === 'linux')('a place where nothing can be made does not hang', async () => {
+  await expect(acquireDataDir('/proc/dirsyncd')).rejects.toMatchObject({ code: 'store-unavailable' })
+})
+
+test('an unreadable introduction does not hide that the directory is in use', async () => {
+  await using temp = await tempDir()
+  await using _first = await acquireDataDir(temp.path)
+  await writeFile(join(temp.path, 'owner.json'), '{')
+  await expect(acquireDataDir(temp.path, IMPATIENT)).rejects.toThrow(/is in use by another process/)
+})
