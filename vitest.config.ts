@@ -7,7 +7,11 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/contract/**/*.test.ts', 'test/integration/**/*.test.ts', 'test/faults/**/*.test.ts'],
+          include: [
+            'test/contract/**/*.test.ts',
+            'test/integration/**/*.test.ts',
+            'test/faults/**/*.test.ts',
+          ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

@@ -3,7 +3,7 @@
  * documentation name it. The exit code is what a command ends with when the error reaches it.
  */
 const ERRORS = {
-  'usage': { exitCode: 64 },
+  usage: { exitCode: 64 },
   'config-invalid': { exitCode: 78 },
   'secret-unavailable': { exitCode: 78 },
   'source-unreachable': { exitCode: 1 },
@@ -21,8 +21,8 @@ const ERRORS = {
   'run-unknown': { exitCode: 1 },
   'run-failed': { exitCode: 1 },
   'service-unavailable': { exitCode: 1 },
-  'interrupted': { exitCode: 1 },
-  'internal': { exitCode: 1 },
+  interrupted: { exitCode: 1 },
+  internal: { exitCode: 1 },
 } as const
 
 export type ErrorCode = keyof typeof ERRORS
