@@ -93,7 +93,7 @@ export function parseFixture(yaml: string, path: string): Fixture {
   const [broken] = document.errors
   if (broken !== undefined) {
     const { line, col } = lines.linePos(broken.pos[0])
-    throw invalid(path, `line ${line}, column ${col} is not YAML: ${broken.message}`)
+    throw invalid(path, `line ${line}, column ${col} is not YAML: ${broken.message.replace(/\.$/, '')}`)
   }
   const result = fixture.safeParse(document.toJS(), { reportInput: true })
   if (result.success) return result.data

@@ -33,6 +33,6 @@ async function createPostgres(): Promise<Backend> {
 /** A pool's end does not wait for its connections to be closed, so the server's end may still reach them. */
 function openPool(connectionString: string): Pool {
   const pool = new Pool({ connectionString })
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', () => {})
   return pool
 }

@@ -93,7 +93,7 @@ async function createEntries(db: Kysely<unknown>): Promise<void> {
     on access_management.external_groups (directory_id, external_id, id)`.execute(db)
   await sql`create table access_management.group_members (
     group_id integer not null references access_management.external_groups on delete cascade,
-    directory_id integer not null references access_management.directories,
+    directory_id integer not null,
     external_id text collate "C" not null,
     primary key (group_id, external_id)
   )`.execute(db)
