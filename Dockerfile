@@ -1,0 +1,43 @@
+# The image runs every command: docker run … dirsyncd start | worker | sync corp | check | service …
+#
+#   docker build -t dirsyncd .
+#   docker run --rm --read-only --tmpfs /tmp -v dirsyncd:/var/lib/dirsyncd -v ./dirsyncd.yaml:/etc/dirsyncd/dirsyncd.yaml:ro dirsyncd check
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Nothing that is needed here has an install script; `node` is a devDependency for machines with an older Node only.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build && chmod +x dist/main.js
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim
+LABEL org.opencontainers.image.title="dirsyncd" \
+      org.opencontainers.image.description="Keeps the external directories of an access-management service equal to LDAP or CSV files" \
+      org.opencontainers.image.licenses="MIT"
+# The data directory is all that is ever written, besides /tmp: the rest of the file system may be read-only.
+RUN mkdir -p /etc/dirsyncd /var/lib/dirsyncd \
+ && chown node:node /var/lib/dirsyncd \
+ && ln -s /app/dist/main.js /usr/local/bin/dirsyncd
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE ./
+ENV DIRSYNCD_CONFIG=/etc/dirsyncd/dirsyncd.yaml
+# By number, so that a cluster can see that it is not root; 1000 is the user node.
+USER 1000:1000
+VOLUME /var/lib/dirsyncd
+EXPOSE 8080
+# Of `start`, whose admin listener is on port 8080; for another command or port give another one or --no-healthcheck.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+STOPSIGNAL SIGTERM
+# No shell in between: signals reach the program.
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["start"]
