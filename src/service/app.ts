@@ -17,7 +17,7 @@ const BODY_LIMIT = 16 * 1024 * 1024
 const MAX_PARAM_LENGTH = 3 * 2048
 const HEADER_LIMIT = 16 * 1024
 
-export const HEALTH_PATH = '/healthz'
+const HEALTH_PATH = '/healthz'
 
 export interface ServiceOptions {
   /** Where the data is, migrated with `migrateService`. The caller ends it after the app is closed. */
