@@ -19,11 +19,12 @@ const runRequest = z.strictObject({
 })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
 const decision = z.strictObject({ by: z.string().min(1) })
+// No upper limits: a command must be able to ask a daemon for all that it could read itself.
 const runFilter = z.object({
   sync: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(10_000).default(20),
+  limit: z.coerce.number().int().min(1).default(20),
 })
-const runDetail = z.object({ limit: z.coerce.number().int().min(0).max(1_000_000).default(1000) })
+const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000) })
 
 /** The admin pages and the operations behind them. Never listens by itself. */
 export function buildAdminApp(options: AdminOptions): FastifyInstance {
@@ -33,7 +34,8 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
     const code =
       error instanceof DirsyncdError ? error.code : error instanceof z.ZodError ? 'usage' : 'internal'
     const status = code === 'run-unknown' ? 404 : code === 'internal' ? 500 : 400
-    return reply.status(status).send({ code, message: sentence(error) })
+    const message = error instanceof z.ZodError ? faultsOf(error) : sentence(error)
+    return reply.status(status).send({ code, message })
   })
 
   app.get('/healthz', async () => {
@@ -57,6 +59,11 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
   })
   if (options.operations) addOperations(app, control)
   return app
+}
+
+/** Zod's own message is JSON. */
+function faultsOf({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
 }
 
 function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
