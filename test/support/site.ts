@@ -21,7 +21,8 @@ export interface ServiceSite extends AsyncDisposable {
   readonly baseUrl: string
   requests(): Promise<readonly LoggedRequest[]>
   stop(): Promise<void>
-  start(): Promise<void>
+  /** Starts it again, with other faults where some are given; none for ''. */
+  start(faults?: string): Promise<void>
 }
 
 export interface ServiceSiteOptions {
@@ -53,9 +54,9 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
     }),
   )
   let program: Program | undefined
-  const start = async () => {
-    const faults = options.faults === undefined ? [] : ['--faults', options.faults]
-    program = startProgram(['service', '--config', config, ...faults])
+  const start = async (faults = options.faults ?? '') => {
+    const flags = faults === '' ? [] : ['--faults', faults]
+    program = startProgram(['service', '--config', config, ...flags])
     await program.printed(/listens on/)
   }
   const stop = async () => {
