@@ -13,7 +13,7 @@ import {
 import type { Redis } from 'ioredis'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open.ts'
-import { openRedis } from './redis.ts'
+import { openRedis, type RedisLink } from './redis.ts'
 
 /** Makes queues and workers that need not know where the jobs are. Disposing it closes all that it made, workers first. */
 export type QueueBackend = AsyncDisposable & {
@@ -67,7 +67,8 @@ async function openInStore(store: Store, log: Log | undefined): Promise<QueueBac
 }
 
 async function openOnRedis(options: RedisOptions & { log?: Log }): Promise<QueueBackend> {
-  const redis = await openRedis(options, options.log)
+  const link = await openRedis(options, options.log)
+  const { redis } = link
   const prefix = options.prefix ?? 'dirsyncd'
   const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, options.log)
   return {
@@ -76,10 +77,20 @@ async function openOnRedis(options: RedisOptions & { log?: Log }): Promise<Queue
     createQueue: made.createQueue,
     createWorker: made.createWorker,
     async [Symbol.asyncDispose]() {
-      await made.close()
+      await closeThough(link, made.close)
       redis.disconnect()
     },
   }
+}
+
+const AWAY_MS = 2000
+
+/** BullMQ says goodbye to Redis before it closes, and would wait for ever for one that is away. */
+async function closeThough(link: RedisLink, close: () => Promise<void>): Promise<void> {
+  const watch = setInterval(() => {
+    if (link.redis.status !== 'ready') link.giveUp()
+  }, AWAY_MS)
+  await close().finally(() => clearInterval(watch))
 }
 
 /** Jobs leave no trace in the queue: the journal has what happened, and no text of an API's answer belongs here. */

@@ -4,13 +4,19 @@ import type { Log } from '../log.ts'
 
 export type RedisPlace = { url: string; password?: () => Promise<string> }
 
+export type RedisLink = {
+  readonly redis: Redis
+  /** Lets every connection, also those that workers wait on, try once more at most, and then end. */
+  giveUp(): void
+}
+
 /**
  * Connects to Redis, and from then on connects again by itself.
  *
  * @throws DirsyncdError `queue-unavailable` when the first connection fails
  */
-export async function openRedis({ url, password }: RedisPlace, log: Log | undefined): Promise<Redis> {
-  let connected = false
+export async function openRedis({ url, password }: RedisPlace, log: Log | undefined): Promise<RedisLink> {
+  let state: 'opening' | 'open' | 'ending' = 'opening'
   let broken: Error | undefined
   const redis = new Redis(url, {
     ...(password === undefined ? {} : { password: await password() }),
@@ -18,13 +24,13 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
     connectTimeout: 5000,
     // A blocked worker waits for as long as the queue is away.
     maxRetriesPerRequest: null,
-    retryStrategy: (times) => (connected ? Math.min(times * 100, 2000) : null),
+    retryStrategy: (times) => (state === 'open' ? Math.min(times * 100, 2000) : null),
   })
   // Every queue and worker listens on the one connection.
   redis.setMaxListeners(0)
   redis.on('error', (error) => {
     broken ??= error
-    if (connected) log?.warn({ error: error.message }, 'the connection to Redis broke')
+    if (state === 'open') log?.warn({ error: error.message }, 'the connection to Redis broke')
   })
   try {
     await redis.connect()
@@ -33,8 +39,30 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
     redis.disconnect()
     throw unavailable(url, broken ?? error)
   }
-  connected = true
-  return redis
+  state = 'open'
+  const copies = rememberCopies(redis)
+  return {
+    redis,
+    giveUp() {
+      state = 'ending'
+      // A client that is told to disconnect while it waits to connect again never says that it has ended, and BullMQ
+      // waits for that: a last attempt ends it.
+      for (const each of [redis, ...copies])
+        if (each.status === 'reconnecting') each.connect().catch(() => undefined)
+    },
+  }
+}
+
+/** BullMQ copies the connection for each worker to wait on. */
+function rememberCopies(redis: Redis): ReadonlySet<Redis> {
+  const copies = new Set<Redis>()
+  const duplicate = redis.duplicate.bind(redis)
+  redis.duplicate = (options) => {
+    const copy = duplicate(options)
+    copies.add(copy)
+    return copy
+  }
+  return copies
 }
 
 /** A Redis that drops keys when its memory is full drops jobs. */

@@ -1,7 +1,13 @@
 import { once } from 'node:events'
 import { type Job, Worker } from 'bullmq'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createLog } from '../../src/log.ts'
+import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
+import { openStore } from '../../src/store/open.ts'
 import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { startRedis } from '../support/redis.ts'
+import { freePort } from '../support/server-process.ts'
 
 const HOUR = 3_600_000
 
@@ -109,3 +115,96 @@ describe.each(openBackends())('queue on $name', ({ open }) => {
     expect(new Set(done).size).toBe(240)
   })
 })
+
+describe('a server that restarts', () => {
+  test('Redis: waiting workers go on, and what was queued is still there', async () => {
+    const server = await startRedis({ appendOnly: true })
+    onTestFinished(() => server.close())
+    await using backend = await openQueueBackend({ kind: 'redis', url: server.url })
+    expect(await doneOverRestart(backend, server)).toEqual(['after', 'before', 'kept'])
+  })
+
+  test('PostgreSQL: waiting workers go on, and what was queued is still there', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.close())
+    await using store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
+    await using backend = await openQueueBackend({ kind: 'store', store })
+    expect(await doneOverRestart(backend, server)).toEqual(['after', 'before', 'kept'])
+  })
+})
+
+type Restartable = { stop(): Promise<void>; start(): Promise<void> }
+
+/** The jobs that were done: one before the restart, one that waited over it, one after it. */
+async function doneOverRestart(backend: QueueBackend, server: Restartable): Promise<string[]> {
+  const queue = backend.createQueue('restart')
+  const done: string[] = []
+  backend.createWorker('restart', async (job) => {
+    done.push(job.name)
+  })
+  await queue.add('before', {})
+  await vi.waitFor(() => expect(done).toEqual(['before']), 10_000)
+  await queue.add('kept', {}, { delay: 1000 })
+  await server.stop()
+  await server.start()
+  await vi.waitFor(() => queue.add('after', {}), 15_000)
+  await vi.waitFor(() => expect(done).toHaveLength(3), 30_000)
+  return done.toSorted()
+}
+
+describe('a Redis that cannot be used', () => {
+  test('nothing listens there', async () => {
+    const opening = openQueueBackend({ kind: 'redis', url: `redis://127.0.0.1:${await freePort()}/0` })
+    await expect(opening).rejects.toMatchObject({ code: 'queue-unavailable' })
+    await expect(opening).rejects.toThrow(/Redis at 127\.0\.0\.1:\d+\): nothing listens there/)
+  })
+
+  test('the password is missing or wrong, and is not told; the right one opens', async () => {
+    const server = await startRedis({ args: ['--requirepass', 'right'] })
+    onTestFinished(() => server.close())
+    const place = { kind: 'redis', url: server.url } as const
+    await expect(openQueueBackend(place)).rejects.toThrow(/the server refused the login/)
+    const opening = openQueueBackend({ ...place, password: async () => 'wrong-secret' })
+    await expect(opening).rejects.toThrow(/the server refused the login/)
+    await expect(opening).rejects.not.toThrow(/wrong-secret/)
+    await using backend = await openQueueBackend({ ...place, password: async () => 'right' })
+    expect(await backend.redis?.ping()).toBe('PONG')
+  })
+
+  test('one that may drop jobs is named in the log', async () => {
+    const server = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] })
+    onTestFinished(() => server.close())
+    const lines: string[] = []
+    const log = createLog('warn', { write: (line: string) => lines.push(line) })
+    await using _backend = await openQueueBackend({ kind: 'redis', url: server.url, log })
+    expect(lines.join('')).toMatch(/allkeys-lru.*set maxmemory-policy to noeviction/)
+  })
+})
+
+describe('closing does not wait for a server that is away', () => {
+  test('Redis', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.close())
+    const backend = await openQueueBackend({ kind: 'redis', url: server.url })
+    expect(await closedAfter(backend, server)).toBeLessThan(5000)
+  })
+
+  test('PostgreSQL', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.close())
+    const store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
+    const backend = await openQueueBackend({ kind: 'store', store })
+    expect(await closedAfter(backend, server)).toBeLessThan(5000)
+    await store[Symbol.asyncDispose]()
+  })
+})
+
+/** Milliseconds. */
+async function closedAfter(backend: QueueBackend, server: Restartable): Promise<number> {
+  backend.createQueue('left')
+  await backend.createWorker('left', async () => undefined).waitUntilReady()
+  await server.stop()
+  const began = performance.now()
+  await backend[Symbol.asyncDispose]()
+  return performance.now() - began
+}
