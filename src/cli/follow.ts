@@ -5,6 +5,7 @@ import type { Session } from './context.ts'
 import { runExitCode } from './exit-code.ts'
 import { createProgress } from './render/progress.ts'
 import { renderReport } from './render/report.ts'
+import { printable } from './render/text.ts'
 
 const POLL_MS = 300
 
@@ -20,7 +21,10 @@ export interface FollowOptions {
   readonly all: boolean
 }
 
-/** Waits for the end of a run, with a progress bar on a terminal, prints its report and gives its exit code. */
+/**
+ * Waits for the end of a run, with a progress bar on a terminal, prints its report and gives its exit code. Why a run
+ * failed goes to standard error, as every error does.
+ */
 export async function followRun(
   session: Session,
   control: Control,
@@ -30,7 +34,8 @@ export async function followRun(
   const finished = await waitForRun(session, control, run)
   const view = await readRun(control, run, session.json || options.all ? ALL : detailLimit(finished))
   if (session.json) session.printJson(view)
-  else session.print(...renderReport(view, options))
+  else session.print(...renderReport({ ...view, error: null }, options))
+  if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
   return runExitCode(view)
 }
 

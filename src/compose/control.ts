@@ -31,7 +31,7 @@ async function openOwnControl(config: Config, log: Log): Promise<Control> {
       db,
       syncs: openSetups(config, site, clients),
       owner: site.processName,
-      log,
+      log: executorLog(log),
       signal: stopping.signal,
     })
     owned.defer(async () => {
@@ -65,4 +65,9 @@ async function openOwnControl(config: Config, log: Log): Promise<Control> {
     },
   })
   return { ...control, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** The command says itself how its run ended; only who asks for more than warnings gets it logged, too. */
+function executorLog(log: Log): Log {
+  return log.isLevelEnabled('info') ? log : log.child({}, { level: 'silent' })
 }

@@ -125,6 +125,8 @@ test('sync without a name runs every sync, also after one that failed, and ends 
   })
   expect(result.asked.map(({ sync }) => sync)).toEqual(['corp', 'labs'])
   expect(result.code).toBe(1)
+  expect(result.stderr).toBe('corp: run 1 failed: The source is down.\n')
+  expect(result.stdout).not.toContain('The source is down.')
 })
 
 test.each([
