@@ -72,6 +72,7 @@ function parseValue(dn: string, start: number): Part | undefined {
   const quoted = matchAt(QUOTED_VALUE, dn, start)
   const plain = quoted ?? matchAt(PLAIN_VALUE, dn, start)
   if (plain === undefined) return undefined
+  if (!plain.text.includes('\\')) return { text: normalizeText(plain.text), end: plain.end }
   const bytes = unescapeValue(plain.text)
   return bytes && { text: normalizeValue(bytes), end: plain.end }
 }
@@ -83,7 +84,6 @@ function matchAt(pattern: RegExp, text: string, at: number): Part | undefined {
 }
 
 function unescapeValue(text: string): Buffer | undefined {
-  if (!text.includes('\\')) return Buffer.from(text)
   const parts: Buffer[] = []
   for (const part of text.split(/(\\[0-9a-f]{2}|\\.)/is)) {
     if (!part.startsWith('\\')) parts.push(Buffer.from(part))
@@ -104,10 +104,18 @@ function hexValue(hex: string): string {
   return isString ? normalizeValue(bytes.subarray(2)) : `#${hex.toLowerCase()}`
 }
 
-/** As RFC 4518 prepares strings for a comparison without case: every run of blanks is one, none at the ends. */
 function normalizeValue(bytes: Buffer): string {
   if (!isUtf8(bytes)) return `#04${lengthHex(bytes.length)}${bytes.toString('hex')}`
-  return foldCase(bytes.toString('utf8'))
+  return normalizeText(bytes.toString('utf8'))
+}
+
+/** Values that only their case can tell apart, as most are: a directory has some for every user and every member. */
+const SIMPLE = /^[\w.@-]+(?: [\w.@-]+)*$/
+
+/** As RFC 4518 prepares strings for a comparison without case: every run of blanks is one, none at the ends. */
+function normalizeText(text: string): string {
+  if (SIMPLE.test(text)) return text.toLowerCase()
+  return foldCase(text)
     .replace(/\s+/g, ' ')
     .trim()
     .replace(SPECIAL, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`)
