@@ -98,8 +98,8 @@ type Waiter = PromiseWithResolvers<void>
 
 /** The share by which the spacing is wider than the limit asks for. */
 const RESERVE = 0.15
-/** Slots of so much time are taken at once, or a fast budget would spend its time asking. */
-const BATCH_MS = 20
+/** Slots of so much time are taken at once: the next ones must have come, also from a slow store, when these are used. */
+const BATCH_MS = 100
 /** More than all processes together can have taken in advance. */
 const HORIZON_BATCHES = 64
 

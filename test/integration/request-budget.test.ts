@@ -2,10 +2,13 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openQueueBackend } from '../../src/queue/backend.ts'
 import { createRequestBudget, type RequestLimit } from '../../src/queue/request-budget.ts'
 import { openBackends, type OpenBackend } from '../support/backends.ts'
 import type { SenderTask } from '../support/budget-sender.ts'
+import { startRedis } from '../support/redis.ts'
 
 const SENDER = fileURLToPath(new URL('../support/budget-sender.ts', import.meta.url))
 
@@ -83,6 +86,17 @@ describe.each(openBackends())('request budget, shared on $name', ({ name, open }
     const patient = budget(AbortSignal.timeout(5000)).then(() => 'went')
     expect(await Promise.all([impatient, patient])).toEqual(['gave up', 'went'])
   })
+})
+
+test('when Redis is away, who waits for the budget gets an error', async () => {
+  const server = await startRedis()
+  onTestFinished(() => server.close())
+  await using backend = await openQueueBackend({ kind: 'redis', url: server.url })
+  const budget = createRequestBudget({ backend, pool: new Pool() }, 'key', { requests: 1, perMs: 1000 })
+  await budget(AbortSignal.timeout(5000))
+  await server.stop()
+  const never = new AbortController().signal
+  await expect(budget(never)).rejects.toMatchObject({ code: 'queue-unavailable' })
 })
 
 type Recorder = { origin: string; times: number[] }

@@ -51,14 +51,6 @@ export function program(name: string): string {
   return path
 }
 
-export function redisServer(): string {
-  return program('redis-server')
-}
-
-export function postgresBin(name: 'initdb' | 'postgres'): string {
-  return program(name)
-}
-
 /** The packages of which a program is missing. */
 export function missing(): string[] {
   return Object.entries(PACKAGES)

@@ -3,7 +3,7 @@ import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { postgresBin } from './packages.ts'
+import { program } from './packages.ts'
 import { freePort, startServer } from './server-process.ts'
 import { tempDir } from './temp.ts'
 
@@ -33,7 +33,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await own(temp.path, user)
   await own(data, user)
   const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
-  await promisify(execFile)(postgresBin('initdb'), initdb, { ...user, cwd: temp.path })
+  await promisify(execFile)(program('initdb'), initdb, { ...user, cwd: temp.path })
   await writeFile(join(data, 'pg_hba.conf'), ACCESS)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
   const begin = () =>
     startServer({
-      command: postgresBin('postgres'),
+      command: program('postgres'),
       args,
       ready: () => run(url, 'select 1'),
       stopSignal: 'INT',

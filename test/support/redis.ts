@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Redis } from 'ioredis'
-import { redisServer } from './packages.ts'
+import { program } from './packages.ts'
 import { freePort, startServer } from './server-process.ts'
 import { tempDir } from './temp.ts'
 
@@ -30,7 +30,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir.path, '--save', '']
   args.push('--appendonly', options.appendOnly ? 'yes' : 'no', ...(options.args ?? []))
   const begin = () =>
-    startServer({ command: redisServer(), args, ready: () => ping(port), stopSignal: 'TERM', dir: dir.path })
+    startServer({
+      command: program('redis-server'),
+      args,
+      ready: () => ping(port),
+      stopSignal: 'TERM',
+      dir: dir.path,
+    })
   let server = await begin()
   return {
     url,
