@@ -56,7 +56,8 @@ function keep(db: Kysely<Tables>, held: Held, times: LeaseTimes, asked: number):
   const lost = new AbortController()
   /** Counted from before the question was sent, with a reserve: ours must end before another one may begin. */
   const patience = times.expiry * 0.9
-  let deadline = setTimeout(lose, asked + patience - performance.now())
+  const left = (since: number) => Math.max(0, since + patience - performance.now())
+  let deadline = setTimeout(lose, left(asked))
   let next = setTimeout(renewAndGoOn, times.renewal)
 
   function lose(): void {
@@ -81,7 +82,7 @@ function keep(db: Kysely<Tables>, held: Held, times: LeaseTimes, asked: number):
   function goOn(sent: number): void {
     if (lost.signal.aborted) return
     clearTimeout(deadline)
-    deadline = setTimeout(lose, sent + patience - performance.now())
+    deadline = setTimeout(lose, left(sent))
     plan(times.renewal)
   }
 

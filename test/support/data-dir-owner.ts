@@ -7,7 +7,7 @@ export type OwnerAnswer = { owns: number } | { refused: string } | { wrote: numb
 
 /** Opens a data directory at a given moment, says what came of it, and on demand writes row after row until it is killed. */
 async function own({ dataDir, startAt, write }: OwnerTask): Promise<void> {
-  await sleep(startAt - Date.now())
+  await sleep(Math.max(0, startAt - Date.now()))
   await using store = await openStore({ kind: 'embedded', dataDir, command: 'a test' })
   answer({ owns: process.pid })
   if (!write) {
