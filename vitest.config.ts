@@ -3,7 +3,14 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 10_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 10_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         test: {
           name: 'integration',
@@ -15,6 +22,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -24,6 +32,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

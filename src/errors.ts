@@ -54,3 +54,38 @@ export function sentence(error: unknown): string {
 export function exitCodeOf(error: unknown): number {
   return error instanceof DirsyncdError ? error.exitCode : 1
 }
+
+/** Why a connection failed, by the code of the socket, of DNS or of TLS. */
+const NETWORK_REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed while sending',
+  ETIMEDOUT: 'the connection timed out',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name could not be looked up (DNS does not answer)',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed and not trusted here',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that is not trusted here',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+  EPROTO: 'it does not speak TLS there',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS there',
+}
+
+/** The code of a failed system call or handshake, such as `ECONNREFUSED`; `undefined` for other errors. */
+export function systemCode(error: unknown): string | undefined {
+  if (error instanceof AggregateError && error.errors.length > 0) return systemCode(error.errors[0])
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Why a connection failed, in words; `undefined` for what is no such failure. */
+export function networkReason(error: unknown): string | undefined {
+  return NETWORK_REASONS[systemCode(error) ?? '']
+}

@@ -105,7 +105,8 @@ async function* checkDirectory(
   const { directoryId } = sync.directory
   try {
     for (const line of await checkAccess(client, { directoryId }, { writes }, signal)) {
-      yield { sync: sync.name, ...line }
+      const label = line.label === 'directory' ? line.label : `directory ${line.label}`
+      yield { ...line, sync: sync.name, label }
     }
   } catch (error) {
     signal.throwIfAborted()

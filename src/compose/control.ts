@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
-import { createExecutor } from '../control/executor.ts'
+import { createExecutor, type Executor } from '../control/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
-import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { syncHasWaitingRun } from '../store/runs.ts'
-import { openClients, openSetups, openSite, startChangeWorkers, targetOf } from './site.ts'
+import {
+  openClients,
+  openSetups,
+  openSite,
+  openSources,
+  type Site,
+  type Sources,
+  startChangeWorkers,
+  targetOf,
+} from './site.ts'
 
 /** Reaches the daemon of this configuration, or, where none runs, opens the stores and does its work for one command. */
 export async function openControl(config: Config, log: Log): Promise<Control> {
@@ -16,55 +24,85 @@ export async function openControl(config: Config, log: Log): Promise<Control> {
 }
 
 async function openOwnControl(config: Config, log: Log): Promise<Control> {
+  const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'a dirsyncd command', log))
-  const { db } = site.store
-  const stopping = new AbortController()
-  const working = new Map<string, Promise<void>>()
-  let work: ((sync: string) => Promise<void>) | undefined
+  const owned = stack.move()
+  const work = createOwnWork(owned, { config, site, sources, log })
+  const control = createLocalControl({
+    db: site.store.db,
+    targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
+    wake: async (sync) => work.begin(sync),
+  })
+  return {
+    ...control,
+    run: (number, detail) => {
+      work.throwIfFailed()
+      return control.run(number, detail)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
 
-  /** Only a command that asks for a run needs clients and workers. */
-  function prepare(): (sync: string) => Promise<void> {
-    const clients = openClients(owned, config, site)
-    startChangeWorkers(owned, config, site, clients)
-    const executor = createExecutor({
-      db,
-      syncs: openSetups(config, site, clients),
+interface OwnWork {
+  /** Begins to make the waiting runs of this sync, behind those that were begun before. */
+  begin(sync: string): void
+  /** Throws what ended the work, so that nobody waits for a run that is not made. */
+  throwIfFailed(): void
+}
+
+/** What a daemon does, done by this process. Only a command that asks for a run gets clients and workers opened. */
+function createOwnWork(
+  stack: AsyncDisposableStack,
+  parts: { config: Config; site: Site; sources: Sources; log: Log },
+): OwnWork {
+  const { config, site, sources, log } = parts
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const working = new Map<string, Promise<void>>()
+  let executor: Executor | undefined
+  let failure: unknown
+
+  function prepare(): Executor {
+    const clients = openClients(stack, config, site)
+    startChangeWorkers(stack, config, site, clients)
+    stack.defer(async () => {
+      stopping.abort()
+      await Promise.all(working.values())
+    })
+    return createExecutor({
+      db: site.store.db,
+      syncs: openSetups(config, site, { clients, sources }),
       owner: site.processName,
       log: executorLog(log),
-      signal: stopping.signal,
+      signal,
     })
-    owned.defer(async () => {
-      stopping.abort()
-      await Promise.allSettled(working.values())
-    })
-    return (sync) => executor.work(sync, { scheduled: false })
   }
 
   /** Works, and while somebody else holds the lease waits until they have made the run, or until it is our turn. */
   async function workUntilDone(sync: string): Promise<void> {
-    work ??= prepare()
-    while (!stopping.signal.aborted && (await syncHasWaitingRun(db, sync))) {
-      await work(sync)
-      if (await syncHasWaitingRun(db, sync)) await sleep(500, undefined, { signal: stopping.signal })
+    executor ??= prepare()
+    while (!signal.aborted && (await syncHasWaitingRun(site.store.db, sync))) {
+      await executor.work(sync, { scheduled: false })
+      if (await syncHasWaitingRun(site.store.db, sync)) await sleep(500, undefined, { signal })
     }
   }
 
-  const owned = stack.move()
-  const control = createLocalControl({
-    db,
-    targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
-    wake: async (sync) => {
-      const before = working.get(sync) ?? Promise.resolve()
-      const next = before
-        .then(() => workUntilDone(sync))
-        .catch((error: unknown) => {
-          if (!stopping.signal.aborted) log.error({ sync, error: sentence(error) }, 'work ended')
-        })
-      working.set(sync, next)
+  async function workAfter(before: Promise<void> | undefined, sync: string): Promise<void> {
+    await before
+    try {
+      await workUntilDone(sync)
+    } catch (error) {
+      if (!signal.aborted) failure = error
+    }
+  }
+
+  return {
+    begin: (sync) => void working.set(sync, workAfter(working.get(sync), sync)),
+    throwIfFailed: () => {
+      if (failure !== undefined) throw failure
     },
-  })
-  return { ...control, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  }
 }
 
 /** The command says itself how its run ended; only who asks for more than warnings gets it logged, too. */

@@ -14,7 +14,15 @@ import { acquireDataDir } from '../store/owner.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
 import { listen, openServicePool, startService } from './service.ts'
-import { openClients, openSetups, openSite, type Site, startChangeWorkers, targetOf } from './site.ts'
+import {
+  openClients,
+  openSetups,
+  openSite,
+  openSources,
+  type Site,
+  startChangeWorkers,
+  targetOf,
+} from './site.ts'
 
 export interface DaemonOutput {
   /** One line for a person. */
@@ -30,6 +38,7 @@ export async function runDaemon(
   signal: AbortSignal,
   output: DaemonOutput,
 ): Promise<void> {
+  const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
   if (config.store.kind !== 'embedded') {
     stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
@@ -42,7 +51,7 @@ export async function runDaemon(
   const { db } = site.store
   const executor = createExecutor({
     db,
-    syncs: openSetups(config, site, clients),
+    syncs: openSetups(config, site, { clients, sources }),
     owner: site.processName,
     log,
     signal,

@@ -105,20 +105,30 @@ export function openSource(source: SourceConfig, log: Log): Source {
   return source.type === 'ldap' ? createLdapSource(source.options, log) : createCsvSource(source.options, log)
 }
 
+/** The source of each sync, by the name of the sync. */
+export type Sources = ReadonlyMap<string, Source>
+
+/** Checks what the configuration says about every source, before anything is opened; connects to none. */
+export function openSources(config: Config, log: Log): Sources {
+  return new Map(
+    config.syncs.map(({ name, source }) => [name, openSource(source, log.child({ sync: name }))]),
+  )
+}
+
 /** What the executor needs to run each sync. */
 export function openSetups(
   config: Config,
   site: Site,
-  clients: ReadonlyMap<string, AccessManagementClient>,
+  parts: { readonly clients: ReadonlyMap<string, AccessManagementClient>; readonly sources: Sources },
 ): ReadonlyMap<string, SyncSetup> {
   const setups = new Map<string, SyncSetup>()
   for (const sync of config.syncs) {
-    const client = requireClient(clients, sync.name)
+    const client = required(parts.clients, sync.name)
     const { directory } = sync
     setups.set(sync.name, {
       name: sync.name,
       target: targetOf(sync),
-      source: openSource(sync.source, site.log.child({ sync: sync.name })),
+      source: required(parts.sources, sync.name),
       readDirectory: (signal) => readDirectory(client, directory, signal),
       rules: {
         policy: sync.policy,
@@ -147,7 +157,7 @@ export function startChangeWorkers(
 ): void {
   const cut = new AbortController()
   const workers = config.syncs.map((sync) => {
-    const client = requireClient(clients, sync.name)
+    const client = required(clients, sync.name)
     const target = { directoryId: sync.directory.directoryId }
     return startChangeWorker({
       db: site.store.db,
@@ -167,11 +177,9 @@ export function startChangeWorkers(
   })
 }
 
-function requireClient(
-  clients: ReadonlyMap<string, AccessManagementClient>,
-  sync: string,
-): AccessManagementClient {
-  const client = clients.get(sync)
-  if (client === undefined) throw new Error(`no client was opened for sync ${sync}`)
-  return client
+/** The part of a sync; whoever asks opened one for every sync of the configuration. */
+function required<T>(parts: ReadonlyMap<string, T>, sync: string): T {
+  const part = parts.get(sync)
+  if (part === undefined) throw new Error(`nothing was opened for sync ${sync}`)
+  return part
 }

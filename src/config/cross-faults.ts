@@ -21,7 +21,8 @@ export function crossFaults(raw: unknown): Fault[] {
       syncs,
       directoryKey,
       ['directory'],
-      (other) => `is the directory of syncs[${other}] too; two syncs must never write to one directory`,
+      (other) =>
+        `is the directory of ${nameOf(syncs, other)} too; two syncs must never write to one directory`,
     ),
     ...syncs.flatMap((sync, index) =>
       [...scheduleFaults(sync), ...tlsFaults(sync), ...memberFaults(sync)].map((fault) => ({
@@ -30,6 +31,12 @@ export function crossFaults(raw: unknown): Fault[] {
       })),
     ),
   ]
+}
+
+/** A sync as the administrator knows it. */
+function nameOf(syncs: readonly unknown[], index: number): string {
+  const name = syncName(syncs[index])
+  return name === undefined ? `syncs[${index}]` : `the sync "${name}"`
 }
 
 const withSyncs = z.object({ syncs: z.array(z.unknown()).default([]), service: z.unknown().optional() })

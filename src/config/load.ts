@@ -2,13 +2,12 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError, systemCode } from '../errors.ts'
 import { checkConfig } from './check.ts'
 import type { Config } from './config.ts'
 import { optionName, readYaml, type Fault, type Position } from './document.ts'
 import { resolveConfig } from './resolve.ts'
 import type { Env } from './secret.ts'
-import { codeOf } from './system-error.ts'
 
 const DEFAULT_FILE = 'config/dirsyncd.yaml'
 
@@ -43,7 +42,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    const code = codeOf(error)
+    const code = systemCode(error)
     if (code === 'ENOENT') {
       throw new DirsyncdError(
         'config-invalid',
@@ -93,7 +92,7 @@ function checkCertificate(text: string): X509Certificate {
 }
 
 function whyNoCa(error: unknown, file: string): string {
-  const code = codeOf(error)
+  const code = systemCode(error)
   if (code === 'ENOENT')
     return `the CA file ${file} does not exist; put the PEM file of the server's CA there`
   if (code === 'EACCES') return `the CA file ${file} may not be read by this user`

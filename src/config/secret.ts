@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { DirsyncdError } from '../errors.ts'
-import { codeOf } from './system-error.ts'
+import { DirsyncdError, systemCode } from '../errors.ts'
 import type { SecretSource } from './values.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -127,7 +126,7 @@ function unavailable(context: SecretContext, why: string): DirsyncdError {
 }
 
 function whyNoFile(error: unknown): string {
-  const code = codeOf(error)
+  const code = systemCode(error)
   if (code === 'ENOENT') return 'does not exist'
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user'
   if (code === 'EISDIR') return 'is a folder'

@@ -1,6 +1,6 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change } from '../plan/change.ts'
-import type { Only } from '../plan/plan.ts'
+import type { Only } from '../plan/inputs.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
 export type { Only, RunCounts, RunMode, RunState }

@@ -123,14 +123,14 @@ function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
     return [
       deletes > maxDeletes && {
         guard: `max-deletes-${kind}`,
-        detail: `${deletes} of ${facts.directory[kind]} ${kind} would be removed, limit ${maxDeletes}`,
+        detail: `${deletes} of ${facts.directory[kind]} ${kind} would be removed${whoLeft(plan, kind)}, limit ${maxDeletes}`,
         changes,
       },
       exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
         guard: `max-delete-percent-${kind}`,
         detail:
           `${percent(deletes, facts.directory[kind])} of the ${kind} (${deletes} of ${facts.directory[kind]}) would be ` +
-          `removed, limit ${maxDeletePercent} %`,
+          `removed${whoLeft(plan, kind)}, limit ${maxDeletePercent} %`,
         changes,
       },
     ]
@@ -201,6 +201,14 @@ function tallyUpdates(plan: Plan, kind: Guarded): Tally {
     const members = new Set(change.have)
     return change.want.filter((id) => !members.has(id)).length
   })
+}
+
+/** Entries that the source still has say that the filter is what changed, which is often a mistake. */
+function whoLeft(plan: Plan, kind: Guarded): string {
+  const left = plan.changes.filter(
+    ({ change }) => 'why' in change && change.why === 'left-filter' && GUARDED[change.op] === kind,
+  )
+  return left.length === 0 ? '' : ` (${left.length} only because they are outside the sync's filter)`
 }
 
 function allDeletes(plan: Plan): Tally {

@@ -1,7 +1,7 @@
 import type { DirectoryGroup, GroupEntry } from '../directory/entry.ts'
 import { sortedUnique } from '../directory/normalize.ts'
 import type { Difference } from './diff.ts'
-import type { PlanInputs } from './plan.ts'
+import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
 
 /**

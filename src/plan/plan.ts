@@ -10,8 +10,9 @@ import type {
 } from '../directory/snapshot.ts'
 import { type Change, type DeleteReason, fingerprint, OPS } from './change.ts'
 import { diffGroup, diffUser } from './diff.ts'
+import type { PlanInputs } from './inputs.ts'
 import { planMembers } from './members.ts'
-import { mayDelete, mayUpdate, type Membership, type Policy } from './policy.ts'
+import { mayDelete, mayUpdate } from './policy.ts'
 
 /** The order of a plan: every change of a phase has its final state before the next phase begins. */
 export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
@@ -38,36 +39,6 @@ export interface Plan {
   readonly withheld: readonly string[]
   /** sha-256 over what the plan does, in hexadecimal; equal plans have equal digests. */
   readonly digest: string
-}
-
-export interface PlanRules {
-  readonly policy: Policy
-  readonly membership: Membership
-  /** Empty: every domain is allowed. */
-  readonly allowedDomains: readonly string[]
-}
-
-export interface PlanInputs {
-  readonly source: SourceSnapshot
-  readonly directory: DirectorySnapshot
-  /** The second look at each candidate of deletion; a candidate without an answer is never deleted. */
-  readonly sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>
-  readonly rules: PlanRules
-  /** Changes that earlier runs or people say are not to be made now, by fingerprint. */
-  readonly withheld: ReadonlyMap<string, Withheld>
-  /** When given, only these entries are changed. */
-  readonly only?: Only | undefined
-}
-
-/** Limits a run to single entries, by external id. */
-export interface Only {
-  readonly users: readonly string[]
-  readonly groups: readonly string[]
-}
-
-export interface Withheld {
-  readonly code: Extract<NoticeCode, 'quarantined' | 'does-not-converge' | 'rejected'>
-  readonly detail: string
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import type { Breach } from '../plan/guards.ts'
-import type { Only } from '../plan/plan.ts'
+import type { Only } from '../plan/inputs.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 import type { RunsTable, Tables } from './tables.ts'
 

@@ -4,7 +4,8 @@ import type { NoticeCode } from '../directory/snapshot.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Breach } from '../plan/guards.ts'
-import type { Only, Phase } from '../plan/plan.ts'
+import type { Only } from '../plan/inputs.ts'
+import type { Phase } from '../plan/plan.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>

@@ -1,14 +1,8 @@
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
-import {
-  deleteCandidates,
-  makePlan,
-  type Only,
-  type Plan,
-  type PlanRules,
-  type Withheld,
-} from '../plan/plan.ts'
+import type { Only, PlanRules, Withheld } from '../plan/inputs.ts'
+import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
 import type { Source } from '../source/source.ts'
 import { bothOrNeither } from './both.ts'
 

@@ -13,7 +13,8 @@ import {
 import type { ProbeLine, Source } from '../source.ts'
 import { createMemberTable, type MemberTable } from './member-table.ts'
 import type { CsvFile, CsvSourceOptions, MembersMap } from './options.ts'
-import { type CsvInput, readCsv } from './read-csv.ts'
+import type { CsvInput } from './input.ts'
+import { readCsv } from './read-csv.ts'
 
 interface Compiled {
   readonly users: CsvInput & { readonly map: UserMapping }

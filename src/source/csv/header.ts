@@ -1,5 +1,5 @@
 import type { Lookup } from '../mapping.ts'
-import type { CsvInput } from './read-csv.ts'
+import type { CsvInput } from './input.ts'
 
 /** The first row of a file, and what can be said about the others with it. */
 export interface Header {

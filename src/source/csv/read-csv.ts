@@ -3,23 +3,9 @@ import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
-import { createRowParser, type CsvListener } from './rows.ts'
+import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
+import { createRowParser } from './rows.ts'
 import { createTextCheck } from './text-check.ts'
-
-export interface CsvTotals {
-  /** Rows with content, without the header. */
-  readonly rows: number
-  /** The columns that the file has, in its order. */
-  readonly columns: readonly string[]
-}
-
-/** A file and the columns that are wanted of it; `key` names it in the configuration. */
-export interface CsvInput {
-  readonly path: string
-  readonly delimiter: string
-  readonly columns: readonly string[]
-  readonly key: string
-}
 
 /**
  * Streams a CSV file: the header, then every row. What is caught where, for a file that was cut off or is being written:

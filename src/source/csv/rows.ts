@@ -2,14 +2,7 @@ import { type CsvError, type InfoRecord, parse, type Parser } from 'csv-parse'
 import { DirsyncdError } from '../../errors.ts'
 import type { Lookup } from '../mapping.ts'
 import { type Header, parseHeader, rowProblem } from './header.ts'
-import type { CsvInput, CsvTotals } from './read-csv.ts'
-
-export interface CsvListener {
-  /** `from` is the file with its row, such as "users.csv, row 17". */
-  onRow(row: { readonly from: string; readonly cells: Lookup }): void
-  /** A row that cannot be understood; the sentence names file, row and column. */
-  onUnreadable(detail: string): void
-}
+import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 
 export interface RowParser {
   readonly parser: Parser

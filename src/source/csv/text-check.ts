@@ -39,6 +39,8 @@ export function createTextCheck(name: string): TextCheck {
       decode(undefined)
     },
     finish(lastRowWhole) {
+      // Of an empty file there is more to say than that.
+      if (last === undefined) return
       if (last === LINE_FEED || last === CARRIAGE_RETURN || (last === QUOTE && lastRowWhole)) return
       const why = `${name}, line ${lines}: the last row has no line end, so the file may have been cut off`
       throw new DirsyncdError('source-incomplete', `${why}; let the exporter end every row with a line break`)

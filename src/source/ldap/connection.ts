@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { BindRequest, ExtendedRequest, UnbindRequest } from 'ldapts'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, networkReason, sentence, systemCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { interruption } from '../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -134,11 +134,11 @@ const UNTRUSTED = new Set([
 
 function connectProblem(error: unknown, closed: AbortSignal): string {
   if (closed.aborted) return sentence(closed.reason)
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = systemCode(error) ?? ''
   if (UNTRUSTED.has(code)) return `its certificate is not trusted; give its CA in tls.ca (${sentence(error)})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `its certificate is for another host (${sentence(error)})`
-  return sentence(error)
+  return networkReason(error) ?? sentence(error)
 }
 
 /** Tried once: a second try with a wrong password only brings the account closer to being locked. */

@@ -167,7 +167,7 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'two syncs on one directory, spelled differently',
     text: `${CORP}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('https://access.example.com', 'HTTPS://Access.Example.com:443/')} }\n`,
-    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of syncs[0] too; two syncs must never write to one directory',
+    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
   },
   {
     name: 'a source of an unknown type',

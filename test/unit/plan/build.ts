@@ -1,6 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../../../src/directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../../../src/directory/snapshot.ts'
-import { makePlan, type PlanInputs } from '../../../src/plan/plan.ts'
+import type { PlanInputs } from '../../../src/plan/inputs.ts'
+import { makePlan } from '../../../src/plan/plan.ts'
 
 /** Short ways to write both sides of a plan in a test. */
 export function wantUser(
