@@ -51,7 +51,7 @@ const STATEMENTS = [
     detail text,
     PRIMARY KEY (run, number)
   )`,
-  "CREATE INDEX changes_pending ON dirsyncd.changes (run, phase) WHERE state = 'pending'",
+  "CREATE INDEX changes_pending ON dirsyncd.changes (run, number) WHERE state = 'pending'",
   'CREATE INDEX changes_intents ON dirsyncd.changes (run) WHERE intent_at IS NOT NULL',
   `CREATE TABLE dirsyncd.journal (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
