@@ -208,7 +208,7 @@ function whoLeft(plan: Plan, kind: Guarded): string {
   const left = plan.changes.filter(
     ({ change }) => 'why' in change && change.why === 'left-filter' && GUARDED[change.op] === kind,
   )
-  return left.length === 0 ? '' : ` (${left.length} only because they are outside the sync's filter)`
+  return left.length === 0 ? '' : ` (${left.length} still in the source, but outside the sync's filter)`
 }
 
 function allDeletes(plan: Plan): Tally {

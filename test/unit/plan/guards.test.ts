@@ -56,6 +56,22 @@ describe('deletes of users', () => {
     expect(guards(checkGuards(losing(gone, have).plan, facts(have - gone, have), LIMITS))).toEqual(expected)
   })
 
+  test('who is still in the source, outside the filter, is told apart from who is gone', () => {
+    const source = sourceOf([wantUser('a')])
+    const directory = directoryOf(['a', 'b', 'c'].map((id) => haveUser(id)))
+    const user = new Map([
+      ['b', 'left-filter'],
+      ['c', 'gone'],
+    ] as const)
+    const plan = planOf(source, directory, { sightings: { user, group: new Map() } })
+    const [breach] = checkGuards(plan, facts(1, 3, { lastGood: { users: 1, groups: 0 } }), LIMITS)
+    expect(breach).toMatchObject({
+      guard: 'max-delete-percent-users',
+      detail:
+        "67 % of the users (2 of 3) would be removed (1 still in the source, but outside the sync's filter), limit 10 %",
+    })
+  })
+
   test('the budget of a day counts what was deleted before', () => {
     const { plan } = losing(10, 1000)
     const before = facts(990, 1000, { deletedLastDay: { users: 91, groups: 0, memberships: 0 } })
