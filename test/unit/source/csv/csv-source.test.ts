@@ -156,7 +156,7 @@ test('a file that is cut anywhere but at the end of a row is refused', async () 
 })
 
 test.each([
-  ['nothing', '', 'has no line end'],
+  ['nothing', '', 'is empty: there is not even a header'],
   ['no header', '\n\n', 'is empty: there is not even a header'],
   [
     'a quote that is never closed',
