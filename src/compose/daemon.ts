@@ -93,7 +93,7 @@ async function startOwnService(
     service.store.kind === 'embedded' &&
     config.store.kind === 'embedded' &&
     service.dataDir === config.dataDir
-  const pool = isShared ? site.store.pool : await openServicePool(stack, service, site.log)
+  const pool = isShared ? site.store.pool : await openServicePool(stack, service, 'dirsyncd start', site.log)
   const url = await startService(stack, service, pool, site.log)
   output.announce(`The access-management service listens on ${url}`)
 }

@@ -9,7 +9,7 @@ import { parseFaults } from '../service/faults.ts'
 import { loadFixture } from '../service/fixture.ts'
 import { createRequestLog } from '../service/request-log.ts'
 import { migrateService } from '../service/store/migrations.ts'
-import { openStore } from '../store/open.ts'
+import { openPool } from '../store/open.ts'
 import { storeOptions } from './site.ts'
 
 /** The access-management service, until the signal. */
@@ -21,10 +21,8 @@ export async function runService(
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const service = requireService(config)
-  const store = stack.use(
-    await openStore(storeOptions(service.store, service.dataDir, 'dirsyncd service', log)),
-  )
-  const url = await startService(stack, service, store.pool, log)
+  const pool = await openServicePool(stack, service, 'dirsyncd service', log)
+  const url = await startService(stack, service, pool, log)
   announce(`The access-management service listens on ${url}`)
   if (!signal.aborted) await once(signal, 'abort')
 }
@@ -58,16 +56,14 @@ export async function startService(
   return listen(app, service.listen)
 }
 
-/** Opens the embedded store of a service that runs inside the daemon. */
-export async function openServicePool(
+/** Opens the database of the service; the stack closes it. */
+export function openServicePool(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
+  command: string,
   log: Log,
 ): Promise<Pool> {
-  const store = stack.use(
-    await openStore(storeOptions(service.store, service.dataDir, 'dirsyncd start', log)),
-  )
-  return store.pool
+  return openPool(stack, storeOptions(service.store, service.dataDir, command, log))
 }
 
 export async function listen(

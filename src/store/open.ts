@@ -42,13 +42,17 @@ export type StoreOptions = (EmbeddedOptions | PostgresOptions) & { log?: Log }
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
-  const pool =
-    options.kind === 'embedded' ? await openEmbedded(stack, options) : await openPostgres(stack, options)
+  const pool = await openPool(stack, options)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db)
   if (options.kind === 'embedded') await freeLeases(db)
   const owned = stack.move()
   return { kind: options.kind, pool, db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Opens a database as it is, for those who keep other tables in it; the stack closes it. Throws like `openStore`. */
+export function openPool(stack: AsyncDisposableStack, options: StoreOptions): Promise<Pool> {
+  return options.kind === 'embedded' ? openEmbedded(stack, options) : openPostgres(stack, options)
 }
 
 /** Keeps a broken connection from ending the process; whoever uses the connection gets the error of the query. */
