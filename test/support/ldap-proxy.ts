@@ -33,8 +33,8 @@ export type Evil =
 
 export interface LdapProxy extends AsyncDisposable {
   readonly url: string
-  /** What the next connections get. */
-  setEvil(evil: Evil): void
+  /** What the next connections get, behind as many as are `spared`. */
+  setEvil(evil: Evil, spared?: number): void
   /** How many connections were made so far. */
   readonly connections: number
   /** How many of them asked to bind. */
@@ -47,7 +47,7 @@ const PAGING = '1.2.840.113556.1.4.319'
 /** A proxy before an LDAP server on this port of 127.0.0.1. */
 export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
   const sockets = new Set<Socket>()
-  const state = { evil: { kind: 'none' } as Evil, connections: 0, binds: 0 }
+  const state = { evil: { kind: 'none' } as Evil, spared: 0, connections: 0, binds: 0 }
   const server = createServer((client) => {
     state.connections += 1
     const target = connect({ host: '127.0.0.1', port: targetPort })
@@ -61,7 +61,8 @@ export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
           target.destroy()
         })
     }
-    relay(client, target, state.evil, () => {
+    const evil: Evil = state.connections > state.spared ? state.evil : { kind: 'none' }
+    relay(client, target, evil, () => {
       state.binds += 1
     })
   }).listen(0, '127.0.0.1')
@@ -70,8 +71,9 @@ export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
   if (address === null || typeof address === 'string') throw new Error('no port')
   return {
     url: `ldap://127.0.0.1:${address.port}`,
-    setEvil(evil) {
+    setEvil(evil, spared = 0) {
       state.evil = evil
+      state.spared = state.connections + spared
     },
     get connections() {
       return state.connections

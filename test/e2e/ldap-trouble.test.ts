@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
+import { ldif, person } from '../support/people.ts'
+import type { Ended } from '../support/program.ts'
+import { readService } from '../support/read-service.ts'
+import { FIXTURE } from '../support/service.ts'
+import {
+  directorySection,
+  embeddedConfig,
+  type LoggedRequest,
+  openSite,
+  type ServiceSite,
+  type Site,
+  startServiceSite,
+} from '../support/site.ts'
+import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
+import { readTruth } from '../support/verify-ldif.ts'
+
+/** Seven pages of people, the last of them not full, and one of groups. */
+const PEOPLE = 630
+const GROUPS = 20
+const PAGE = 100
+const FILTER = '(&(objectClass=inetOrgPerson)(!(employeeType=former)))'
+
+const stack = new AsyncDisposableStack()
+let slapd: Slapd
+let proxy: LdapProxy
+let service: ServiceSite
+let site: Site
+
+beforeAll(async () => {
+  slapd = stack.use(await startSlapd({ people: PEOPLE, groups: GROUPS, tls: false }))
+  proxy = stack.use(await startLdapProxy(slapd.port))
+  service = stack.use(await startServiceSite())
+  site = stack.use(await openSite())
+  await configure({})
+  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
+  await expectEqualToSource()
+})
+
+afterEach(async () => {
+  proxy.setEvil({ kind: 'none' })
+  await configure({})
+})
+
+afterAll(() => stack.disposeAsync())
+
+interface Variation {
+  readonly reader?: BindUser
+  readonly filter?: string
+}
+
+async function configure({ reader = slapd.readers.reader, filter = FILTER }: Variation): Promise<void> {
+  await site.write('ldap-password', reader.password)
+  const source = {
+    type: 'ldap',
+    url: proxy.url,
+    bind: { dn: reader.dn, password: { file: './ldap-password' } },
+    pageSize: PAGE,
+    timeouts: { connect: '1s', answer: '1s' },
+    users: {
+      base: `ou=people,${BASE}`,
+      filter,
+      map: { external_id: 'entryUUID', email: 'mail', name: '{givenName} {sn}' },
+    },
+    groups: {
+      base: `ou=groups,${BASE}`,
+      filter: '(objectClass=groupOfNames)',
+      map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+    },
+  }
+  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+}
+
+const sync = (): Promise<Ended> => site.run('sync', 'corp')
+
+describe('a server in trouble', () => {
+  test.each<[string, Evil, string]>([
+    ['is cut off in the middle of a page', { kind: 'cut', page: 3, entry: 40 }, 'the connection was lost'],
+    ['hangs up between two entries', { kind: 'hang-up', page: 5, entry: 1 }, 'the connection was lost'],
+    ['stops in the middle of a page', { kind: 'stall', page: 2, entry: 50 }, 'nothing arrived for 1 s'],
+    ['is cut off while groups are read', { kind: 'cut', page: 8, entry: 3 }, 'the connection was lost'],
+    [
+      'ends with a cookie still set',
+      { kind: 'left-over-cookie', after: 'hang-up' },
+      'the connection was lost',
+    ],
+    ['refuses the cookie that it ended with', { kind: 'left-over-cookie', after: 'forward' }, 'result'],
+    ['leaves the cookie out', { kind: 'no-control', page: 4 }, 'stopped paging in the middle'],
+    ['begins again with the first page', { kind: 'restart', page: 3 }, 'already read'],
+    ['sends nothing but empty pages with a cookie', { kind: 'empty-pages' }, 'empty pages and never an end'],
+    ['is busy', { kind: 'result', page: 2, code: 51 }, 'busy'],
+    ['reaches its time limit', { kind: 'result', page: 4, code: 3 }, 'timeLimitExceeded'],
+    ['reaches its size limit', { kind: 'result', page: 7, code: 4 }, 'sizeLimitExceeded'],
+    ['becomes unavailable', { kind: 'result', page: 3, code: 52 }, 'unavailable'],
+  ])('that %s: nothing is written, and one sentence says why', async (_, evil, words) => {
+    proxy.setEvil(evil)
+    const [ended, writes] = await withWrites(sync)
+    expectOneSentence(ended, words)
+    expect(writes).toEqual([])
+  })
+
+  test.each([1, 4, 8])('an empty page with a cookie in place of page %i is read on', async (page) => {
+    proxy.setEvil({ kind: 'empty-page', page })
+    const [ended, writes] = await withWrites(() => site.json('sync', 'corp'))
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    const { counts, totalChanges } = ended.lines[0]
+    expect(counts).toMatchObject({ sourceUsers: PEOPLE, sourceGroups: GROUPS })
+    expect([totalChanges, writes]).toEqual([0, []])
+  })
+
+  test('a reader whose total is limited gets no half directory', async () => {
+    await configure({ reader: slapd.readers.totallyLimited })
+    const [ended, writes] = await withWrites(sync)
+    expectOneSentence(ended, 'result')
+    expect(writes).toEqual([])
+  })
+
+  test('a password that was changed is not taken for people who left', async () => {
+    await configure({ reader: { ...slapd.readers.reader, password: 'the-old-one' } })
+    const [ended, writes] = await withWrites(sync)
+    expectOneSentence(ended, 'wrong password or unknown bind DN')
+    expect(ended.stderr).not.toContain('the-old-one')
+    expect(writes).toEqual([])
+  })
+
+  test('the directory is as it was', async () => {
+    await expectEqualToSource()
+    expect(await sync()).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+test('a reader who is not shown the mail deletes and empties nobody', async () => {
+  await configure({ reader: slapd.readers.noMail })
+  const [ended, writes] = await withWrites(() => site.json('sync', 'corp'))
+  expect(ended.code).toBe(0)
+  const [run] = ended.lines
+  expect(run).toMatchObject({ state: 'done', totalChanges: 0, counts: { notices: { 'value-kept': PEOPLE } } })
+  expect(run.notices).toHaveLength(PEOPLE)
+  expect(ended.stderr).toContain('the bind user cannot see')
+  expect(writes).toEqual([])
+  await configure({})
+  await expectEqualToSource()
+})
+
+test('a reader who is not shown one of the units is held, until the hold is rejected and then replaced', async () => {
+  await configure({ reader: slapd.readers.noExternal })
+  const [ended, writes] = await withWrites(sync)
+  expect(ended).toMatchObject({ code: 3, stderr: '' })
+  expect(ended.stdout).toMatch(/max-deletes-users: 90 of 630 users/)
+  expect(ended.stdout).toMatch(/max-delete-percent-users: 14 % of the users/)
+
+  const [{ run }] = (await site.json('runs', '--limit', '1')).lines
+  expect(await site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
+  const [next, writesOfNext] = await withWrites(() => site.json('sync', 'corp'))
+  expect(next).toMatchObject({ code: 0, stderr: '' })
+  expect(next.lines[0]).toMatchObject({ totalChanges: 0, counts: { notices: { rejected: 90 } } })
+  expect([...writes, ...writesOfNext]).toEqual([])
+  await configure({})
+  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
+  await expectEqualToSource()
+})
+
+test('a filter that matches nobody is held', async () => {
+  await configure({ filter: '(objectClass=inetOrgPersn)' })
+  const [ended, writes] = await withWrites(sync)
+  expect(ended).toMatchObject({ code: 3, stderr: '' })
+  expect(ended.stdout).toContain('min-source-users: the source has 0 users')
+  expect(ended.stdout).toMatch(
+    /max-deletes-users: 630 of 630 users .* \(630 still in the source, but outside the sync's filter\), limit 50/,
+  )
+  expect(writes).toEqual([])
+})
+
+describe('people go', () => {
+  const former = [20, 21, 10]
+  const gone = [30, 31]
+
+  beforeAll(async () => {
+    await slapd.modify([...former.map(leave), ...gone.map(remove)].join(''))
+  })
+
+  test('nobody is deleted when the second look at the source fails', async () => {
+    proxy.setEvil({ kind: 'result', page: 1, code: 51 }, 1)
+    const [ended, writes] = await withWrites(sync)
+    expectOneSentence(ended, 'busy')
+    expect(writes).toEqual([])
+  })
+
+  test('who left the filter and who is gone are deleted and told apart', async () => {
+    const [ended, writes] = await withWrites(() => site.json('sync', 'corp'))
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    const [run] = ended.lines
+    const reasons = run.changes.map(
+      ({ change }: { change: Deletion }) => `${change.op} ${change.id} ${change.why}`,
+    )
+    const expected = [
+      ...former.map((index) => `delete-user ${person(index, BASE).entryUuid} left-filter`),
+      ...gone.map((index) => `delete-user ${person(index, BASE).entryUuid} gone`),
+    ]
+    expect(reasons.toSorted()).toEqual(expected.toSorted())
+    expect(writes.map(({ method }) => method)).toEqual(expected.map(() => 'DELETE'))
+    const { stdout } = await site.run('runs', `${run.run}`)
+    expect(stdout).toMatch(/- delete user .*u000020@.* \(outside the sync's filter\)/)
+    expect(stdout).toMatch(/- delete user .*u000030@.* \(gone from the source\)/)
+    await expectEqualToSource()
+  })
+
+  test('half of the people are held, shown by name, and approving deletes exactly those', async () => {
+    const half = Array.from({ length: PEOPLE / 2 }, (_, index) => index + PEOPLE / 2)
+    await slapd.modify(half.map(remove).join(''))
+    const [held, writes] = await withWrites(sync)
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(writes).toEqual([])
+
+    const [{ run }] = (await site.json('runs', '--limit', '1')).lines
+    const shown = await site.run('runs', `${run}`, '--all')
+    for (const guard of ['max-deletes-users', 'max-delete-percent-users', 'source-shrunk-users'])
+      expect(shown.stdout).toContain(guard)
+    for (const index of half) expect(shown.stdout).toContain(person(index, BASE).mail)
+
+    const [approved, deletes] = await withWrites(() => site.run('approve', `${run}`))
+    expect(approved).toMatchObject({ code: 0, stderr: '' })
+    expect(deletes.map(({ method, url }) => `${method} ${url.split('/').at(-1)}`).toSorted()).toEqual(
+      half.map((index) => `DELETE ${person(index, BASE).entryUuid}`).toSorted(),
+    )
+    await expectEqualToSource()
+  })
+})
+
+interface Deletion {
+  readonly op: string
+  readonly id: string
+  readonly why: string
+}
+
+function leave(index: number): string {
+  return ldif(person(index, BASE).dn, {
+    changetype: ['modify'],
+    add: ['employeeType'],
+    employeeType: ['former'],
+  })
+}
+
+function remove(index: number): string {
+  return ldif(person(index, BASE).dn, { changetype: ['delete'] })
+}
+
+/** Runs a command and gives what it asked the service for besides GET. */
+async function withWrites<T>(command: () => Promise<T>): Promise<[T, readonly LoggedRequest[]]> {
+  const before = (await service.requests()).length
+  const result = await command()
+  const after = (await service.requests()).slice(before)
+  return [result, after.filter(({ method }) => method !== 'GET')]
+}
+
+function expectOneSentence({ code, stdout, stderr }: Ended, words: string): void {
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^corp: run \d+ failed: ldap:\/\/\S+ [^\n]+\n$/)
+  expect(stderr).toContain(words)
+  expect(`${stdout}${stderr}`).not.toMatch(/\n\s+at |Error:/)
+  expect(`${stdout}${stderr}`).not.toContain(slapd.readers.reader.password)
+}
+
+/** The source as an independent reader of its LDIF sees it, without who is outside of the filter. */
+async function expectEqualToSource(): Promise<void> {
+  const truth = await readTruth(slapd, '(!(employeeType=former))')
+  const seen = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  expect(seen.users).toEqual(truth.users)
+  expect(seen.groups).toEqual(truth.groups)
+}
