@@ -13,7 +13,7 @@ export interface Truth {
 }
 
 /** A server and somebody who sees all of it. */
-export interface LdifServer {
+interface LdifServer {
   readonly url: string
   readonly base: string
   readonly admin: { readonly dn: string; readonly password: string }
@@ -31,7 +31,7 @@ export async function readTruth(
 }
 
 /** The people (inetOrgPerson) and groups (groupOfNames) of an LDIF without folded lines. */
-export function truthOf(ldif: string): Truth {
+function truthOf(ldif: string): Truth {
   const entries = ldif
     .split(/\n\n+/)
     .map(parseEntry)
