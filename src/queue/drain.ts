@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../errors.ts'
-import { PHASES, type Phase } from '../plan/plan.ts'
-import { countPending, dropMissingMembers, pendingChanges } from '../store/plans.ts'
+import { PHASES } from '../plan/plan.ts'
+import { countPending, type Part, pendingChanges, prepareMembers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ChangeJob, enqueueChanges, RETRY, type RetrySettings } from './changes.ts'
@@ -25,7 +25,8 @@ const OUTAGE_MS = 10 * 60_000
 const SWEEP_MS = 5000
 
 /**
- * Has the workers apply every change of a run, phase by phase, and what failed twice at the end. Returns when each change
+ * Has the workers apply every change of a run, phase by phase, and what failed twice at the end, again phase by phase:
+ * there too a group needs its members to be there before. Returns when each change
  * has its final state in the store; an empty queue proves nothing.
  *
  * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `outageMs`
@@ -37,21 +38,22 @@ export async function drainRun(
 ): Promise<void> {
   // Jobs of older runs would only find out, one by one, that they are fenced.
   await deps.queue.drain(true)
-  for (const phase of PHASES) {
-    if (phase === 'members') await dropMissingMembers(deps.db, run.run)
-    await drainPart(deps, run, { phase }, signal)
+  for (const tail of [false, true]) {
+    for (const phase of PHASES) {
+      if (phase === 'members') await prepareMembers(deps.db, run.run)
+      await drainPart(deps, run, { phase, tail }, signal)
+    }
   }
-  await drainPart(deps, run, 'tail', signal)
 }
 
 async function drainPart(
   deps: DrainDeps,
   run: { run: number; epoch: number },
-  part: { phase: Phase } | 'tail',
+  part: Part,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, queue, retry = RETRY, window = WINDOW, outageMs = OUTAGE_MS, sweepMs = SWEEP_MS } = deps
-  const name = part === 'tail' ? 'tail' : 'phase'
+  const name = part.tail ? 'tail' : 'phase'
   const pace = new Pace()
   let last = 0
   let sweptAt = Date.now()

@@ -79,8 +79,11 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
   }))
 }
 
-/** A phase of a run, or what failed twice and was left to its end. */
-export type Part = { readonly phase: Phase } | 'tail'
+/** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
+export interface Part {
+  readonly phase: Phase
+  readonly tail: boolean
+}
 
 /** The numbers and operations of changes that wait for a final state, in order. */
 export async function pendingChanges(
@@ -106,11 +109,13 @@ export async function countPending(db: Db, run: number, part: Part, upTo?: numbe
 }
 
 function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
-  const query = db.selectFrom('dirsyncd.changes').where('run', '=', run).where('state', '=', 'pending')
-  const bounded = upTo === undefined ? query : query.where('number', '<=', upTo)
-  return part === 'tail'
-    ? bounded.where('tail', '=', true)
-    : bounded.where('phase', '=', part.phase).where('tail', '=', false)
+  const query = db
+    .selectFrom('dirsyncd.changes')
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('phase', '=', part.phase)
+    .where('tail', '=', part.tail)
+  return upTo === undefined ? query : query.where('number', '<=', upTo)
 }
 
 export async function countChanges(db: Db, run: number): Promise<number> {
@@ -157,18 +162,27 @@ export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<Ch
 }
 
 /**
- * Takes users whose creation did not succeed in this run out of the members that its groups are about to get: one
- * refused user must not cost a group its other members. The next run adds whoever is there by then.
+ * Readies the members that groups are about to get. Groups that wait for a user, or for themselves, to be created at
+ * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
+ * cost a group its other members; the change that is left is another one than was planned, so it has another
+ * fingerprint. The next run adds whoever is there by then.
  */
-export async function dropMissingMembers(db: Db, run: number): Promise<void> {
-  await sql`UPDATE dirsyncd.changes AS target
-    SET change = jsonb_set(change, '{want}', COALESCE((
-      SELECT jsonb_agg(member) FROM jsonb_array_elements_text(change -> 'want') AS member
-      WHERE member NOT IN (SELECT entry_id FROM dirsyncd.changes WHERE run = ${run} AND op = 'create-user'
-        AND state IN ('pending', 'quarantined', 'failed'))), '[]'))
-    WHERE target.run = ${run} AND target.op = 'set-members' AND target.state = 'pending'
-      AND EXISTS (SELECT 1 FROM dirsyncd.changes failed WHERE failed.run = ${run} AND failed.op = 'create-user'
-        AND failed.state IN ('pending', 'quarantined', 'failed') AND change -> 'want' ? failed.entry_id)`.execute(
-    db,
-  )
+export async function prepareMembers(db: Db, run: number): Promise<void> {
+  await sql`UPDATE dirsyncd.changes AS members SET tail = true
+    FROM dirsyncd.changes AS awaited
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND awaited.run = ${run} AND awaited.state = 'pending'
+      AND (awaited.op = 'create-group' AND awaited.entry_id = members.entry_id
+        OR awaited.op = 'create-user' AND members.change -> 'want' ? awaited.entry_id)`.execute(db)
+  await sql`WITH refused AS (
+      SELECT entry_id FROM dirsyncd.changes
+      WHERE run = ${run} AND op = 'create-user' AND state IN ('quarantined', 'failed')
+    )
+    UPDATE dirsyncd.changes AS members
+    SET fingerprint = md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM refused)),
+      change = jsonb_set(members.change, '{want}', COALESCE((
+        SELECT jsonb_agg(id) FROM jsonb_array_elements_text(members.change -> 'want') AS id
+        WHERE id NOT IN (SELECT entry_id FROM refused)), '[]'))
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND EXISTS (SELECT FROM refused WHERE members.change -> 'want' ? refused.entry_id)`.execute(db)
 }
