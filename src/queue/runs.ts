@@ -1,4 +1,5 @@
-import type { Queue, Worker } from 'bullmq'
+import type { Queue, RepeatOptions as BullRepeatOptions, Worker } from 'bullmq'
+import { Cron } from 'croner'
 import type { QueueBackend } from './backend.ts'
 
 /** A job of this queue only wakes somebody up; whoever gets the sync's lease runs. */
@@ -13,8 +14,25 @@ export type RepeatOptions = { pattern: string; tz?: string } | { every: number; 
 
 const QUEUE = 'runs'
 
+/** Of the queue, which plans a schedule's first job, and of the worker, which plans each next one. */
+const SETTINGS = { repeatStrategy: nextCronTime }
+
+/**
+ * The next time of a cron expression after `millis`, both in milliseconds since 1970. By croner, which also checks the
+ * configuration: BullMQ's own parser does not know every expression that was accepted there.
+ */
+export function nextCronTime(
+  millis: number,
+  { pattern, tz }: Pick<BullRepeatOptions, 'pattern' | 'tz'>,
+): number | undefined {
+  if (pattern === undefined) return undefined
+  const timezone = tz === undefined ? {} : { timezone: tz }
+  const cron = new Cron(pattern, { mode: '5-or-6-parts', paused: true, ...timezone })
+  return cron.nextRun(new Date(millis))?.getTime()
+}
+
 export function openRunsQueue(backend: QueueBackend): Queue<WakeJob> {
-  return backend.createQueue<WakeJob>(QUEUE)
+  return backend.createQueue<WakeJob>(QUEUE, { settings: SETTINGS })
 }
 
 /** Wakes whoever works on the queue, for a sync that has a waiting run. */
@@ -41,5 +59,8 @@ export function startRunsWorker(
   slots: number,
   work: (job: WakeJob) => Promise<void>,
 ): Worker<WakeJob> {
-  return backend.createWorker<WakeJob>(QUEUE, (job) => work(job.data), { concurrency: slots })
+  return backend.createWorker<WakeJob>(QUEUE, (job) => work(job.data), {
+    concurrency: slots,
+    settings: SETTINGS,
+  })
 }
