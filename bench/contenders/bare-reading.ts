@@ -1,0 +1,79 @@
+import { Client } from 'ldapts'
+import { Pool } from 'undici'
+import { serveContender } from '../contender.ts'
+import type { Target } from '../target.ts'
+
+export interface BareReadingTask extends Target {
+  readonly ldap: {
+    readonly url: string
+    readonly dn: string
+    readonly password: string
+    readonly base: string
+  }
+  /** Pages read at once. */
+  readonly concurrency: number
+}
+
+/**
+ * The least that anybody who wants to compare both sides has to do: page the directory with undici and read the same
+ * entries with ldapts, both at once, and keep what came by id.
+ */
+serveContender(async (task: BareReadingTask) => {
+  const http = new Pool(task.baseUrl, { connections: task.concurrency })
+  return {
+    async run() {
+      await Promise.all([readDirectory(http, task), readLdap(task)])
+    },
+    close: () => http.close(),
+  }
+})
+
+type Item = { readonly external_id: string }
+
+async function readDirectory(http: Pool, task: BareReadingTask): Promise<Map<string, Item>[]> {
+  return [await readList(http, task, task.usersPath), await readList(http, task, task.groupsPath)]
+}
+
+async function readList(http: Pool, task: BareReadingTask, list: string): Promise<Map<string, Item>> {
+  const items = new Map<string, Item>()
+  const read = async (page: number): Promise<number> => {
+    const path = `${list}?page=${page}&per_page=100`
+    const { body, headers } = await http.request({ path, method: 'GET', headers: task.headers })
+    for (const item of (await body.json()) as Item[]) items.set(item.external_id, item)
+    return Number(headers['total'])
+  }
+  const pages = Math.ceil((await read(1)) / 100)
+  let next = 2
+  const reader = async () => {
+    while (next <= pages) await read(next++)
+  }
+  await Promise.all(Array.from({ length: task.concurrency }, reader))
+  return items
+}
+
+async function readLdap({ ldap }: BareReadingTask): Promise<Map<string, object>[]> {
+  const client = new Client({ url: ldap.url })
+  await client.bind(ldap.dn, ldap.password)
+  const read = async (base: string, filter: string, attributes: string[]) => {
+    const entries = new Map<string, object>()
+    const pages = client.searchPaginated(base, {
+      filter,
+      attributes,
+      scope: 'sub',
+      paged: { pageSize: 1000 },
+    })
+    for await (const { searchEntries } of pages) {
+      for (const entry of searchEntries) entries.set(String(entry['entryUUID']), entry)
+    }
+    return entries
+  }
+  const person = ['entryUUID', 'mail', 'givenName', 'sn', 'employeeNumber']
+  const users = await read(`ou=people,${ldap.base}`, '(objectClass=inetOrgPerson)', person)
+  const groups = await read(`ou=groups,${ldap.base}`, '(objectClass=groupOfNames)', [
+    'entryUUID',
+    'cn',
+    'member',
+  ])
+  await client.unbind()
+  return [users, groups]
+}

@@ -1,0 +1,63 @@
+import { socketPath } from '../../src/admin/socket.ts'
+import { runDaemon } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Control, RunView } from '../../src/control/control.ts'
+import { openRemoteControl } from '../../src/control/remote.ts'
+import { createLog } from '../../src/log.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serveContender } from '../contender.ts'
+
+export interface DaemonTask {
+  readonly config: string
+  readonly sync: string
+  /** What each run must have come to, or the figure means nothing. */
+  readonly expect: { readonly unchanged: number; readonly applied: number }
+}
+
+/** The daemon, as `dirsyncd start` runs it. A repetition is one run, from the request to its end. */
+serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
+  const config = await loadConfig({ file, env: {} })
+  const stop = new AbortController()
+  const ends = new Map<number, PromiseWithResolvers<RunView>>()
+  const endOf = (run: number) => {
+    const end = ends.get(run) ?? Promise.withResolvers<RunView>()
+    ends.set(run, end)
+    return end
+  }
+  const daemon = runDaemon(config, createLog('warn'), stop.signal, {
+    announce: () => undefined,
+    onRunEnd: (run) => endOf(run.run).resolve(run),
+  })
+  daemon.catch((error: unknown) => {
+    console.error(error)
+    process.exit(1)
+  })
+  const control = await reach(socketPath(config.dataDir))
+  return {
+    async run() {
+      const run = await control.requestRun({ sync, mode: 'sync' })
+      check(await endOf(run).promise, expect)
+    },
+    async close() {
+      await control[Symbol.asyncDispose]()
+      stop.abort()
+      await daemon
+    },
+  }
+})
+
+async function reach(socket: string): Promise<Control> {
+  for (;;) {
+    const control = await openRemoteControl(socket)
+    if (control !== undefined) return control
+    await sleep(20)
+  }
+}
+
+function check(run: RunView, expect: DaemonTask['expect']): void {
+  const unchanged = run.counts?.unchanged
+  const applied = run.counts?.outcomes.applied ?? 0
+  if (run.state === 'done' && unchanged === expect.unchanged && applied === expect.applied) return
+  const found = JSON.stringify({ state: run.state, error: run.error, counts: run.counts })
+  throw new Error(`the run is not the expected one (${JSON.stringify(expect)}): ${found}`)
+}

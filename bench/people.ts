@@ -1,0 +1,32 @@
+import { person, personGroup } from '../test/support/people.ts'
+
+/** Users and groups as the service keeps them: what a sync from the test slapd with these people makes of it. */
+export interface Entries {
+  readonly users: readonly { external_id: string; email: string; name: string; employee_id: string }[]
+  readonly groups: readonly { external_id: string; name: string; external_member_ids: string[] }[]
+}
+
+/** Where the people are in the tree makes no difference to the service. */
+const BASE = 'dc=example,dc=org'
+
+export function entriesOf(people: number, groups: number): Entries {
+  return {
+    users: Array.from({ length: people }, (_, index) => {
+      const { entryUuid, mail, givenName, sn, employeeNumber } = person(index, BASE)
+      return { external_id: entryUuid, email: mail, name: `${givenName} ${sn}`, employee_id: employeeNumber }
+    }),
+    groups: Array.from({ length: groups }, (_, index) => {
+      const { entryUuid, cn, members } = personGroup(index, BASE, people)
+      const ids = members.map((member) => person(member, BASE).entryUuid).toSorted()
+      return { external_id: entryUuid, name: cn, external_member_ids: ids }
+    }),
+  }
+}
+
+/** The people as a CSV export. */
+export function csvOf({ users }: Entries): string {
+  const lines = users.map((user) =>
+    [user.external_id, user.email, `"${user.name}"`, user.employee_id].join(','),
+  )
+  return ['id,mail,name,number', ...lines, ''].join('\n')
+}

@@ -1,0 +1,97 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { startPostgres } from '../test/support/postgres.ts'
+import { directorySection, embeddedConfig } from '../test/support/site.ts'
+import { type Slapd, startSlapd } from '../test/support/slapd.ts'
+import { tempDir } from '../test/support/temp.ts'
+import { compare, type Comparison } from './compare.ts'
+import type { BareReadingTask } from './contenders/bare-reading.ts'
+import type { DaemonTask } from './contenders/daemon.ts'
+import type { Setting } from './setting.ts'
+import { entriesOf } from './people.ts'
+import { startOpponent } from './processes.ts'
+import { type BenchService, startInstantService, startRealService } from './sites.ts'
+import { targetAt } from './target.ts'
+
+const PEOPLE = 20_000
+const GROUPS = 200
+/** The default of `readConcurrency`. */
+const CONCURRENCY = 4
+
+/** A run that finds nothing to do: both sides are read, compared and reported. */
+export async function benchUnchanged(setting: Setting): Promise<Comparison[]> {
+  await using slapd = await startSlapd({ people: PEOPLE, groups: GROUPS, tls: false })
+  await using stack = new AsyncDisposableStack()
+  const postgres = stack.adopt(await startPostgres(), (server) => server.close())
+  const entries = entriesOf(PEOPLE, GROUPS)
+  const results: Comparison[] = []
+  for (const open of [
+    () => startInstantService(entries),
+    async () => startRealService(entries, await postgres.createDatabase()),
+  ]) {
+    await using service = await open()
+    results.push(await benchWith(service, slapd, setting))
+  }
+  return results
+}
+
+async function benchWith(service: BenchService, slapd: Slapd, setting: Setting): Promise<Comparison> {
+  await using dir = await tempDir()
+  const config = join(dir.path, 'dirsyncd.yaml')
+  await writeFile(config, stringify(configOf(service, slapd)))
+  const { dn, password } = slapd.readers.reader
+  const floorTask: BareReadingTask = {
+    ...targetAt(service.baseUrl),
+    ldap: { url: slapd.url, dn, password, base: slapd.base },
+    concurrency: CONCURRENCY,
+  }
+  const oursTask: DaemonTask = { config, sync: 'corp', expect: { unchanged: PEOPLE + GROUPS, applied: 0 } }
+  await using floor = await startOpponent('bare-reading', floorTask)
+  await using ours = await startOpponent('daemon', oursTask, setting.profileDir)
+  return await compare({
+    id: `unchanged-${service.kind}`,
+    title: `run without changes, ${PEOPLE} users, ${GROUPS} groups`,
+    floorTitle: 'undici pages + ldapts reads',
+    service: service.kind,
+    count: PEOPLE + GROUPS,
+    ours,
+    floor,
+    repetitions: setting.repetitions ?? 9,
+  })
+}
+
+function configOf(service: BenchService, slapd: Slapd): object {
+  return embeddedConfig(
+    [
+      {
+        name: 'corp',
+        source: {
+          type: 'ldap',
+          url: slapd.url,
+          bind: {
+            dn: slapd.readers.reader.dn,
+            password: { command: ['echo', slapd.readers.reader.password] },
+          },
+          users: {
+            base: `ou=people,${slapd.base}`,
+            filter: '(objectClass=inetOrgPerson)',
+            map: {
+              external_id: 'entryUUID',
+              email: 'mail',
+              name: '{givenName} {sn}',
+              employee_id: 'employeeNumber',
+            },
+          },
+          groups: {
+            base: `ou=groups,${slapd.base}`,
+            filter: '(objectClass=groupOfNames)',
+            map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+          },
+        },
+        directory: directorySection(service, { readConcurrency: CONCURRENCY }),
+      },
+    ],
+    { log: { level: 'warn' } },
+  )
+}
