@@ -20,7 +20,8 @@ export interface LoggedRequest {
 export interface ServiceSite extends AsyncDisposable {
   readonly baseUrl: string
   requests(): Promise<readonly LoggedRequest[]>
-  stop(): Promise<void>
+  /** Default SIGTERM. */
+  stop(signal?: NodeJS.Signals): Promise<void>
   /** Starts it again, with other faults where some are given; none for ''. */
   start(faults?: string): Promise<void>
 }
@@ -59,8 +60,8 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
     program = startProgram(['service', '--config', config, ...flags])
     await program.printed(/listens on/)
   }
-  const stop = async () => {
-    program?.kill('SIGTERM')
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    program?.kill(signal)
     await program?.ended
   }
   stack.defer(() => program?.[Symbol.asyncDispose]())
