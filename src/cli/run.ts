@@ -43,10 +43,12 @@ async function runJob(
   using shutdown = installShutdown()
   const file = globals.config
   const config = await loadConfig({ env: parts.env, ...(file !== undefined && { file }) })
-  const configured = options.longRunning === true ? config.log.level : quieter(config.log.level)
+  const longRunning = options.longRunning === true
+  const configured = longRunning ? config.log.level : quieter(config.log.level)
+  const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
   return await job({
     config,
-    log: createLog(globals.logLevel ?? configured),
+    log: createLog(globals.logLevel ?? configured, { format: isForPeople ? 'text' : 'json' }),
     json: globals.json === true,
     signal: shutdown.signal,
     compose: await parts.loadCompose(),

@@ -175,7 +175,7 @@ describe('a Redis that cannot be used', () => {
     const server = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] })
     onTestFinished(() => server.close())
     const lines: string[] = []
-    const log = createLog('warn', { write: (line: string) => lines.push(line) })
+    const log = createLog('warn', { destination: { write: (line: string) => lines.push(line) } })
     await using _backend = await openQueueBackend({ kind: 'redis', url: server.url, log })
     expect(lines.join('')).toMatch(/allkeys-lru.*set maxmemory-policy to noeviction/)
   })

@@ -29,7 +29,8 @@ export interface ProgramOptions {
 
 /** Starts the real program as a process of its own; disposing it kills it. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  // A test run that is killed takes its programs with it.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
