@@ -13,6 +13,7 @@ import {
 import type { Redis } from 'ioredis'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open.ts'
+import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
 
 /** Makes queues and workers that need not know where the jobs are. Disposing it closes all that it made, workers first. */
@@ -51,7 +52,7 @@ async function openInStore(store: Store, log: Log | undefined): Promise<QueueBac
   } finally {
     client.release()
   }
-  const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, log)
+  const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, log)
   return {
     kind: store.kind,
     createQueue: made.createQueue,
@@ -70,7 +71,7 @@ async function openOnRedis(options: RedisOptions & { log?: Log }): Promise<Queue
   const link = await openRedis(options, options.log)
   const { redis } = link
   const prefix = options.prefix ?? 'dirsyncd'
-  const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, options.log)
+  const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, link.outage, options.log)
   return {
     kind: 'redis',
     redis,
@@ -102,6 +103,8 @@ const WORKER_DEFAULTS = {
   lockDuration: 10_000,
   stalledInterval: 5000,
   maxStalledCount: 10,
+  // How soon after a failure of the queue's server a worker asks it again.
+  runRetryDelay: 1000,
   // It limits nothing; without one `rateLimit` has no effect.
   limiter: { max: 1_000_000_000, duration: 1000 },
 }
@@ -112,7 +115,7 @@ type Where = { factory: unknown; connection: unknown; prefix?: string }
  * The class of the backend is a type parameter of BullMQ's classes; callers must not care, so the types are those
  * of BullMQ's default.
  */
-function makeAll({ factory, ...where }: Where, log: Log | undefined) {
+function makeAll({ factory, ...where }: Where, outage: Outage, log: Log | undefined) {
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
   const backendFactory = factory as BackendFactory<IQueueBackend, unknown>
@@ -139,7 +142,7 @@ function makeAll({ factory, ...where }: Where, log: Log | undefined) {
 
   /** Without a listener an error event would end the process; BullMQ goes on by itself. */
   function report(error: Error, queue: string): void {
-    log?.warn({ queue, error: error.message }, 'the queue reports an error')
+    if (!outage.explains(error)) log?.warn({ queue, error: error.message }, 'the queue reports an error')
   }
 
   async function close(): Promise<void> {

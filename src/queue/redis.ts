@@ -1,11 +1,13 @@
 import { Redis } from 'ioredis'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { createOutage, type Outage } from '../store/outage.ts'
 
 export type RedisPlace = { url: string; password?: () => Promise<string> }
 
 export type RedisLink = {
   readonly redis: Redis
+  readonly outage: Outage
   /** Lets every connection, also those that workers wait on, try once more at most, and then end. */
   giveUp(): void
 }
@@ -26,12 +28,15 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (state === 'open' ? Math.min(times * 100, 2000) : null),
   })
+  const outage = createOutage(log, { away: 'Redis does not answer', back: 'Redis answers again' })
   // Every queue and worker listens on the one connection.
   redis.setMaxListeners(0)
   redis.on('error', (error) => {
     broken ??= error
-    if (state === 'open') log?.warn({ error: error.message }, 'the connection to Redis broke')
+    if (state !== 'open' || outage.explains(error)) return
+    log?.warn({ error: error.message }, 'the connection to Redis broke')
   })
+  redis.on('ready', () => outage.over())
   try {
     await redis.connect()
     await warnOfEviction(redis, log)
@@ -43,6 +48,7 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
   const copies = rememberCopies(redis)
   return {
     redis,
+    outage,
     giveUp() {
       state = 'ending'
       // A client that is told to disconnect while it waits to connect again never says that it has ended, and BullMQ

@@ -6,6 +6,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openEmbeddedPool } from './embedded.ts'
 import { migrate } from './migrate.ts'
+import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,6 +15,7 @@ export type Store = AsyncDisposable & {
   readonly kind: 'embedded' | 'postgres'
   readonly pool: Pool
   readonly db: Kysely<Tables>
+  readonly outage: Outage
 }
 
 export type EmbeddedOptions = {
@@ -42,37 +44,54 @@ export type StoreOptions = (EmbeddedOptions | PostgresOptions) & { log?: Log }
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
-  const pool = await openPool(stack, options)
+  const outage = watchedOutage(options.log)
+  const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db)
   if (options.kind === 'embedded') await freeLeases(db)
   const owned = stack.move()
-  return { kind: options.kind, pool, db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { kind: options.kind, pool, db, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Opens a database as it is, for those who keep other tables in it; the stack closes it. Throws like `openStore`. */
-export function openPool(stack: AsyncDisposableStack, options: StoreOptions): Promise<Pool> {
-  return options.kind === 'embedded' ? openEmbedded(stack, options) : openPostgres(stack, options)
+export function openPool(
+  stack: AsyncDisposableStack,
+  options: StoreOptions,
+  outage = watchedOutage(options.log),
+): Promise<Pool> {
+  return options.kind === 'embedded'
+    ? openEmbedded(stack, options, outage)
+    : openPostgres(stack, options, outage)
+}
+
+function watchedOutage(log: Log | undefined): Outage {
+  return createOutage(log, { away: 'the store does not answer', back: 'the store answers again' })
 }
 
 /** Keeps a broken connection from ending the process; whoever uses the connection gets the error of the query. */
-function tame(pool: Pool, log: Log | undefined): Pool {
+function tame(pool: Pool, log: Log | undefined, outage: Outage): Pool {
   // Every queue and worker listens for the pool's errors.
   pool.setMaxListeners(0)
-  pool.on('error', (error) => log?.warn({ error: error.message }, 'an idle connection to the store broke'))
-  // One that breaks while it is checked out, between two queries, has no listener of the pool.
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', (error) => {
+    if (!outage.explains(error)) log?.warn({ error: error.message }, 'an idle connection to the store broke')
+  })
+  pool.on('connect', (client) => {
+    // One that breaks while it is checked out, between two queries, has no listener of the pool.
+    client.on('error', () => undefined)
+    outage.over()
+  })
   return pool
 }
 
 async function openEmbedded(
   stack: AsyncDisposableStack,
   options: EmbeddedOptions & { log?: Log },
+  outage: Outage,
 ): Promise<Pool> {
   const { dataDir, command } = options
   stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
   try {
-    return tame(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log)
+    return tame(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log, outage)
   } catch (error) {
     throw new DirsyncdError(
       'store-unavailable',
@@ -91,9 +110,10 @@ async function freeLeases(db: Kysely<Tables>): Promise<void> {
 async function openPostgres(
   stack: AsyncDisposableStack,
   options: PostgresOptions & { log?: Log },
+  outage: Outage,
 ): Promise<Pool> {
   const config = poolConfig(options)
-  const pool = stack.adopt(tame(new Pool(config), options.log), (opened) => opened.end())
+  const pool = stack.adopt(tame(new Pool(config), options.log, outage), (opened) => opened.end())
   try {
     await pool.query('select 1')
   } catch (error) {

@@ -1,0 +1,46 @@
+import { networkReason, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** Tells once that a server is away, and once that it is back, however many of its users find out. */
+export interface Outage {
+  /** Whether the error is of a server that is away. The first is logged, and while it lasts one a minute. */
+  explains(error: unknown): boolean
+  /** The server answers. */
+  over(): void
+}
+
+const REMIND_MS = 60_000
+
+export function createOutage(
+  log: Log | undefined,
+  messages: { readonly away: string; readonly back: string },
+): Outage {
+  let toldAt: number | undefined
+  return {
+    explains(error) {
+      if (!isAway(error)) return false
+      if (toldAt !== undefined && performance.now() - toldAt < REMIND_MS) return true
+      toldAt = performance.now()
+      log?.warn({ error: sentence(error) }, messages.away)
+      return true
+    },
+    over() {
+      if (toldAt === undefined) return
+      toldAt = undefined
+      log?.info(messages.back)
+    },
+  }
+}
+
+/** Of SQL: no connection, or a server that stops, has crashed, starts, or has no connection left. */
+const SQL_STATES = /^(08\w{3}|57P0[123]|53300)$/
+/** What the drivers say without a code. */
+const MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Connection is closed|LOADING )/
+
+/** Whether a query failed because the server is away or broke the connection; it may answer again in a moment. */
+export function isAway(error: unknown): boolean {
+  if (networkReason(error) !== undefined) return true
+  if (!(error instanceof Error)) return false
+  return ('code' in error && SQL_STATES.test(String(error.code))) || MESSAGES.test(error.message)
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { createLog } from '../../../src/log.ts'
+import { createOutage, isAway } from '../../../src/store/outage.ts'
+
+const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+
+test.each([
+  ['a refused connection', refused, true],
+  ['several addresses that refuse', new AggregateError([refused], ''), true],
+  ['a server that shuts down', Object.assign(new Error('terminating connection'), { code: '57P01' }), true],
+  [
+    'a server that starts',
+    Object.assign(new Error('the database system is starting up'), { code: '57P03' }),
+    true,
+  ],
+  ['a connection that broke', new Error('Connection terminated unexpectedly'), true],
+  ['a server that takes no connection', new Error('timeout exceeded when trying to connect'), true],
+  ['a Redis that reads its data', new Error('LOADING Redis is loading the dataset in memory'), true],
+  ['a wrong statement', Object.assign(new Error('syntax error'), { code: '42601' }), false],
+  ['a full disk', Object.assign(new Error('could not extend file'), { code: '53100' }), false],
+  ['no error', 'Connection terminated unexpectedly', false],
+])('%s: away is %s', (_, error, away) => {
+  expect(isAway(error)).toBe(away)
+})
+
+test('an outage is told once, and its end once', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line).msg) }
+  const log = createLog('info', { destination })
+  const outage = createOutage(log, { away: 'away', back: 'back' })
+  outage.over()
+  expect(outage.explains(new Error('syntax error'))).toBe(false)
+  expect(outage.explains(refused)).toBe(true)
+  expect(outage.explains(refused)).toBe(true)
+  outage.over()
+  outage.over()
+  expect(outage.explains(refused)).toBe(true)
+  expect(lines).toEqual(['away', 'back', 'away'])
+})
