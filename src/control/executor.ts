@@ -13,6 +13,7 @@ import type { Source } from '../source/source.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { closeIntents, deletedLastDay, hasOpenIntents, unconverged } from '../store/journal.ts'
 import { type Lease, takeLease } from '../store/lease.ts'
+import { isAway } from '../store/outage.ts'
 import { outcomesOf, storePlan, unfinishedFingerprints } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
 import {
@@ -65,6 +66,8 @@ export interface Executor {
   work(sync: string, options: { scheduled: boolean }): Promise<void>
 }
 
+const AWAY_MS = 1000
+
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { db } = deps
 
@@ -88,11 +91,13 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   /** Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. */
   async function resume(setup: SyncSetup): Promise<boolean> {
-    const interrupted = await interruptRuns(db, setup.name)
-    for (const { mode, trigger, only_entries: only } of interrupted) {
-      await addRun(db, { sync: setup.name, target: setup.target, mode, trigger, only: only ?? undefined })
-    }
-    return interrupted.length > 0
+    return db.transaction().execute(async (trx) => {
+      const interrupted = await interruptRuns(trx, setup.name)
+      for (const { mode, trigger, only_entries: only } of interrupted) {
+        await addRun(trx, { sync: setup.name, target: setup.target, mode, trigger, only: only ?? undefined })
+      }
+      return interrupted.length > 0
+    })
   }
 
   async function execute(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
@@ -102,7 +107,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       const end = await runSync(runDeps(setup, run, lease), signal)
       log.info({ end }, 'run ended')
     } catch (error) {
-      if (signal.aborted) {
+      // Nobody knows what the store has of this run: the next one goes on from the read.
+      if (signal.aborted || isAway(error)) {
         log.info('run interrupted')
         return
       }
@@ -111,12 +117,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       const code = error instanceof DirsyncdError ? error.code : 'internal'
       log.error({ code, error: sentence(error) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
-    } finally {
-      if (!signal.aborted) {
-        await pruneRuns(db, setup.name)
-        await deps.onRunEnd?.(run.run)
-      }
     }
+    await pruneRuns(db, setup.name)
+    await deps.onRunEnd?.(run.run)
   }
 
   function runDeps(setup: SyncSetup, run: RunRecord, lease: Lease): RunDeps {
@@ -139,8 +142,24 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       hold: async (planned) => {
         await holdRun(db, run, planned.breaches, countRun(planned))
       },
-      apply: (signal) => drainRun({ db, queue: setup.queue }, { run: run.run, epoch: lease.epoch }, signal),
+      apply: (signal) => apply(setup, { run: run.run, epoch: lease.epoch }, signal),
       complete: (planned) => complete(run, planned),
+    }
+  }
+
+  /** A store that is away for a moment interrupts no run: as long as the lease lasts, draining goes on where it was. */
+  async function apply(
+    { queue }: SyncSetup,
+    run: { run: number; epoch: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (;;) {
+      try {
+        return await drainRun({ db, queue }, run, signal)
+      } catch (error) {
+        if (signal.aborted || !isAway(error)) throw error
+      }
+      await sleep(AWAY_MS, undefined, { signal })
     }
   }
 
