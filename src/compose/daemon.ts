@@ -8,7 +8,7 @@ import { createExecutor, type Executor } from '../control/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
+import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
 import { LEASE_TIMES } from '../store/lease.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
@@ -70,11 +70,13 @@ export async function runDaemon(
     await site.store.pool.query('select 1')
   }
   await listenForAdmin(stack, config, { control, checkHealth }, output)
-  await setSchedules(runs, schedulesOf(config))
+  const schedules = schedulesOf(config)
+  await setSchedules(runs, schedules)
   await askForFirstRuns(config, site)
   const slots = 2 * Math.max(1, config.syncs.length)
   startRunsWorker(site.backend, slots, ({ sync, scheduled }) => executor.work(sync, { scheduled }))
   lookForWork(stack, site, executor, signal)
+  keepSchedules(stack, site, () => restoreSchedules(runs, schedules))
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'daemon started')
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
@@ -136,10 +138,33 @@ async function askForFirstRuns(config: Config, site: Site): Promise<void> {
   }
 }
 
+const RESTORE_MS = 30_000
+
+/** A queue that was emptied has no schedule any more, and no sync would run again before the next start. */
+function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => Promise<void>): void {
+  let restoring = false
+  const timer = setInterval(() => {
+    // While Redis is away its answer is waited for, without end.
+    if (restoring) return
+    restoring = true
+    restore()
+      .catch((error: unknown) => {
+        if (!site.store.outage.explains(error)) {
+          site.log.warn({ error: sentence(error) }, 'the schedules could not be checked')
+        }
+      })
+      .finally(() => {
+        restoring = false
+      })
+  }, RESTORE_MS)
+  stack.defer(() => clearInterval(timer))
+}
+
 const LOOK_MS = 1000
 
 /** Waiting runs whose wake-up was lost, and runs whose process is gone, are found in the store. */
 function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
+  const { outage } = site.store
   const working = new Set<Promise<void>>()
   let looking = false
 
@@ -147,15 +172,17 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     if (looking || signal.aborted) return
     looking = true
     try {
-      for (const sync of await syncsWithWork(site.store.db, LEASE_TIMES.expiry)) {
+      const syncs = await syncsWithWork(site.store.db, LEASE_TIMES.expiry)
+      outage.over()
+      for (const sync of syncs) {
         const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {
-          site.log.error({ sync, error: sentence(error) }, 'work ended')
+          if (!outage.explains(error)) site.log.error({ sync, error: sentence(error) }, 'work ended')
         })
         working.add(work)
         void work.finally(() => working.delete(work))
       }
     } catch (error) {
-      site.log.warn({ error: sentence(error) }, 'the store does not answer')
+      if (!outage.explains(error)) site.log.error({ error: sentence(error) }, 'cannot look for work')
     } finally {
       looking = false
     }

@@ -48,9 +48,28 @@ export async function setSchedules(
   for (const existing of await queue.getJobSchedulers()) {
     if (!schedules.has(existing.key)) await queue.removeJobScheduler(existing.key)
   }
+  for (const [sync, repeat] of schedules) await setSchedule(queue, sync, repeat)
+}
+
+const OVERDUE_MS = 60_000
+
+/**
+ * Sets schedules again that the queue has lost: all of them when Redis was emptied, one when its next job could not be
+ * added in an outage, so that its time has passed.
+ */
+export async function restoreSchedules(
+  queue: Queue<WakeJob>,
+  schedules: ReadonlyMap<string, RepeatOptions>,
+): Promise<void> {
+  const known = new Map((await queue.getJobSchedulers()).map(({ key, next }) => [key, next ?? 0]))
+  const overdue = Date.now() - OVERDUE_MS
   for (const [sync, repeat] of schedules) {
-    await queue.upsertJobScheduler(sync, repeat, { name: 'wake', data: { sync, scheduled: true } })
+    if ((known.get(sync) ?? 0) < overdue) await setSchedule(queue, sync, repeat)
   }
+}
+
+async function setSchedule(queue: Queue<WakeJob>, sync: string, repeat: RepeatOptions): Promise<void> {
+  await queue.upsertJobScheduler(sync, repeat, { name: 'wake', data: { sync, scheduled: true } })
 }
 
 /** Works on the queue with a slot for every sync, so that a long run of one never keeps another waiting. */
