@@ -29,7 +29,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  const rule = line(widths.map((width) => '-'.repeat(width)))
   const [head = [], ...body] = rows
   const where = `${date}, ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`
   return [where, '', line(head), rule, ...body.map(line), ''].join('\n')
