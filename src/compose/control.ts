@@ -6,7 +6,8 @@ import { createExecutor, type Executor } from '../control/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import type { Log } from '../log.ts'
-import { syncHasWaitingRun } from '../store/runs.ts'
+import { LEASE_TIMES } from '../store/lease.ts'
+import { syncHasWaitingRun, syncsWithWork } from '../store/runs.ts'
 import {
   openClients,
   openSetups,
@@ -79,13 +80,19 @@ function createOwnWork(
     })
   }
 
-  /** Works, and while somebody else holds the lease waits until they have made the run, or until it is our turn. */
+  /** Works until nothing is left; while somebody else holds the lease, until they have made the run or it is our turn. */
   async function workUntilDone(sync: string): Promise<void> {
     executor ??= prepare()
-    while (!signal.aborted && (await syncHasWaitingRun(site.store.db, sync))) {
+    while (!signal.aborted && (await hasWork(sync))) {
       await executor.work(sync, { scheduled: false })
-      if (await syncHasWaitingRun(site.store.db, sync)) await sleep(500, undefined, { signal })
+      if (await hasWork(sync)) await sleep(500, undefined, { signal })
     }
+  }
+
+  async function hasWork(sync: string): Promise<boolean> {
+    const { db } = site.store
+    if (await syncHasWaitingRun(db, sync)) return true
+    return (await syncsWithWork(db, LEASE_TIMES.expiry)).includes(sync)
   }
 
   async function workAfter(before: Promise<void> | undefined, sync: string): Promise<void> {
