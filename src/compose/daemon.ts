@@ -9,7 +9,7 @@ import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
-import { LEASE_TIMES } from '../store/lease.ts'
+import { freeLeasesOf, LEASE_TIMES } from '../store/lease.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
@@ -40,10 +40,12 @@ export async function runDaemon(
 ): Promise<void> {
   const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
-  if (config.store.kind !== 'embedded') {
-    stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
-  }
+  const owned =
+    config.store.kind === 'embedded'
+      ? undefined
+      : stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
   const site = stack.use(await openSite(config, 'dirsyncd start', log))
+  if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await startOwnService(stack, config, site, output)
   const clients = openClients(stack, config, site)
   startChangeWorkers(stack, config, site, clients)

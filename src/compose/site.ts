@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { type AccessManagementClient, createClient } from '../client/client.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
@@ -11,6 +10,7 @@ import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
 import type { Source } from '../source/source.ts'
 import { openStore, type Store, type StoreOptions } from '../store/open.ts'
+import { processName } from '../store/owner.ts'
 import { deviceId } from '../store/settings.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
@@ -44,7 +44,7 @@ export async function openSite(config: Config, command: string, log: Log): Promi
     store,
     backend,
     deviceId: device,
-    processName: `${hostname()}:${process.pid}`,
+    processName: processName(),
     log,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -112,6 +112,15 @@ async function renew(db: Kysely<Tables>, { sync, owner, epoch }: Held): Promise<
   return numUpdatedRows > 0n
 }
 
+/** Frees what a process held that is known to be dead, so that nobody waits for its leases to grow old. */
+export async function freeLeasesOf(db: Kysely<Tables>, owner: string): Promise<void> {
+  await db
+    .updateTable('dirsyncd.leases')
+    .set({ owner: null, renewed_at: null })
+    .where('owner', '=', owner)
+    .execute()
+}
+
 async function free(db: Kysely<Tables>, { sync, owner, epoch }: Held): Promise<void> {
   await db
     .updateTable('dirsyncd.leases')

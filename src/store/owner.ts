@@ -7,7 +7,20 @@ import { z } from 'zod'
 import { DirsyncdError, sentence } from '../errors.ts'
 
 /** The hold on a data directory; disposing it lets the next process in. */
-export type DataDirOwnership = AsyncDisposable & { readonly dir: string }
+export type DataDirOwnership = AsyncDisposable & {
+  readonly dir: string
+  /** The name of the last owner, when it ended without letting go: it is dead, whatever it held is nobody's. */
+  readonly died: string | undefined
+}
+
+/** Names this process among those of all machines that share a store. */
+export function processName(): string {
+  return nameOf({ host: hostname(), pid: process.pid })
+}
+
+function nameOf({ host, pid }: { host: string; pid: number }): string {
+  return `${host}:${pid}`
+}
 
 export type AcquireOptions = {
   /** What the others are told that this process does, such as `dirsyncd start`. */
@@ -30,6 +43,7 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
   await ensureWritable(dir)
   const lock = await takeLock(dir, options.patienceMs ?? 1000)
   if (lock === undefined) throw new DirsyncdError('store-owned', await whoOwns(dir))
+  const last = await readOwner(dir)
   try {
     await introduce(dir, options.command ?? 'dirsyncd')
   } catch (error) {
@@ -38,6 +52,7 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
   }
   return {
     dir,
+    died: last && nameOf(last),
     async [Symbol.asyncDispose]() {
       await rm(join(dir, 'owner.json'), { force: true })
       lock.close()
@@ -135,11 +150,17 @@ async function introduce(dir: string, command: string): Promise<void> {
 
 async function whoOwns(dir: string): Promise<string> {
   const advice = 'Stop that process first, or set dataDir to another directory.'
+  const owner = await readOwner(dir)
+  if (owner === undefined) return `The data directory ${dir} is in use by another process. ${advice}`
+  const { pid, host, since, command } = owner
+  return `The data directory ${dir} is in use by process ${pid} on ${host} (${command}, since ${since}). ${advice}`
+}
+
+/** What the owner wrote about itself; undefined where there is nothing to read. */
+async function readOwner(dir: string): Promise<z.infer<typeof Owner> | undefined> {
   try {
-    const owner = Owner.parse(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')))
-    const { pid, host, since, command } = owner
-    return `The data directory ${dir} is in use by process ${pid} on ${host} (${command}, since ${since}). ${advice}`
+    return Owner.parse(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')))
   } catch {
-    return `The data directory ${dir} is in use by another process. ${advice}`
+    return undefined
   }
 }

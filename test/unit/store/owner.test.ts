@@ -20,7 +20,15 @@ test('what its owner has left can be owned again, and says nothing of the old on
   await first[Symbol.asyncDispose]()
   expect(await readdir(temp.path)).not.toContain('owner.json')
   await using again = await acquireDataDir(temp.path, IMPATIENT)
-  expect(again.dir).toBe(temp.path)
+  expect(again).toMatchObject({ dir: temp.path, died: undefined })
+})
+
+test('the next owner learns the name of one that died', async () => {
+  await using temp = await tempDir()
+  const dead = { pid: 4711, host: 'somewhere', since: '2026-01-01T00:00:00Z', command: 'dirsyncd start' }
+  await writeFile(join(temp.path, 'owner.json'), JSON.stringify(dead))
+  await using next = await acquireDataDir(temp.path)
+  expect(next.died).toBe('somewhere:4711')
 })
 
 test('a directory that does not exist is made, with its parents, for this user only', async () => {
