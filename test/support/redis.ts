@@ -18,6 +18,8 @@ export type RedisServer = {
 export type RedisServerOptions = {
   /** Keeps the data over stop and start. */
   appendOnly?: boolean
+  /** What `stop` sends; `KILL` is a crash. `TERM` by default. */
+  stopSignal?: 'TERM' | 'KILL'
   /** More of `redis-server`'s own options, such as `['--requirepass', 'x']`. */
   args?: string[]
 }

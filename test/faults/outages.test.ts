@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openQueueBackend } from '../../src/queue/backend.ts'
+import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
+import { people } from '../support/company.ts'
+import { type CrashSite, expectDirectory, openCrashSite, RUN_DONE } from '../support/crash-site.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import type { Program } from '../support/program.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+
+/** Enough for a run of some seconds. */
+const BEFORE = people(10)
+const AFTER = people(610)
+const CHANGES = AFTER.users.size - BEFORE.users.size
+
+let postgres: PostgresServer
+let redis: RedisServer
+let stack: AsyncDisposableStack
+let crashSite: CrashSite
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  redis = await startRedis({ appendOnly: true, stopSignal: 'KILL' })
+})
+afterAll(async () => {
+  await postgres.close()
+  await redis.close()
+})
+
+beforeEach(() => {
+  stack = new AsyncDisposableStack()
+})
+afterEach(() => stack.disposeAsync())
+
+type Queue = 'redis' | 'postgres' | 'embedded'
+
+/** A daemon in the middle of a run that creates people. */
+async function startRun(queue: Queue): Promise<Program> {
+  crashSite = stack.use(await openCrashSite(await placesOf(queue), BEFORE))
+  const { site } = crashSite
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  await crashSite.become(AFTER)
+  const daemon = stack.use(site.start('start'))
+  await daemon.printed(/daemon started/)
+  await crashSite.ask()
+  await crashSite.wrote(CHANGES / 4)
+  return daemon
+}
+
+async function placesOf(queue: Queue): Promise<{ store: string; queue: string }> {
+  if (queue === 'embedded') return { store: 'embedded', queue: 'store' }
+  return { store: await postgres.createDatabase(), queue: queue === 'redis' ? redis.url : 'store' }
+}
+
+/** The directory equals the source, every change was done once, and there is nothing more to do. */
+async function expectDone(): Promise<void> {
+  await expectDirectory(crashSite.service, AFTER)
+  expect(await crashSite.writes()).toHaveLength(CHANGES)
+  const again = await crashSite.site.json('sync', 'corp')
+  expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: {} } }] })
+}
+
+/** What the daemon logged since it started, in its order. */
+function messages(daemon: Program): readonly string[] {
+  const all = [...daemon.output().matchAll(/"msg":"([^"]*)"/g)].map(([, message]) => message!)
+  return all.slice(all.indexOf('daemon started') + 1)
+}
+
+describe('in the middle of a run', () => {
+  test('Redis is killed and starts again: the run goes on', async () => {
+    const daemon = await startRun('redis')
+    await redis.stop()
+    await sleep(1000)
+    await redis.start()
+    await daemon.printed(RUN_DONE)
+    expect(messages(daemon)).toEqual(['Redis does not answer', 'Redis answers again', 'run ended'])
+    await expectDone()
+  })
+
+  test('Redis is emptied: the jobs that vanished come back', async () => {
+    const daemon = await startRun('redis')
+    await redis.flush()
+    await daemon.printed(RUN_DONE)
+    await expectDone()
+  })
+
+  test('PostgreSQL starts again: the daemon stays and the run goes on', async () => {
+    const daemon = await startRun('postgres')
+    await postgres.stop()
+    await sleep(2000)
+    await postgres.start()
+    await daemon.printed(RUN_DONE)
+    expect(messages(daemon)).toEqual(['the store does not answer', 'the store answers again', 'run ended'])
+    await expectDone()
+  })
+
+  test('every connection to PostgreSQL is cut: the run goes on', async () => {
+    const daemon = await startRun('redis')
+    const client = new Client({ connectionString: postgres.url })
+    await client.connect()
+    await client.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dirsyncd'",
+    )
+    await client.end()
+    await daemon.printed(RUN_DONE)
+    expect(messages(daemon)).toEqual(['the store does not answer', 'the store answers again', 'run ended'])
+    await expectDone()
+  })
+
+  test.each(['embedded', 'redis'] as const)(
+    'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
+    async (queue) => {
+      const daemon = await startRun(queue)
+      const asked = Date.now()
+      daemon.kill('SIGTERM')
+      expect(await daemon.ended).toMatchObject({ code: 0 })
+      expect(Date.now() - asked).toBeLessThan(5000)
+      expect(messages(daemon).toSorted()).toEqual(['daemon stops', 'run interrupted'])
+      const next = stack.use(crashSite.site.start('start'))
+      await next.printed(RUN_DONE)
+      await expectDone()
+    },
+  )
+})
+
+test('Redis is emptied: schedules come back with the next check', async () => {
+  const backend = stack.use(await openQueueBackend({ kind: 'redis', url: redis.url, prefix: 'schedules' }))
+  const queue = openRunsQueue(backend)
+  const schedules = new Map([['corp', { every: 1000, offset: 0 }]])
+  await setSchedules(queue, schedules)
+  await redis.flush()
+  const woken = Promise.withResolvers<unknown>()
+  startRunsWorker(backend, 1, async (job) => woken.resolve(job))
+  await restoreSchedules(queue, schedules)
+  expect(await woken.promise).toEqual({ sync: 'corp', scheduled: true })
+})
