@@ -1,6 +1,5 @@
 import { type CsvError, type InfoRecord, parse, type Parser } from 'csv-parse'
 import { DirsyncdError } from '../../errors.ts'
-import type { Lookup } from '../mapping.ts'
 import { type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 
