@@ -6,7 +6,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { PlanRules, Withheld } from '../plan/inputs.ts'
-import type { ChangeJob } from '../queue/changes.ts'
+import type { ChangeJob, RetrySettings } from '../queue/changes.ts'
 import { drainRun } from '../queue/drain.ts'
 import { SETTLE_MS } from '../queue/fence.ts'
 import type { Source } from '../source/source.ts'
@@ -54,6 +54,8 @@ export interface ExecutorDeps {
   readonly log: Log
   /** Aborted when the process is to end: a run that is under way is left for the next process. */
   readonly signal: AbortSignal
+  /** The same as the workers'. */
+  readonly retry?: RetrySettings
   /** Told about every run that has ended. */
   readonly onRunEnd?: (run: number) => Promise<void>
 }
@@ -155,7 +157,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   ): Promise<void> {
     for (;;) {
       try {
-        return await drainRun({ db, queue }, run, signal)
+        return await drainRun({ db, queue, ...(deps.retry && { retry: deps.retry }) }, run, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }

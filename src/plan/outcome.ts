@@ -14,7 +14,13 @@ export type Outcome =
   /** The API asked to come back later and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }
   /** Network, time-out or 5xx after the client's own retries; the API may have done it all the same. */
-  | { readonly result: 'unavailable'; readonly status: number | undefined; readonly detail: string }
+  | {
+      readonly result: 'unavailable'
+      readonly status: number | undefined
+      readonly detail: string
+      /** The API answered while this was tried: it may be this one change that it cannot do. */
+      readonly answers: boolean
+    }
   /** The API refused the entry for its own content. */
   | { readonly result: 'refused'; readonly status: number | undefined; readonly detail: string }
   /** The token lacks the scope, or the API guards just this entry. */

@@ -50,6 +50,8 @@ export interface ChangeWorkerDeps {
 
 /** Failures in a row, without any success between them, that make an outage of failing changes. */
 const OUTAGE_AFTER = 5
+/** More changes than these in a row that an API which answers cannot do are no fault of theirs. */
+const FAULTY_CHANGES = 20
 const OUTAGE_LOOK_MS = 2000
 const BREAKER = { initialDelay: 2000, maxDelay: 60_000 }
 
@@ -60,6 +62,8 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     breaker: new ConsecutiveBreaker(OUTAGE_AFTER),
   })
   const fence = new Fence(deps.db, deps.sync)
+  /** The changes that failed since one did not. */
+  const failing = new Set<number>()
   const log = deps.log.child({ sync: deps.sync })
   breaker.onBreak(() => log.warn('the directory does not answer; changes wait'))
   breaker.onReset(() => log.info('the directory answers again'))
@@ -84,7 +88,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     await settle(attempt, outcome)
   }
 
-  /** The breaker counts what the API could not do at all; an answer of any kind closes it again. */
+  /** The breaker counts outages; an answer of any kind closes it again. */
   async function tryOnce(attempt: Attempt): Promise<Outcome | 'not-tried'> {
     let outcome: Outcome | undefined
     try {
@@ -93,12 +97,22 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
           const signal = AbortSignal.any([overtaken, deps.signal])
           return deps.applyChange(attempt.change, { check: attempt.check }, signal)
         })
-        if (outcome.result === 'unavailable') throw new Error('unavailable')
+        if (isOutage(attempt, outcome)) throw new Error('unavailable')
       })
     } catch (error) {
       if (outcome === undefined && !isBrokenCircuitError(error)) throw withoutData(error, attempt)
     }
     return outcome ?? 'not-tried'
+  }
+
+  /** One change that the API always fails at must not hold up the others, nor the end of the run. */
+  function isOutage({ number }: Attempt, outcome: Outcome): boolean {
+    if (outcome.result !== 'unavailable') {
+      failing.clear()
+      return false
+    }
+    failing.add(number)
+    return !outcome.answers || failing.size > FAULTY_CHANGES
   }
 
   /** The attempt stays without an outcome, so the next one looks before it sends. The queue keeps the error: a code only. */

@@ -43,16 +43,25 @@ function outcomeOf(error: ApiError): Outcome {
       return { result: 'forbidden', status, detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done: it must be looked up before it is made again.
-      if (error.maybeDone) return { result: 'unavailable', status, detail }
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: true }
       return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
     case 'unreachable':
     case 'server-error':
-      return { result: 'unavailable', status, detail }
+      return { result: 'unavailable', status, detail, answers: answersLooks(error) }
     case 'not-found':
     case 'conflict':
     case 'refused':
-      return { result: error.maybeDone ? 'unavailable' : 'refused', status, detail }
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: true }
+      return { result: 'refused', status, detail }
   }
+}
+
+/**
+ * A write that may have been done is looked up before it is sent again, so where it failed in the end and not a look, the
+ * looks were answered. A 503 speaks of the service as a whole all the same.
+ */
+function answersLooks({ destination, maybeDone, status }: ApiError): boolean {
+  return destination.method !== 'GET' && maybeDone && status !== 503
 }
 
 function stop(error: ApiError): Outcome {

@@ -19,11 +19,10 @@ test.each([
     { result: 'rate-limited', retryAfterMs: 3000 },
   ],
   ['a 429 without a time', [{ status: 429 }], { result: 'rate-limited', retryAfterMs: 1000 }],
-  ['a lost answer and then a 429', ['drop', { status: 429 }], { result: 'unavailable', status: 429 }],
   [
-    '500 for ever',
-    Array.from({ length: 20 }, () => ({ status: 500 })),
-    { result: 'unavailable', status: 500 },
+    'a lost answer and then a 429',
+    ['drop', { status: 429 }],
+    { result: 'unavailable', status: 429, answers: true },
   ],
   ['nothing in the way', [], { result: 'applied', status: 201, requests: 1 }],
 ] satisfies [string, Reaction[], object][])('%s is the outcome', async (_, reactions, outcome) => {
@@ -39,6 +38,25 @@ test.each([
   )
   expect(tried).toMatchObject(outcome)
 })
+
+test.each([
+  ['every request', undefined, { status: 500 }, { status: 500, answers: false }],
+  ['every request', undefined, 'drop', { status: undefined, answers: false }],
+  ['the writes', 'POST', { status: 500 }, { status: 500, answers: true }],
+  ['the writes', 'POST', 'drop', { status: undefined, answers: true }],
+  ['the writes', 'POST', { status: 503 }, { status: 503, answers: false }],
+] as const satisfies [string, 'POST' | undefined, Reaction, object][])(
+  'a service that fails %s for ever (%s, %o) is unavailable, and it is known whether it answers',
+  async (_, method, reaction, outcome) => {
+    await using server = await startDirectoryServer()
+    const trouble = method === undefined ? { reaction } : { method, reaction }
+    server.trouble.push(...Array.from({ length: 20 }, () => trouble))
+    await using client = clientOf(server.baseUrl)
+    const signal = AbortSignal.timeout(5000)
+    const tried = await tryChange(client, { directoryId: 7 }, change, { check: false }, signal)
+    expect(tried).toMatchObject({ result: 'unavailable', ...outcome })
+  },
+)
 
 test('a directory that is gone stops the run', async () => {
   await using server = await startDirectoryServer()
