@@ -1,0 +1,48 @@
+import type { Redis } from 'ioredis'
+import type { Pool } from 'pg'
+import type { OpenBackend } from './backends.ts'
+
+/** Everything that the queues hold at this moment, as texts: keys and values on Redis, rows in the store. */
+export function queueTexts(opened: OpenBackend): Promise<string[]> {
+  const { redis } = opened.backend
+  return redis === undefined ? textsOfStore(opened.store.pool) : textsOfRedis(redis)
+}
+
+async function textsOfStore(pool: Pool): Promise<string[]> {
+  const tables = await pool.query<{ name: string }>(
+    `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'bullmq'`,
+  )
+  const texts: string[] = []
+  for (const { name } of tables.rows) {
+    const { rows } = await pool.query<{ text: string }>(
+      `select each::text as text from bullmq.${name} as each`,
+    )
+    texts.push(...rows.map((row) => `${name}: ${row.text}`))
+  }
+  return texts
+}
+
+async function textsOfRedis(redis: Redis): Promise<string[]> {
+  const texts: string[] = []
+  for (const key of await redis.keys('*')) texts.push(`${key}: ${JSON.stringify(await valueOf(redis, key))}`)
+  return texts
+}
+
+async function valueOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return redis.hgetall(key)
+    case 'list':
+      return redis.lrange(key, 0, -1)
+    case 'set':
+      return redis.smembers(key)
+    case 'zset':
+      return redis.zrange(key, '0', '-1')
+    case 'stream':
+      return redis.xrange(key, '-', '+')
+    case 'string':
+      return redis.get(key)
+    default:
+      return undefined
+  }
+}
