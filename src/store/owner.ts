@@ -13,13 +13,12 @@ export type DataDirOwnership = AsyncDisposable & {
   readonly died: string | undefined
 }
 
-/** Names this process among those of all machines that share a store. */
+/**
+ * Names this process among those of all machines that share a store. Containers on one host network have its name and
+ * pid 1 each, and pids come again: when the process began makes the name its own.
+ */
 export function processName(): string {
-  return nameOf({ host: hostname(), pid: process.pid })
-}
-
-function nameOf({ host, pid }: { host: string; pid: number }): string {
-  return `${host}:${pid}`
+  return `${hostname()}:${process.pid}:${Math.round(performance.timeOrigin).toString(36)}`
 }
 
 export type AcquireOptions = {
@@ -52,7 +51,7 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
   }
   return {
     dir,
-    died: last && nameOf(last),
+    died: last?.name,
     async [Symbol.asyncDispose]() {
       await rm(join(dir, 'owner.json'), { force: true })
       lock.close()
@@ -134,10 +133,17 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
 }
 
-const Owner = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() })
+const Owner = z.object({
+  name: z.string(),
+  pid: z.number(),
+  host: z.string(),
+  since: z.string(),
+  command: z.string(),
+})
 
 async function introduce(dir: string, command: string): Promise<void> {
   const owner: z.infer<typeof Owner> = {
+    name: processName(),
     pid: process.pid,
     host: hostname(),
     since: new Date().toISOString(),
