@@ -109,6 +109,16 @@ const WORKER_DEFAULTS = {
   limiter: { max: 1_000_000_000, duration: 1000 },
 }
 
+/**
+ * Whether a worker's job has gone or is somebody else's: after an outage of the queue's server that is to be expected. What
+ * became of the change is in the store, and what became of nothing comes back from there.
+ */
+function isLostJob(error: Error): boolean {
+  return /^(Missing (key|lock) for|Lock mismatch for|could not renew lock for) job |^Job \S+ is not in the /.test(
+    error.message,
+  )
+}
+
 type Where = { factory: unknown; connection: unknown; prefix?: string }
 
 /**
@@ -142,7 +152,9 @@ function makeAll({ factory, ...where }: Where, outage: Outage, log: Log | undefi
 
   /** Without a listener an error event would end the process; BullMQ goes on by itself. */
   function report(error: Error, queue: string): void {
-    if (!outage.explains(error)) log?.warn({ queue, error: error.message }, 'the queue reports an error')
+    if (outage.explains(error)) return
+    const level = isLostJob(error) ? 'debug' : 'warn'
+    log?.[level]({ queue, error: error.message }, 'the queue reports an error')
   }
 
   async function close(): Promise<void> {

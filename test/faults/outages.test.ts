@@ -82,6 +82,7 @@ describe('in the middle of a run', () => {
     const daemon = await startRun('redis')
     await redis.flush()
     await daemon.printed(RUN_DONE)
+    expect(messages(daemon)).toEqual(['run ended'])
     await expectDone()
   })
 
