@@ -8,7 +8,10 @@ export interface AdminOptions {
   readonly control: Omit<Control, typeof Symbol.asyncDispose>
   /** Throws when the daemon cannot do its work, such as without its store. */
   readonly checkHealth: () => Promise<void>
-  /** The operations that change something are offered on the unix socket only, where the file's mode guards them. */
+  /**
+   * Everything that names a person or changes something is offered on the unix socket only, where the file's mode
+   * guards it: nobody is asked for a password here.
+   */
   readonly operations: boolean
 }
 
@@ -46,6 +49,16 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
     const runs = await control.runs({ limit: 50 })
     return reply.type('text/html; charset=utf-8').send(statusPage(runs))
   })
+  if (options.operations) addOperations(app, control)
+  return app
+}
+
+/** Zod's own message is JSON. */
+function faultsOf({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
+}
+
+function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
   app.get('/runs', async (request) => {
     const { sync, limit } = runFilter.parse(request.query)
     return control.runs({ limit, ...(sync !== undefined && { sync }) })
@@ -57,16 +70,6 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
       throw new DirsyncdError('run-unknown', `There is no run ${run}; see \`dirsyncd runs\`.`)
     return view
   })
-  if (options.operations) addOperations(app, control)
-  return app
-}
-
-/** Zod's own message is JSON. */
-function faultsOf({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
-}
-
-function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
   app.post('/runs', async (request) => {
     const { only, ...rest } = runRequest.parse(request.body)
     return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }

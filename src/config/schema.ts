@@ -157,7 +157,9 @@ export const configSchema = z
       .strictObject({
         listen: listen
           .default('127.0.0.1:8080')
-          .describe('Address of health, metrics and admin pages; false turns it off.'),
+          .describe(
+            'Address of health and the status page, for everybody who reaches it; false turns it off.',
+          ),
       })
       .prefault({})
       .describe('The admin pages of the daemon.'),

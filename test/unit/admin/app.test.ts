@@ -26,3 +26,16 @@ test('a request that is not understood is refused with a sentence', async () => 
   expect(answer.statusCode).toBe(400)
   expect(answer.json()).toMatchObject({ code: 'usage', message: expect.stringMatching(/^limit: [^{}\n]+$/) })
 })
+
+test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
+  const runs = async () => []
+  const pages = buildAdminApp({
+    control: { ...control, runs },
+    checkHealth: async () => undefined,
+    operations: false,
+  })
+  expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
+  expect((await pages.inject({ url: '/' })).body).toContain('No sync has run yet')
+  for (const url of ['/runs', '/runs/7']) expect((await pages.inject({ url })).statusCode).toBe(404)
+  expect((await pages.inject({ method: 'POST', url: '/runs', payload: {} })).statusCode).toBe(404)
+})
