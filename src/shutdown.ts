@@ -10,10 +10,16 @@ const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 /** Shorter than the ten seconds that a container gets before it is killed. */
 const GRACE_MS = 8000
 
+/**
+ * A Ctrl-C reaches every process of a terminal, and npm passes it on to the program besides: what comes so soon after the
+ * first signal is the same one, and nobody's impatience.
+ */
+const ECHO_MS = 500
+
 export interface Shutdown extends Disposable {
   /** Aborted at the first signal: stop taking work, let what is in flight finish. */
   readonly signal: AbortSignal
-  /** Takes the handlers off again. */
+  /** Takes the handlers off again, unless a signal has come: then the process is about to end. */
   readonly dispose: () => void
 }
 
@@ -25,9 +31,14 @@ export function installShutdown(options: { readonly graceMs?: number } = {}): Sh
   const graceMs = options.graceMs ?? GRACE_MS
   const controller = new AbortController()
   let overdue: NodeJS.Timeout | undefined
+  let receivedAt = 0
 
   function receive(signal: Signal): void {
-    if (controller.signal.aborted) process.exit(EXIT_CODES[signal])
+    if (controller.signal.aborted) {
+      if (performance.now() - receivedAt > ECHO_MS) process.exit(EXIT_CODES[signal])
+      return
+    }
+    receivedAt = performance.now()
     overdue = setTimeout(() => {
       process.stderr.write(`dirsyncd: gave up waiting for work in flight after ${graceMs / 1000} s.\n`)
       process.exit(EXIT_CODES[signal])
@@ -37,6 +48,8 @@ export function installShutdown(options: { readonly graceMs?: number } = {}): Sh
 
   function dispose(): void {
     clearTimeout(overdue)
+    // The echo of a signal may still come, and must not end a process that is about to end by itself.
+    if (controller.signal.aborted) return
     for (const signal of SIGNALS) process.off(signal, receive)
   }
 

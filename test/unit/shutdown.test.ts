@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { installShutdown } from '../../src/shutdown.ts'
 
@@ -52,8 +53,24 @@ test.each([
     shutdown.signal.addEventListener('abort', () => process.stdout.write('stopping\\n'))`)
   running.child.kill(signal)
   while (!running.output.stdout.includes('stopping\n')) await once(running.child.stdout, 'data')
+  await sleep(600)
   running.child.kill(signal)
   expect(await running.ended).toEqual([code, null])
+})
+
+test('a Ctrl-C that npm passes on besides is one signal', async () => {
+  await using running = await start(`
+    const shutdown = installShutdown()
+    shutdown.signal.addEventListener('abort', () => {
+      process.stdout.write('stopping\\n')
+      setTimeout(() => { shutdown.dispose(); setTimeout(stop, 100, 'done') }, 100)
+    })`)
+  running.child.kill('SIGINT')
+  while (!running.output.stdout.includes('stopping\n')) await once(running.child.stdout, 'data')
+  running.child.kill('SIGINT')
+  await sleep(120)
+  running.child.kill('SIGINT')
+  expect(await running.ended).toEqual([0, null])
 })
 
 test('a process that does not finish within the grace period is ended', async () => {
