@@ -1,5 +1,5 @@
 import { Client } from 'undici'
-import { DirsyncdError, type ErrorCode } from '../errors.ts'
+import { DirsyncdError, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
 import type { Control, RunSummary, RunView } from './control.ts'
 
 /** How long a daemon may take to answer; its store may be busy with a large plan. */
@@ -12,13 +12,22 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
     headersTimeout: ANSWER_MS,
     bodyTimeout: ANSWER_MS,
   })
-  if (!(await isListening(client))) {
+  if (!(await isListening(client, socket))) {
     await client.destroy()
     return undefined
   }
 
+  async function ask(request: Parameters<Client['request']>[0]) {
+    try {
+      const { statusCode, body } = await client.request(request)
+      return { statusCode, json: await body.json() }
+    } catch (error) {
+      throw unreachable(error)
+    }
+  }
+
   async function call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
-    const { statusCode, body: answer } = await client.request({
+    const { statusCode, json } = await ask({
       method,
       path,
       ...(body !== undefined && {
@@ -26,7 +35,6 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
         body: JSON.stringify(body),
       }),
     })
-    const json = (await answer.json()) as T | { code: ErrorCode; message: string }
     if (statusCode < 300) return json as T
     const { code, message } = json as { code: ErrorCode; message: string }
     throw new DirsyncdError(code, message)
@@ -53,16 +61,30 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
 }
 
 /** A socket without a daemon behind it refuses, or is not there. */
-async function isListening(client: Client): Promise<boolean> {
+async function isListening(client: Client, socket: string): Promise<boolean> {
   try {
     const { body } = await client.request({ method: 'GET', path: '/healthz' })
     await body.dump()
     return true
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = systemCode(error)
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return false
-    throw new DirsyncdError('internal', 'The daemon does not answer on its socket; see its log.', {
-      cause: error,
-    })
+    if (code === 'EACCES') {
+      throw new DirsyncdError(
+        'daemon-unreachable',
+        `The daemon's socket ${socket} belongs to another user; run the command as the user that the daemon runs as.`,
+        { cause: error },
+      )
+    }
+    throw unreachable(error)
   }
+}
+
+function unreachable(error: unknown): DirsyncdError {
+  return new DirsyncdError(
+    'daemon-unreachable',
+    `The daemon does not answer on its socket (${networkReason(error) ?? sentence(error)}); see its log. ` +
+      'What it was asked for goes on when it runs again.',
+    { cause: error },
+  )
 }

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readService } from '../support/read-service.ts'
+import { FIXTURE } from '../support/service.ts'
+import {
+  directorySection,
+  embeddedConfig,
+  openSite,
+  type ServiceSite,
+  type Site,
+  startServiceSite,
+} from '../support/site.ts'
+
+let stack: AsyncDisposableStack
+let service: ServiceSite
+let site: Site
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  service = stack.use(await startServiceSite({ faults: 'latency=1:50ms' }))
+  site = stack.use(await openSite())
+  const users = { path: './users.csv', map: { external_id: 'id', name: 'name' } }
+  await site.configure(
+    embeddedConfig([{ name: 'corp', source: { type: 'csv', users }, directory: directorySection(service) }]),
+  )
+  let rows = 'id,name\n'
+  for (let index = 0; index < 600; index++) rows += `u${index},Person ${index}\n`
+  await site.write('users.csv', rows)
+})
+
+afterEach(() => stack.disposeAsync())
+
+test('a command whose daemon is killed says so in one sentence, and the next daemon goes on', async () => {
+  const daemon = stack.use(site.start('start'))
+  await daemon.printed(/daemon started/)
+  const command = site.run('sync', 'corp')
+  await untilWritten(50)
+  daemon.kill('SIGKILL')
+
+  const ended = await command
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toMatch(/^The daemon does not answer on its socket \(.*\); see its log\. [^\n]*\n$/)
+
+  const next = stack.use(site.start('start'))
+  await next.printed(/, done, /)
+  const { users, duplicates } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  expect(users.size).toBe(600)
+  expect(duplicates).toEqual([])
+})
+
+test('a command that is interrupted leaves the run to the daemon', async () => {
+  const daemon = stack.use(site.start('start'))
+  await daemon.printed(/daemon started/)
+  const command = stack.use(site.start('sync', 'corp'))
+  await untilWritten(50)
+  command.kill('SIGINT')
+  expect(await command.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('dirsyncd runs 1') })
+  await daemon.printed(/run 1, done/)
+})
+
+async function untilWritten(count: number): Promise<void> {
+  for (;;) {
+    const writes = (await service.requests()).filter(({ method }) => method === 'POST')
+    if (writes.length >= count) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
