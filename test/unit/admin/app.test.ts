@@ -28,9 +28,8 @@ test('a request that is not understood is refused with a sentence', async () => 
 })
 
 test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
-  const runs = async () => []
   const pages = buildAdminApp({
-    control: { ...control, runs },
+    control: { ...control, runs: async () => [] },
     checkHealth: async () => undefined,
     operations: false,
   })
