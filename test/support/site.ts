@@ -73,9 +73,10 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
     stop,
     requests: async () => {
       const text = await readFile(requestLog, 'utf8').catch(() => '')
+      // What stands behind the last line break is a line that is being written.
       return text
         .split('\n')
-        .filter((line) => line !== '')
+        .slice(0, -1)
         .map((line) => JSON.parse(line) as LoggedRequest)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

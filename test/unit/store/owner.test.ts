@@ -25,10 +25,11 @@ test('what its owner has left can be owned again, and says nothing of the old on
 
 test('the next owner learns the name of one that died', async () => {
   await using temp = await tempDir()
-  const dead = { pid: 4711, host: 'somewhere', since: '2026-01-01T00:00:00Z', command: 'dirsyncd start' }
+  const name = 'somewhere:4711:mjulw2f4'
+  const dead = { name, pid: 4711, host: 'somewhere', since: '2026-01-01', command: 'dirsyncd start' }
   await writeFile(join(temp.path, 'owner.json'), JSON.stringify(dead))
   await using next = await acquireDataDir(temp.path)
-  expect(next.died).toBe('somewhere:4711')
+  expect(next.died).toBe(name)
 })
 
 test('a directory that does not exist is made, with its parents, for this user only', async () => {
