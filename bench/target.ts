@@ -1,4 +1,4 @@
-import { FIXTURE } from '../test/support/service.ts'
+import { FIXTURE } from '../test/support/fixture.ts'
 
 /** Where the directory is, in the words of HTTP; a floor's process needs no more and loads nothing of ours. */
 export interface Target {

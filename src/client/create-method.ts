@@ -50,7 +50,7 @@ async function read(parts: MethodParts, params: PathParams, options: ListOptions
   })
   if (!('reply' in outcome)) throw new Error('a read has nothing to confirm')
   const value = parseAnswer(request.destination, endpoint.response, outcome.reply)
-  return endpoint.paged === true
+  return endpoint.paged !== undefined
     ? pageOf(request.destination, value as readonly unknown[], outcome.reply)
     : value
 }

@@ -97,7 +97,7 @@ type WriteMethod<O extends Operation> = <Found = never>(
 
 type Method<O extends Operation> =
   Row<O> extends { readonly method: 'GET' }
-    ? Row<O> extends { readonly paged: true }
+    ? Row<O> extends { readonly paged: object }
       ? ListMethod<O>
       : ReadMethod<O>
     : Row<O> extends { readonly form: unknown }

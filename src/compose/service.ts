@@ -6,9 +6,11 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { buildApp } from '../service/app.ts'
 import { parseFaults } from '../service/faults.ts'
-import { loadFixture } from '../service/fixture.ts'
+import { loadFixture } from '../service/fixture/load.ts'
+import { createEstimator } from '../service/password.ts'
 import { createRequestLog } from '../service/request-log.ts'
-import { migrateService } from '../service/store/migrations.ts'
+import { migrateService } from '../service/store/migrations/index.ts'
+import { openVault } from '../service/vault.ts'
 import { openPool } from '../store/open.ts'
 import { storeOptions } from './site.ts'
 
@@ -34,12 +36,14 @@ export async function startService(
   pool: Pool,
   log: Log,
 ): Promise<string> {
+  const vault = await openVault(service.keyFile)
+  const estimate = createEstimator()
   await migrateService(pool)
   if (service.fixture !== undefined) {
     const text = await readFile(service.fixture, 'utf8').catch((error: unknown) => {
       throw new DirsyncdError('config-invalid', `The fixture cannot be read: ${sentence(error)}.`)
     })
-    await loadFixture(pool, text, { path: service.fixture })
+    await loadFixture(pool, text, { path: service.fixture, vault, estimate })
   }
   const requestLog =
     service.requestLog === undefined
@@ -48,6 +52,10 @@ export async function startService(
   const app = buildApp({
     pool,
     log,
+    vault,
+    estimate,
+    publicUrl: service.publicUrl,
+    trustedProxies: service.trustedProxies,
     uniqueExternalIds: service.uniqueExternalIds,
     faults: service.faults === undefined ? undefined : parseFaults(service.faults),
     requestLog,

@@ -51,6 +51,11 @@ export interface ServiceConfig {
   readonly store: StoreConfig
   /** Absolute. */
   readonly dataDir: string
+  /** Absolute. */
+  readonly keyFile: string
+  /** Without a slash at the end. */
+  readonly publicUrl: string | undefined
+  readonly trustedProxies: readonly string[]
   readonly fixture: string | undefined
   readonly requestLog: string | undefined
   /** What `--faults` of `dirsyncd service` says. */

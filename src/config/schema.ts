@@ -123,6 +123,20 @@ const service = z
     store: store.default('embedded').describe('Where its data is: embedded, or a PostgreSQL URL.'),
     storePassword: secret.optional().describe("The database user's password."),
     dataDir: path.optional().describe('Folder of the embedded store; <dataDir>/service otherwise.'),
+    keyFile: path.describe(
+      'File with the keys that credentials are encrypted with; dirsyncd service key create makes one.',
+    ),
+    publicUrl: url(['http', 'https'], { password: 'leave it out' })
+      .optional()
+      .describe('The address that clients know the service by; otherwise the one that each request names.'),
+    trustedProxies: z
+      .array(
+        z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+          error: 'must be an IP address or a network',
+        }),
+      )
+      .default([])
+      .describe('Reverse proxies in front of the service, whose X-Forwarded-For says who asks.'),
     fixture: path
       .optional()
       .describe('YAML file with organizations, directories and tokens to begin with; read once.'),

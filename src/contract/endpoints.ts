@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { directory, externalGroup, externalUser } from './resources.ts'
+import { event, eventFilters } from './event.ts'
+import { directory, externalGroup, externalUser, organizationGroup } from './resources.ts'
+import { assertion, credentials, subscription, subscriptionWithSubscriber } from './subscription.ts'
 
 export type Scope = 'ORG_READ' | 'ORG' | 'USER_READ' | 'USER'
 
@@ -8,6 +10,9 @@ export const PREFIX = '/api/v2/organizations/{organization_id}'
 
 /** Limits of the description: items on a page. */
 export const PAGE = { default: 20, max: 100 } as const
+
+/** Bytes of a RelayState (#16): the bound of SAML's bindings. */
+export const MAX_RELAY_STATE = 80
 
 /** How many entries one create request (#4, #9) may hold; ours, the description is silent. */
 export const MAX_ENTRIES = 100
@@ -29,13 +34,34 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly scope: Scope
-  readonly paged?: true
+  /** The answer is one page of a list; `key` names the field that tells two items of it apart. */
+  readonly paged?: { readonly key: string }
+  /** The query parameters besides `page` and `per_page`; those of an object are sent as `filters[type]`. */
+  readonly query?: z.ZodObject
   readonly form?: Form
   readonly status: 200 | 201 | 204
   readonly response?: z.ZodType
   /** One line for people, used in the OpenAPI text and in error messages. */
   readonly purpose: string
 }
+
+/** Forms and queries have no types of their own: a boolean is `true` or `false`, in JSON also a real one. */
+const formBoolean = z.union([z.boolean(), z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] })], {
+  error: 'must be true or false',
+})
+
+const formInteger = z.union(
+  [
+    z.int(),
+    z
+      .string()
+      .regex(/^[+-]?\d{1,10}$/)
+      .transform(Number),
+  ],
+  {
+    error: 'must be a whole number',
+  },
+)
 
 /**
  * An extension of this service: the description shows no endpoint that writes members. Not sent = not changed; in a
@@ -49,7 +75,7 @@ export const endpoints = {
     method: 'GET',
     path: '/admin/directories',
     scope: 'ORG_READ',
-    paged: true,
+    paged: { key: 'id' },
     status: 200,
     response: z.array(directory),
     purpose: 'List the directories of the organization.',
@@ -68,7 +94,7 @@ export const endpoints = {
     method: 'GET',
     path: '/admin/directories/{directory_id}/users',
     scope: 'ORG_READ',
-    paged: true,
+    paged: { key: 'id' },
     status: 200,
     response: z.array(externalUser),
     purpose: 'List the users of a directory, ordered by id.',
@@ -123,7 +149,7 @@ export const endpoints = {
     method: 'GET',
     path: '/admin/directories/{directory_id}/groups',
     scope: 'ORG_READ',
-    paged: true,
+    paged: { key: 'external_id' },
     status: 200,
     response: z.array(externalGroup),
     purpose: 'List the groups of a directory, ordered by id.',
@@ -171,6 +197,102 @@ export const endpoints = {
     status: 200,
     response: externalGroup,
     purpose: 'Edit the name of a group and, as an extension, set its members.',
+  },
+  listSubscriptions: {
+    number: 13,
+    method: 'GET',
+    path: '/subscriptions',
+    scope: 'USER_READ',
+    paged: { key: 'id' },
+    query: z.object({ all: formBoolean.optional() }),
+    status: 200,
+    response: z.array(subscription),
+    purpose:
+      'List the subscriptions of the contact that the token belongs to; `all=true` lists all on one page.',
+  },
+  getSubscription: {
+    number: 14,
+    method: 'GET',
+    path: '/subscriptions/{subscription_id}',
+    scope: 'USER_READ',
+    status: 200,
+    response: subscriptionWithSubscriber,
+    purpose: 'Read one subscription of the contact, with its subscriber.',
+  },
+  updateSubscription: {
+    number: 15,
+    method: 'PATCH',
+    path: '/subscriptions/{subscription_id}',
+    scope: 'USER',
+    form: {
+      fields: z.object({
+        favorite: formBoolean.optional(),
+        name: z.string().optional(),
+        position: formInteger.optional(),
+      }),
+    },
+    status: 200,
+    response: subscription,
+    purpose: 'Edit the name, the sort position or the favorite flag of a subscription.',
+  },
+  createAssertion: {
+    number: 16,
+    method: 'POST',
+    path: '/subscriptions/{subscription_id}/assertion',
+    scope: 'USER_READ',
+    form: { fields: z.object({ RelayState: z.string().optional() }) },
+    status: 200,
+    response: assertion,
+    purpose: 'Make a signed SAML assertion for the installation of a subscription.',
+  },
+  readCredentials: {
+    number: 17,
+    method: 'POST',
+    path: '/subscriptions/{subscription_id}/credentials',
+    scope: 'USER_READ',
+    status: 200,
+    response: credentials,
+    purpose: 'Read the credentials of a subscription; every reading is an event.',
+  },
+  resetPassword: {
+    number: 18,
+    method: 'POST',
+    path: '/subscriptions/{subscription_id}/password/reset',
+    scope: 'USER',
+    status: 200,
+    response: subscription,
+    purpose: 'Give a subscription a new generated password.',
+  },
+  listEvents: {
+    number: 19,
+    method: 'GET',
+    path: '/events',
+    scope: 'ORG_READ',
+    paged: { key: 'id' },
+    query: z.object({ filters: eventFilters.optional() }),
+    status: 200,
+    response: z.array(event),
+    purpose: 'List the events of the organization, newest first.',
+  },
+  listOrganizationGroups: {
+    number: 20,
+    method: 'GET',
+    path: '/admin/groups',
+    scope: 'ORG_READ',
+    paged: { key: 'id' },
+    query: z.object({ q: z.string().optional() }),
+    status: 200,
+    response: z.array(organizationGroup),
+    purpose: 'List the groups of the organization whose name holds `q`, ordered by id.',
+  },
+  getOrganizationGroup: {
+    number: 21,
+    method: 'GET',
+    path: '/admin/groups/{group_id}',
+    scope: 'ORG_READ',
+    status: 200,
+    response: organizationGroup,
+    purpose: 'Read one group of the organization.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { timestamp } from './values.ts'
 
 /**
- * The resources on the wire, as section "Resources and their fields" of the API description shows them. Unknown
- * fields are let through: a later version of the service may send more.
+ * The resources on the wire, as section "Resources and their fields" of the API description shows them; those of
+ * subscriptions and events have files of their own. Unknown fields are let through: a later version of the service
+ * may send more.
  */
 export const directory = z.looseObject({
   id: z.int(),
@@ -30,6 +32,16 @@ export const externalGroup = z.looseObject({
   external_member_ids: z.array(z.string()),
 })
 
+/** A group of the organization itself, of contacts and installations. */
+export const organizationGroup = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  contacts_count: z.int(),
+  installations_count: z.int(),
+  created_at: timestamp,
+})
+
 export type Directory = z.infer<typeof directory>
 export type ExternalUser = z.infer<typeof externalUser>
 export type ExternalGroup = z.infer<typeof externalGroup>
+export type OrganizationGroup = z.infer<typeof organizationGroup>

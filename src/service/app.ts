@@ -9,7 +9,9 @@ import { Problem } from './problem.ts'
 import { type RequestRecord, startRecord } from './record.ts'
 import type { RequestLog } from './request-log.ts'
 import { registerEndpoints } from './register.ts'
+import type { Estimator } from './password.ts'
 import { openDatabase } from './store/database.ts'
+import type { Vault } from './vault.ts'
 
 /** Enough for the members of a very large group: 100,000 ids of 100 bytes. */
 const BODY_LIMIT = 16 * 1024 * 1024
@@ -23,6 +25,8 @@ export interface ServiceOptions {
   /** Where the data is, migrated with `migrateService`. The caller ends it after the app is closed. */
   readonly pool: Pool
   readonly log: Log
+  readonly vault: Vault
+  readonly estimate: Estimator
   /** What is made to go wrong, for tests and trials. */
   readonly faults?: Faults | undefined
   /** Gets a line per request; the caller closes it after the app is closed. */
@@ -33,6 +37,8 @@ export interface ServiceOptions {
   readonly bodyLimit?: number
   /** The address that clients know the service by, for the links between pages; default what they asked for. */
   readonly publicUrl?: string | undefined
+  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default none. */
+  readonly trustedProxies?: readonly string[]
   readonly now?: () => Date
 }
 
@@ -47,6 +53,7 @@ declare module 'fastify' {
 export function buildApp(options: ServiceOptions): FastifyInstance {
   const app = Fastify<RawServerDefault>({
     bodyLimit: options.bodyLimit ?? BODY_LIMIT,
+    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     connectionTimeout: 60_000,
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
@@ -68,6 +75,8 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   registerEndpoints(app, {
     db,
     uniqueExternalIds: options.uniqueExternalIds ?? true,
+    vault: options.vault,
+    estimate: options.estimate,
     now: options.now ?? (() => new Date()),
     publicUrl: options.publicUrl,
   })

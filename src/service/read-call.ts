@@ -1,27 +1,41 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../contract/endpoints.ts'
+import { parseForm } from './form.ts'
 import { readPageRequest } from './paging.ts'
 import { type FieldError, fieldProblem, notFound } from './problem.ts'
 import type { Call } from './routes/handler.ts'
+import type { Origin } from './store/events.ts'
 import type { Grant } from './store/tokens.ts'
 
 /** The largest number that the store takes as an id. */
 const MAX_ID = 2_147_483_647
 
+/** What is known of a request besides its content. */
+export interface CallContext {
+  readonly grant: Grant
+  readonly origin: Origin
+  readonly baseUrl: string
+}
+
 /** What the handler gets, checked by what the contract says about the endpoint. Throws a `Problem`. */
 export function readCall<O extends Operation>(
   endpoint: Endpoint,
   request: FastifyRequest,
-  grant: Grant,
+  context: CallContext,
 ): Call<O> {
   const params = request.params as Record<string, string | undefined>
+  const idOf = (name: string) => (params[name] === undefined ? 0 : readId(params[name]))
+  const query = queryOf(request)
   return {
-    grant,
-    organizationId: grant.organizationId,
-    directoryId: params['directory_id'] === undefined ? 0 : readId(params['directory_id']),
+    ...context,
+    organizationId: context.grant.organizationId,
+    directoryId: idOf('directory_id'),
+    subscriptionId: idOf('subscription_id'),
+    groupId: idOf('group_id'),
     externalId: params['external_id'] === undefined ? '' : readExternalId(params['external_id']),
-    page: readPageRequest(endpoint.paged ? queryOf(request) : ''),
+    page: readPageRequest(endpoint.paged ? query : ''),
+    query: (endpoint.query === undefined ? undefined : readQuery(endpoint.query, query)) as Call<O>['query'],
     form: (endpoint.form === undefined
       ? undefined
       : readForm(endpoint.form, request.body)) as Call<O>['form'],
@@ -44,6 +58,16 @@ function readId(text: string): number {
 function readExternalId(text: string): string {
   if (text === '' || text.includes('\0') || !text.isWellFormed()) throw notFound()
   return text
+}
+
+/** A query follows the convention of forms; a value that is not understood is malformed, not refused. */
+function readQuery(schema: z.ZodObject, query: string): unknown {
+  const result = schema.safeParse(parseForm(query), { reportInput: true })
+  if (result.success) return result.data
+  throw fieldProblem(
+    'malformed',
+    result.error.issues.map((issue) => fieldError(issue, '')),
+  )
 }
 
 function readForm(form: Form, body: unknown): unknown {
@@ -71,7 +95,9 @@ function checkFields(schema: z.ZodType, value: unknown, at: string = ''): unknow
   if (result.success) return result.data
   const errors = result.error.issues.map((issue) => fieldError(issue, at))
   // A value of the right type that is refused is not malformed.
-  const malformed = result.error.issues.some((issue) => issue.code === 'invalid_type')
+  const malformed = result.error.issues.some(
+    ({ code }) => code === 'invalid_type' || code === 'invalid_union',
+  )
   throw fieldProblem(malformed ? 'malformed' : 'value-not-allowed', errors)
 }
 

@@ -5,6 +5,7 @@ import { type Page, pageHeaders } from './paging.ts'
 import { readCall } from './read-call.ts'
 import type { Call, Handler, HandlerDeps } from './routes/handler.ts'
 import { handlers } from './routes/index.ts'
+import type { Origin } from './store/events.ts'
 import type { Grant } from './store/tokens.ts'
 
 export interface ApiDeps extends HandlerDeps {
@@ -40,11 +41,14 @@ function registerEndpoint(
       request.grant = await authenticate(deps.db, deps.now(), endpoint.scope, request, reply)
     },
     handler: async (request, reply) => {
-      const call = readCall<Operation>(endpoint, request, request.grant!)
+      const grant = request.grant!
+      const baseUrl = baseUrlOf(request, deps.publicUrl)
+      const origin = originOf(grant, request.ip, deps.now())
+      const call = readCall<Operation>(endpoint, request, { grant, origin, baseUrl })
       if (request.record?.begin() === false) return reply.hijack()
       const result = await handler(deps, call)
       if (request.record !== undefined) request.record.done = true
-      return answer(endpoint, call, result, deps.publicUrl, request, reply)
+      return answer(endpoint, call, result, request, reply)
     },
   })
 }
@@ -53,7 +57,6 @@ function answer(
   endpoint: Endpoint,
   call: Call<Operation>,
   result: unknown,
-  publicUrl: string | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -61,15 +64,18 @@ function answer(
   if (endpoint.response === undefined) return reply.send()
   if (!endpoint.paged) return reply.send(result)
   const { items, total } = result as Page<unknown>
-  return reply.headers(pageHeaders(urlOf(request, publicUrl), call.page, total)).send(items)
+  return reply.headers(pageHeaders(`${call.baseUrl}${request.url}`, call.page, total)).send(items)
 }
 
-/** The absolute URL that was asked for; only the path where the Host header is not one to repeat. */
-function urlOf(request: FastifyRequest, publicUrl: string | undefined): string {
-  if (publicUrl !== undefined) return `${publicUrl.replace(/\/+$/, '')}${request.url}`
-  return /^[\w.:[\]-]+$/.test(request.host)
-    ? `${request.protocol}://${request.host}${request.url}`
-    : request.url
+/** The address that was asked; empty, for a path alone, where the Host header is not one to repeat. */
+function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
+  return /^[\w.:[\]-]+$/.test(request.host) ? `${request.protocol}://${request.host}` : ''
+}
+
+function originOf(grant: Grant, ip: string, at: Date): Origin {
+  const { contactId: id, contactName: name, contactEmail: email, organizationId } = grant
+  return { organizationId, actor: { type: 'contact', id, name, email }, ip, at }
 }
 
 /** `/users/{external_id}` in the contract is `/users/:external_id` for the router. */

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoints.ts'
 import { endpoints, type Operation } from '../../src/contract/endpoints.ts'
-import { FIXTURE, type RunningService } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { type RunningService } from '../support/service.ts'
 
 export interface ApiRequest {
   /** Form fields in order, or the text of a form. */

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRequestLog, type RequestLine } from '../../src/service/request-log.ts'
-import { FIXTURE, type RunningService, startService, type StartOptions } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService, type StartOptions } from '../support/service.ts'
 import { ask, problem } from './api.ts'
 
 let service: RunningService | undefined

@@ -2,7 +2,9 @@ import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadFixture } from '../../src/service/fixture.ts'
+import { loadFixture } from '../../src/service/fixture/load.ts'
+import { createEstimator } from '../../src/service/password.ts'
+import { testVault } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { ask, problem } from './api.ts'
 import { describeService } from './with-service.ts'
@@ -22,6 +24,8 @@ describeService('the fixture', {}, (service) => {
   const load = (text: string, path = 'fixture.yaml', now?: Date) => {
     return loadFixture(service().pool, `organizations:${text}`, {
       path,
+      vault: testVault(),
+      estimate: createEstimator(),
       ...(now === undefined ? {} : { now }),
     })
   }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

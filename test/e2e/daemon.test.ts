@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

@@ -3,7 +3,7 @@ import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy
 import { ldif, person } from '../support/people.ts'
 import type { Ended } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/server-process.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

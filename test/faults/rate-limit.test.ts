@@ -4,7 +4,7 @@ import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { readService } from '../support/read-service.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-import { FIXTURE, FIXTURE_YAML } from '../support/service.ts'
+import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import {
   directorySection,
   type LoggedRequest,

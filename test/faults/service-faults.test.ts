@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import {
   directorySection,
   embeddedConfig,

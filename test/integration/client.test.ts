@@ -12,7 +12,8 @@ import { checkAccess } from '../../src/target/check-access.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
 import { tryChange } from '../../src/target/try-change.ts'
 import { makeCertificates } from '../support/certificates.ts'
-import { FIXTURE, type RunningService, startService } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 
 const PARAMS = { directory_id: FIXTURE.directoryId }

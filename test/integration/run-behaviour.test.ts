@@ -10,7 +10,8 @@ import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy
 import { openBackends, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE, type RunningService, startService } from '../support/service.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService } from '../support/service.ts'
 import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
 
 const DIRECTORIES = 100

@@ -1,5 +1,5 @@
 import { parse, stringify } from 'yaml'
-import { FIXTURE_YAML } from './service.ts'
+import { FIXTURE_YAML } from './fixture.ts'
 
 /** A company as its CSV files tell it, and as its directory must show it in the end. */
 export interface Company {
@@ -63,12 +63,12 @@ export function csvFiles(company: Company): Readonly<Record<string, string>> {
 
 /** The service's fixture with a directory that equals the company. */
 export function fixtureOf({ users, groups }: Company): string {
-  const { organizations } = parse(FIXTURE_YAML)
+  const { providers, organizations } = parse(FIXTURE_YAML)
   organizations[0].directories[0].users = [...users].map(([id, each]) => ({ external_id: id, ...each }))
   organizations[0].directories[0].groups = [...groups].map(([id, { name, members }]) => {
     return { external_id: id, name, external_member_ids: members }
   })
-  return stringify({ organizations })
+  return stringify({ providers, organizations })
 }
 
 /** The `source` section that reads the files. */

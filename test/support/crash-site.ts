@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, fixtureOf } from './company.ts'
 import type { Program } from './program.ts'
 import { readService } from './read-service.ts'
-import { FIXTURE } from './service.ts'
+import { FIXTURE } from './fixture.ts'
 import {
   directorySection,
   embeddedConfig,

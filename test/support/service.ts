@@ -5,56 +5,19 @@ import type { Pool } from 'pg'
 import { silentLog } from '../../src/log.ts'
 import { buildApp, type ServiceOptions } from '../../src/service/app.ts'
 import { parseFaults } from '../../src/service/faults.ts'
-import { loadFixture } from '../../src/service/fixture.ts'
+import { loadFixture } from '../../src/service/fixture/load.ts'
 import type { RequestLine } from '../../src/service/request-log.ts'
-import { migrateService } from '../../src/service/store/migrations.ts'
+import { migrateService } from '../../src/service/store/migrations/index.ts'
+import { createEstimator } from '../../src/service/password.ts'
+import { createVault, type Vault } from '../../src/service/vault.ts'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
+import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
 
-/** What the default fixture holds. Organization 2 is somebody else's, with a directory and a token of its own. */
-export const FIXTURE = {
-  organizationId: 1,
-  directoryId: 7,
-  token: 'full-token-of-organization-1',
-  readOnlyToken: 'read-token-of-organization-1',
-  writeOnlyToken: 'write-token-of-organization-1',
-  expiredToken: 'expired-token-of-organization-1',
-  otherOrganizationId: 2,
-  otherDirectoryId: 8,
-  otherToken: 'full-token-of-organization-2',
-} as const
-
-export const FIXTURE_YAML = `
-organizations:
-  - id: ${FIXTURE.organizationId}
-    name: Example
-    allowedDomains: [example.org]
-    contacts:
-      - id: 11
-        name: Ada Admin
-        email: ada@example.org
-        tokens:
-          - { token: ${FIXTURE.token}, scopes: [ORG, ORG_READ], expires: 30d }
-          - { token: ${FIXTURE.readOnlyToken}, scopes: [ORG_READ], expires: 30d }
-          - { token: ${FIXTURE.writeOnlyToken}, scopes: [ORG], expires: 30d }
-          - { token: ${FIXTURE.expiredToken}, scopes: [ORG, ORG_READ], expires: "2020-01-01T00:00:00Z" }
-    directories:
-      - { id: ${FIXTURE.directoryId}, name: Corporate }
-  - id: ${FIXTURE.otherOrganizationId}
-    name: Other
-    allowedDomains: [other.example]
-    contacts:
-      - id: 21
-        name: Otto Other
-        email: otto@other.example
-        tokens:
-          - { token: ${FIXTURE.otherToken}, scopes: [ORG, ORG_READ], expires: 30d }
-    directories:
-      - id: ${FIXTURE.otherDirectoryId}
-        name: Theirs
-        users: [{ external_id: theirs, email: theirs@other.example, name: Their User }]
-        groups: [{ external_id: theirs, name: Their Group }]
-`
+/** A vault with one key that is the same in every test. */
+export function testVault(): Vault {
+  return createVault(new Map([['test', Buffer.alloc(32, 7)]]))
+}
 
 export interface StartOptions extends Partial<Omit<ServiceOptions, 'pool' | 'faults'>> {
   /** A pool that the caller ends; default a fresh embedded one that `close` ends and removes. */
@@ -85,15 +48,19 @@ export interface RunningService {
 export async function startService(options: StartOptions = {}): Promise<RunningService> {
   const { pool: given, fixture = FIXTURE_YAML, faults, port = 0, ...rest } = options
   await using stack = new AsyncDisposableStack()
+  const vault = rest.vault ?? testVault()
+  const estimate = rest.estimate ?? createEstimator()
   const pool = given ?? (await openTemporaryPool(stack))
   await migrateService(pool)
-  await loadFixture(pool, fixture, { path: 'test-fixture.yaml' })
+  await loadFixture(pool, fixture, { path: 'test-fixture.yaml', vault, estimate })
   const lines: RequestLine[] = []
   const requestLog = { write: (line: RequestLine) => void lines.push(line), close: () => {} }
   const app = buildApp({
     log: silentLog(),
     requestLog,
     ...rest,
+    vault,
+    estimate,
     pool,
     faults: faults === undefined ? undefined : parseFaults(faults),
   })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Ended, type Program, type ProgramOptions, runProgram, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
-import { FIXTURE, FIXTURE_YAML } from './service.ts'
+import { newKeyLine } from '../../src/service/vault.ts'
+import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
 
 /** A line of the service's own request log, read as a stranger would. */
@@ -38,6 +39,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
   const dir = stack.use(await tempDir())
   const port = await freePort()
   const requestLog = join(dir.path, 'requests.jsonl')
+  await writeFile(join(dir.path, 'keys'), newKeyLine('test'))
   await writeFile(join(dir.path, 'fixture.yaml'), options.fixture ?? FIXTURE_YAML)
   const config = join(dir.path, 'service.yaml')
   await writeFile(
@@ -48,6 +50,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
       service: {
         listen: `127.0.0.1:${port}`,
         dataDir: './data',
+        keyFile: './keys',
         fixture: './fixture.yaml',
         requestLog,
         ...(options.uniqueExternalIds !== undefined && { uniqueExternalIds: options.uniqueExternalIds }),

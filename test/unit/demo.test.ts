@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { emailDomain } from '../../src/directory/normalize.ts'
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { silentLog } from '../../src/log.ts'
-import { parseFixture } from '../../src/service/fixture-schema.ts'
+import { parseFixture } from '../../src/service/fixture/schema.ts'
 import { createCsvSource } from '../../src/source/csv/csv-source.ts'
 
 const ROOT = new URL('../../', import.meta.url)

@@ -1,27 +1,46 @@
 import type { z } from 'zod'
 import type { endpoints, Operation } from '../../contract/endpoints.ts'
 import type { Page, PageRequest } from '../paging.ts'
+import type { Estimator } from '../password.ts'
 import type { Database } from '../store/database.ts'
+import type { Origin } from '../store/events.ts'
 import type { Grant } from '../store/tokens.ts'
+import type { Vault } from '../vault.ts'
 
 /** What every handler works with. */
 export interface HandlerDeps {
   readonly db: Database
   readonly uniqueExternalIds: boolean
+  readonly vault: Vault
+  readonly estimate: Estimator
 }
 
 /** One request after everything that the contract says about it was checked. */
 export interface Call<O extends Operation> {
   readonly grant: Grant
   readonly organizationId: number
+  /** Who asks, for the events that come of it. */
+  readonly origin: Origin
+  /** The address that the client knows the service by, without a slash at the end. */
+  readonly baseUrl: string
   /** 0, which no directory has, where the path names none. */
   readonly directoryId: number
   /** Empty where the path names none. */
   readonly externalId: string
+  /** 0, which no subscription has, where the path names none. */
+  readonly subscriptionId: number
+  /** 0, which no group has, where the path names none. */
+  readonly groupId: number
   /** The first page where the endpoint is not paged. */
   readonly page: PageRequest
+  readonly query: QueryOf<O>
   readonly form: FormOf<O>
 }
+
+/** The query parameters besides those of the page. */
+export type QueryOf<O extends Operation> = (typeof endpoints)[O] extends { query: infer Q extends z.ZodType }
+  ? z.output<Q>
+  : undefined
 
 /** What the form holds: its fields, or the entries of its list. */
 export type FormOf<O extends Operation> = (typeof endpoints)[O] extends { form: infer Form }
@@ -33,7 +52,10 @@ export type FormOf<O extends Operation> = (typeof endpoints)[O] extends { form: 
   : undefined
 
 /** What the handler answers: the object of the contract, one page of its list, or nothing. */
-export type Answer<O extends Operation> = (typeof endpoints)[O] extends { paged: true; response: infer List }
+export type Answer<O extends Operation> = (typeof endpoints)[O] extends {
+  paged: object
+  response: infer List
+}
   ? List extends z.ZodArray<infer Item extends z.ZodType>
     ? Page<z.output<Item>>
     : never

@@ -1,7 +1,12 @@
 import type { Operation } from '../../contract/endpoints.ts'
+import { createAssertion } from './assertion.ts'
+import { readCredentials, resetPassword } from './credentials.ts'
 import { getDirectory, listDirectories } from './directories.ts'
+import { listEvents } from './events.ts'
 import { createGroups, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts'
 import type { Handler } from './handler.ts'
+import { getOrganizationGroup, listOrganizationGroups } from './organization-groups.ts'
+import { getSubscription, listSubscriptions, updateSubscription } from './subscriptions.ts'
 import { createUsers, deleteUser, getUser, listUsers, updateUser } from './users.ts'
 
 /** One handler for each row of the contract; a row without one does not compile. */
@@ -18,4 +23,13 @@ export const handlers: { readonly [O in Operation]: Handler<O> } = {
   getGroup,
   deleteGroup,
   updateGroup,
+  listSubscriptions,
+  getSubscription,
+  updateSubscription,
+  createAssertion,
+  readCredentials,
+  resetPassword,
+  listEvents,
+  listOrganizationGroups,
+  getOrganizationGroup,
 }

@@ -4,6 +4,8 @@ import type { Database } from './database.ts'
 /** What a token gives: the contact it belongs to, that contact's organization, and scopes. */
 export interface Grant {
   readonly contactId: number
+  readonly contactName: string
+  readonly contactEmail: string
   readonly organizationId: number
   readonly allowedDomains: readonly string[]
   readonly scopes: readonly string[]
@@ -23,6 +25,8 @@ export async function findGrant(db: Database, token: string): Promise<Grant | un
     .innerJoin('organizations as o', 'o.id', 'c.organization_id')
     .select([
       'c.id as contactId',
+      'c.name as contactName',
+      'c.email as contactEmail',
       'o.id as organizationId',
       'o.allowed_domains as allowedDomains',
       't.scopes',

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { icons, link, timestamp } from './values.ts'
+
+/**
+ * What a contact may open, with the installation and the provider behind it. What the description leaves open, such
+ * as the element types of the lists, is left open here.
+ */
+
+const capabilities = z.looseObject({
+  has_sync: z.boolean(),
+  has_saml: z.boolean(),
+  has_provision: z.boolean(),
+  has_password_reset: z.boolean(),
+  has_import: z.boolean(),
+  unsupported_browsers: z.array(z.unknown()),
+})
+
+export const provider = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  slug: z.string(),
+  login_method: z.string(),
+  launch_timeout: z.int(),
+  icons: z.looseObject({ ...icons.shape, color_code: z.string(), first_letter: z.string() }),
+  capabilities,
+})
+
+export const configuration = z.looseObject({
+  url: link,
+  saml: z.boolean(),
+  namespace: z.array(z.string()),
+  authentication_type: z.string(),
+  install_type: z.string(),
+  extra: z.unknown().nullable(),
+  login: z.unknown().nullable(),
+})
+
+export const installation = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  slug: z.string(),
+  status: z.string(),
+  created_at: timestamp,
+  labels: z.array(z.unknown()),
+  requires_mfa_code: z.boolean(),
+  /** Only where the installation has icons of its own; the provider's are to be shown otherwise. */
+  icons: icons.optional(),
+  provider,
+  configuration,
+})
+
+export const passwordStrength = z.looseObject({
+  grade: z.string(),
+  score: z.number(),
+  crack_time: z.unknown().nullable(),
+})
+
+export const subscription = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  status: z.string(),
+  created_at: timestamp,
+  favorite: z.boolean(),
+  position: z.int(),
+  last_login: timestamp.nullable(),
+  launch_url: link,
+  requires_mfa_code: z.boolean(),
+  login: z.string(),
+  bookmarks: z.array(z.unknown()),
+  password_strength: passwordStrength,
+  permissions: z.looseObject({ can_view_password: z.boolean(), can_reset_password: z.boolean() }),
+  installation,
+})
+
+export const subscriber = z.looseObject({
+  id: z.int(),
+  status: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  name: z.string(),
+  email: z.string(),
+  created_at: timestamp,
+  last_activity: timestamp,
+  last_activity_in_seconds: z.number(),
+  average_password_score: z.looseObject({ grade: z.string(), score: z.number() }),
+})
+
+/** The answer for a single subscription; the list has no `subscriber`. */
+export const subscriptionWithSubscriber = z.looseObject({ ...subscription.shape, subscriber })
+
+/** Values by name: `login` and `password` of an app, the item's own property names of a vault item. */
+export const credentials = z.record(z.string(), z.unknown())
+
+/**
+ * What it takes to sign in to an installation with SAML; the description shows no body, so the names are this
+ * service's. `relay_state` is there when it was sent.
+ */
+export const assertion = z.looseObject({
+  /** The signed response, in base64, as a form field of the HTTP-POST binding takes it. */
+  saml_response: z.base64(),
+  /** Where the response is to be posted: the service provider's assertion consumer service. */
+  acs_url: link,
+  relay_state: z.string().optional(),
+  /** The identity provider's entity id. */
+  issuer: z.string(),
+  /** The identity provider's metadata, XML. */
+  metadata: z.string(),
+  /** The certificate that the signature is checked with, PEM. */
+  certificate: z.string(),
+  /** After this the response is refused. */
+  expires_at: timestamp,
+})
+
+export type Provider = z.infer<typeof provider>
+export type Configuration = z.infer<typeof configuration>
+export type Installation = z.infer<typeof installation>
+export type PasswordStrength = z.infer<typeof passwordStrength>
+export type Subscription = z.infer<typeof subscription>
+export type Subscriber = z.infer<typeof subscriber>
+export type SubscriptionWithSubscriber = z.infer<typeof subscriptionWithSubscriber>
+export type Credentials = z.infer<typeof credentials>
+export type Assertion = z.infer<typeof assertion>

@@ -1,0 +1,41 @@
+import { type Migration, Migrator } from 'kysely/migration'
+import type { Pool } from 'pg'
+import { DirsyncdError, sentence } from '../../../errors.ts'
+import { openDatabase, SCHEMA } from '../database.ts'
+import { createOrganizations } from './0001-organizations.ts'
+import { createEntries } from './0002-entries.ts'
+import { createSubscriptions } from './0003-subscriptions.ts'
+import { createEvents } from './0004-events.ts'
+import { createBlocks } from './0005-blocks.ts'
+
+/**
+ * In the order of their names. A migration that was released is never edited: write the next one. The migrator's
+ * connection ignores the schema that queries get, so names are written in full.
+ */
+const MIGRATIONS: Record<string, Migration> = {
+  '0001-organizations': { up: createOrganizations },
+  '0002-entries': { up: createEntries },
+  '0003-subscriptions': { up: createSubscriptions },
+  '0004-events': { up: createEvents },
+  '0005-blocks': { up: createBlocks },
+}
+
+/**
+ * Brings the service's tables up to date. Safe when several processes start at once: Kysely takes a lock of the
+ * database, and who comes second finds the work done. Throws `DirsyncdError('store-unavailable')`.
+ */
+export async function migrateService(pool: Pool): Promise<void> {
+  const migrator = new Migrator({
+    db: openDatabase(pool),
+    provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+    migrationTableSchema: SCHEMA,
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  const why = sentence(error)
+  throw new DirsyncdError('store-unavailable', `The tables of the service could not be made: ${why}.`, {
+    cause: error,
+  })
+}
