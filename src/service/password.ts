@@ -39,6 +39,7 @@ export function generatePassword(): string {
   const all = CLASSES.join('')
   for (;;) {
     const password = Array.from({ length: LENGTH }, () => all[randomInt(all.length)]!).join('')
-    if (CLASSES.every((characters) => [...password].some((one) => characters.includes(one)))) return password
+    const characters = password.split('')
+    if (CLASSES.every((group) => characters.some((one) => group.includes(one)))) return password
   }
 }

@@ -5,7 +5,7 @@ import { parseForm } from './form.ts'
 import { readPageRequest } from './paging.ts'
 import { type FieldError, fieldProblem, notFound } from './problem.ts'
 import type { Call } from './routes/handler.ts'
-import type { Origin } from './store/events.ts'
+import type { Origin } from './event.ts'
 import type { Grant } from './store/tokens.ts'
 
 /** The largest number that the store takes as an id. */

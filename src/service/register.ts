@@ -5,7 +5,7 @@ import { type Page, pageHeaders } from './paging.ts'
 import { readCall } from './read-call.ts'
 import type { Call, Handler, HandlerDeps } from './routes/handler.ts'
 import { handlers } from './routes/index.ts'
-import type { Origin } from './store/events.ts'
+import type { Origin } from './event.ts'
 import type { Grant } from './store/tokens.ts'
 
 export interface ApiDeps extends HandlerDeps {

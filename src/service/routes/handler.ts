@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { endpoints, Operation } from '../../contract/endpoints.ts'
 import type { Page, PageRequest } from '../paging.ts'
+import type { Origin } from '../event.ts'
 import type { Estimator } from '../password.ts'
 import type { Database } from '../store/database.ts'
-import type { Origin } from '../store/events.ts'
 import type { Grant } from '../store/tokens.ts'
 import type { Vault } from '../vault.ts'
 

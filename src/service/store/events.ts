@@ -1,29 +1,5 @@
+import type { NewEvent, Origin } from '../event.ts'
 import type { Trx } from './database.ts'
-
-/** Who did something, or what it was done to, as it was then. `email` is empty where there is none. */
-export interface Party {
-  readonly type: 'contact' | 'subscription' | 'directory_user' | 'directory_group' | 'group'
-  readonly id: number
-  readonly name: string
-  readonly email: string
-}
-
-/** Who made the request that an event comes from. */
-export interface Origin {
-  readonly organizationId: number
-  /** A contact. */
-  readonly actor: Party
-  readonly ip: string
-  readonly at: Date
-}
-
-/** What happened. `type` and `operation` are those of the API, `description` is an English sentence. */
-export interface NewEvent {
-  readonly type: string
-  readonly operation: 'create' | 'read' | 'update' | 'delete'
-  readonly description: string
-  readonly subject: Party | null
-}
 
 /** Writes events in the transaction of what they tell of, so that neither is there without the other. */
 export async function recordEvents(_trx: Trx, _origin: Origin, _events: readonly NewEvent[]): Promise<void> {}

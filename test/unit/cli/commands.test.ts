@@ -36,7 +36,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   await using folder = await createFolder()
   const file = await folder.write(
     'dirsyncd.yaml',
-    yaml ?? `service: {}\nsyncs:${SYNC('corp', 1)}${SYNC('labs', 2)}\n`,
+    yaml ?? `service: { keyFile: keys }\nsyncs:${SYNC('corp', 1)}${SYNC('labs', 2)}\n`,
   )
   const seen = { asked: [] as RunRequest[], closed: 0, faults: undefined as string | undefined }
   let checked: CheckRequest | undefined

@@ -249,7 +249,7 @@ test('without --config the environment names the file', async () => {
 
 test('defaults are safe, paths start at the folder of the file', async () => {
   await using folder = await createFolder()
-  const file = await folder.write('dirsyncd.yaml', `dataDir: data\nservice: {}\n${CORP}`)
+  const file = await folder.write('dirsyncd.yaml', `dataDir: data\nservice: { keyFile: keys }\n${CORP}`)
   const config = await loadConfig({ file, env: {} })
   expect(config.dataDir).toBe(join(folder.path, 'data'))
   expect(config.service?.dataDir).toBe(join(folder.path, 'data', 'service'))
