@@ -17,6 +17,8 @@ export interface ApiRequest {
   readonly organizationId?: number | string
   readonly directoryId?: number | string
   readonly externalId?: string
+  readonly subscriptionId?: number | string
+  readonly groupId?: number | string
 }
 
 export interface ApiAnswer {
@@ -55,10 +57,14 @@ function pathOf(endpoint: Endpoint, request: ApiRequest): string {
     organizationId = FIXTURE.organizationId,
     directoryId = FIXTURE.directoryId,
     externalId = 'nobody',
+    subscriptionId = FIXTURE.samlSubscriptionId,
+    groupId = FIXTURE.groupId,
   } = request
   const path = endpoint.path
     .replace('{directory_id}', String(directoryId))
     .replace('{external_id}', () => encodeURIComponent(externalId))
+    .replace('{subscription_id}', String(subscriptionId))
+    .replace('{group_id}', String(groupId))
   return `/api/v2/organizations/${organizationId}${path}`
 }
 
