@@ -61,17 +61,3 @@ export async function writeDirectory<Result>(
     return work(trx)
   })
 }
-
-/** Adds to a counter of a directory that `writeDirectory` holds. */
-export async function count(
-  trx: Trx,
-  directoryId: number,
-  counter: 'user_count' | 'group_count',
-  added: number,
-): Promise<void> {
-  await trx
-    .updateTable('directories')
-    .set((eb) => ({ [counter]: eb(counter, '+', added) }))
-    .where('id', '=', directoryId)
-    .execute()
-}

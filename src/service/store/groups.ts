@@ -1,8 +1,8 @@
 import { type Expression, sql } from 'kysely'
 import type { ExternalGroup } from '../../contract/resources.ts'
-import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import type { Page, PageRequest } from '../paging.ts'
+import { countEntries, startOfPage } from './blocks.ts'
 import { type Database, SCHEMA, type Trx } from './database.ts'
-import { count } from './directories.ts'
 
 export interface NewGroup {
   readonly external_id: string
@@ -28,15 +28,17 @@ export async function listGroups(
 ): Promise<Page<ExternalGroup> | undefined> {
   const rows = await db
     .selectFrom('directories as d')
+    .leftJoinLateral(startOfPage('group', page).as('start'), (join) => join.onTrue())
     .leftJoinLateral(
       (eb) =>
         eb
           .selectFrom('external_groups')
           .select(['id', 'external_id', 'name'])
           .whereRef('external_groups.directory_id', '=', 'd.id')
+          .whereRef('external_groups.id', '>=', 'start.first_id')
           .orderBy('id')
           .limit(page.perPage)
-          .offset(offsetOf(page))
+          .offset(eb.ref('start.pass').$notNull())
           .as('g'),
       (join) => join.onTrue(),
     )
@@ -100,7 +102,13 @@ export async function insertGroups(
     .values(groups.map(({ external_id, name }) => ({ directory_id: directoryId, external_id, name })))
     .returning('id')
     .execute()
-  await count(trx, directoryId, 'group_count', rows.length)
+  await countEntries(
+    trx,
+    directoryId,
+    'group',
+    rows.map((row) => row.id),
+    1,
+  )
   const ids = rows.map((row) => row.id).toSorted((a, b) => a - b)
   for (const [index, group] of groups.entries())
     await addMembers(trx, directoryId, ids[index]!, group.members)
@@ -126,7 +134,7 @@ export async function deleteGroup(trx: Trx, directoryId: number, externalId: str
   const group = await oldestGroup(trx, directoryId, externalId)
   if (group === undefined) return false
   await trx.deleteFrom('external_groups').where('id', '=', group.id).execute()
-  await count(trx, directoryId, 'group_count', -1)
+  await countEntries(trx, directoryId, 'group', [group.id], -1)
   return true
 }
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
-import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import type { Page, PageRequest } from '../paging.ts'
+import { countEntries, startOfPage } from './blocks.ts'
 import type { Database, Tables, Trx } from './database.ts'
-import { count } from './directories.ts'
 
 export type UserRow = Pick<Selectable<Tables['external_users']>, 'id' | 'external_id' | 'email' | 'name'>
 
@@ -23,15 +23,17 @@ export async function listUsers(
 ): Promise<Page<UserRow> | undefined> {
   const rows = await db
     .selectFrom('directories as d')
+    .leftJoinLateral(startOfPage('user', page).as('start'), (join) => join.onTrue())
     .leftJoinLateral(
       (eb) =>
         eb
           .selectFrom('external_users')
           .select(COLUMNS)
           .whereRef('external_users.directory_id', '=', 'd.id')
+          .whereRef('external_users.id', '>=', 'start.first_id')
           .orderBy('id')
           .limit(page.perPage)
-          .offset(offsetOf(page))
+          .offset(eb.ref('start.pass').$notNull())
           .as('u'),
       (join) => join.onTrue(),
     )
@@ -94,7 +96,13 @@ export async function insertUsers(
     .values(users.map((user) => ({ ...user, directory_id: directoryId })))
     .returning(COLUMNS)
     .execute()
-  await count(trx, directoryId, 'user_count', rows.length)
+  await countEntries(
+    trx,
+    directoryId,
+    'user',
+    rows.map((row) => row.id),
+    1,
+  )
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
@@ -123,7 +131,7 @@ export async function deleteUser(trx: Trx, directoryId: number, externalId: stri
   const user = await oldestUser(trx, directoryId, externalId)
   if (user === undefined) return false
   await trx.deleteFrom('external_users').where('id', '=', user.id).execute()
-  await count(trx, directoryId, 'user_count', -1)
+  await countEntries(trx, directoryId, 'user', [user.id], -1)
   if ((await oldestUser(trx, directoryId, externalId)) !== undefined) return true
   await trx
     .deleteFrom('group_members')

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type ApiAnswer, ask } from './api.ts'
+import { describeService } from './with-service.ts'
+
+const FIXTURE_YAML = `
+organizations:
+  - id: 1
+    name: Example
+    allowedDomains: [example.org]
+    contacts:
+      - id: 11
+        name: Ada Admin
+        email: ada@example.org
+        tokens: [{ token: full-token-of-organization-1, scopes: [ORG, ORG_READ], expires: 1h }]
+    directories: [{ id: 7, name: Corporate }, { id: 8, name: Beside }]
+`
+
+describeService('pages over many blocks of ids', { fixture: FIXTURE_YAML }, (service) => {
+  const create = async (directoryId: number, from: number, many: number): Promise<void> => {
+    const ids = Array.from({ length: many }, (_, index) => `${directoryId}-${from + index}`)
+    const users = ids.map((id) => ({ external_id: id }))
+    const groups = ids.map((id) => ({ external_id: id, name: id }))
+    expect((await ask(service(), 'createUsers', { directoryId, json: { users } })).status).toBe(201)
+    expect((await ask(service(), 'createGroups', { directoryId, json: { groups } })).status).toBe(201)
+  }
+
+  test('are what counting from the first entry would give, whatever was created and deleted', async () => {
+    // The two directories take ids in turns, and every third and then a whole stretch is deleted: blocks are uneven.
+    for (let from = 0; from < 2400; from += 100) {
+      await create(7, from, 100)
+      await create(8, from, 100)
+    }
+    const left = new Set(Array.from({ length: 2400 }, (_, index) => `7-${index}`))
+    const gone = [...left].filter((_, index) => index % 3 === 0 || (index > 900 && index < 1500))
+    for (const externalId of gone) {
+      expect((await ask(service(), 'deleteUser', { externalId })).status).toBe(204)
+      expect((await ask(service(), 'deleteGroup', { externalId })).status).toBe(204)
+      left.delete(externalId)
+    }
+    const expected = [...left]
+    const idsOf = (answer: ApiAnswer) =>
+      (answer.body as { external_id: string }[]).map((item) => item.external_id)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('listUsers', 'listGroups'),
+        fc.integer({ min: 1, max: 100 }),
+        fc.double({ min: 0, max: 1.2, noNaN: true }),
+        async (operation, perPage, share) => {
+          const page = Math.floor((share * expected.length) / perPage) + 1
+          const answer = await ask(service(), operation, { query: `?page=${page}&per_page=${perPage}` })
+          expect(idsOf(answer)).toEqual(expected.slice((page - 1) * perPage, page * perPage))
+          expect(answer.headers.get('total')).toBe(String(expected.length))
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+})
