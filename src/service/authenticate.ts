@@ -4,7 +4,8 @@ import { notFound, Problem } from './problem.ts'
 import type { Database } from './store/database.ts'
 import { findGrant, type Grant } from './store/tokens.ts'
 
-const MAX_DEVICE_ID = 255
+/** Characters of the header X-Device-Id. */
+export const MAX_DEVICE_ID = 255
 
 /**
  * Who asks, and whether they may: 401 for the token, then 400 for the device id, 403 for the scope, 404 for an

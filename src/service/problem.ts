@@ -1,5 +1,5 @@
 /** Every problem that the service answers with; the code is the last part of the problem's `type`. */
-const PROBLEMS = {
+export const PROBLEMS = {
   malformed: { status: 400, title: 'The request is malformed' },
   'device-id-invalid': { status: 400, title: 'The device id is missing or too long' },
   'token-refused': { status: 401, title: 'The token is missing, unknown or expired' },
@@ -63,10 +63,14 @@ export class Problem extends Error {
   }
 }
 
+/** The `type` of a problem: a name, not an address. */
+export function problemType(code: ProblemCode): string {
+  return `urn:access-management:problem:${code}`
+}
+
 export function problemBody(problem: Problem): ProblemBody {
   const { status, title } = PROBLEMS[problem.code]
-  const type = `urn:access-management:problem:${problem.code}`
-  const body = { type, title, status, detail: problem.message }
+  const body = { type: problemType(problem.code), title, status, detail: problem.message }
   return problem.errors.length === 0 ? body : { ...body, errors: problem.errors }
 }
 
