@@ -1,55 +1,72 @@
 import { Pool } from 'undici'
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
 import { type AnyMethod, createMethod } from './create-method.ts'
-import { watchExpiry } from './expiry.ts'
-import type { Methods } from './methods.ts'
+import { type Expiry, watchExpiry } from './expiry.ts'
+import type { EachOptions, Iterators, Methods, Page } from './methods.ts'
 import { type ClientOptions, DEFAULT_RETRIES, type Settings, settingsOf } from './options.ts'
+import { eachItem } from './pages.ts'
+import type { CallParams } from './query.ts'
 import { createSender, type Sender } from './send.ts'
 import { createTokens } from './token.ts'
 
+/** The methods: one for each endpoint of the contract, named as there. */
+export interface AccessManagementClient extends Methods {}
+
 /**
- * A client of the access-management service: one method for each endpoint of the contract, named as there. Every
- * method rejects with an `ApiError` (or with what the token loader or the limiter threw) and ends promptly when its
- * signal is aborted.
+ * A client of the access-management service. Every method rejects with an `ApiError` (or with what the token loader or
+ * the limiter threw) and ends promptly when its signal is aborted. The methods need no `this`.
  *
  * ```ts
- * await using client = createClient({ baseUrl, organizationId: 1, deviceId, token: async () => token })
+ * await using client = new AccessManagementClient({ baseUrl, organizationId: 1, deviceId, token })
  * const user = await client.getUser({ directory_id: 7, external_id: 'a-1' })
+ * for await (const event of client.each.listEvents({ filters: { type: 'update_policy' } })) console.log(event)
  * ```
  */
-export interface AccessManagementClient extends Methods, AsyncDisposable {
+export class AccessManagementClient implements AsyncDisposable {
   /** Without a slash at its end. */
   readonly baseUrl: string
   readonly organizationId: string
-  /** What `x-token-expires-in` last said, taken as seconds. */
-  readonly tokenExpiresIn: number | undefined
-}
+  /** The items of every paged endpoint, one after the other, a page at a time. */
+  readonly each: Iterators
+  readonly #pool: Pool
+  readonly #expiry: Expiry
 
-/** Opens no connection yet. Throws a `TypeError` for options that cannot be used. Dispose the client to close it. */
-export function createClient(options: ClientOptions): AccessManagementClient {
-  const settings = settingsOf(options)
-  const dispatcher = createPool(options, settings)
-  const expiry = watchExpiry((secondsLeft) => {
-    options.log?.warn({ secondsLeft }, 'access token expires soon')
-    options.onTokenExpiry?.(secondsLeft)
-  })
-  const sender = createSender({
-    dispatcher,
-    tokens: createTokens(options.token),
-    expiry,
-    deviceId: options.deviceId,
-    totalMs: settings.timeouts.totalMs,
-    limit: options.limit,
-    log: options.log,
-  })
-  return {
-    ...createMethods(sender, settings, String(options.organizationId)),
-    baseUrl: settings.baseUrl,
-    organizationId: String(options.organizationId),
-    get tokenExpiresIn() {
-      return expiry.secondsLeft
-    },
-    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  /** Opens no connection yet. Throws a `TypeError` for options that cannot be used. */
+  constructor(options: ClientOptions) {
+    const settings = settingsOf(options)
+    this.baseUrl = settings.baseUrl
+    this.organizationId = String(options.organizationId)
+    this.#pool = createPool(options, settings)
+    this.#expiry = watchExpiry((secondsLeft) => {
+      options.log?.warn({ secondsLeft }, 'access token expires soon')
+      options.onTokenExpiry?.(secondsLeft)
+    })
+    const sender = createSender({
+      dispatcher: this.#pool,
+      tokens: createTokens(options.token),
+      expiry: this.#expiry,
+      deviceId: options.deviceId,
+      totalMs: settings.timeouts.totalMs,
+      limit: options.limit,
+      log: options.log,
+    })
+    const methods = createMethods(sender, settings, this.organizationId)
+    this.each = createIterators(methods)
+    Object.assign(this, methods)
+  }
+
+  /** What `x-token-expires-in` last said, taken as seconds. */
+  get tokenExpiresIn(): number | undefined {
+    return this.#expiry.secondsLeft
+  }
+
+  /** Closes the connections; calls that are under way are rejected. */
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 
@@ -65,13 +82,38 @@ function createPool(options: ClientOptions, { origin, timeouts }: Settings): Poo
   })
 }
 
-function createMethods(sender: Sender, settings: Settings, organizationId: string): Methods {
-  const methods: Partial<Record<Operation, AnyMethod>> = {}
-  for (const [operation, endpoint] of Object.entries(endpoints) as [Operation, Endpoint][]) {
-    methods[operation] = createMethod({ operation, endpoint, sender, settings, organizationId })
+type AnyMethods = Readonly<Record<Operation, AnyMethod>>
+
+const ROWS = Object.entries(endpoints) as [Operation, Endpoint][]
+
+function createMethods(sender: Sender, settings: Settings, organizationId: string): AnyMethods {
+  return Object.fromEntries(
+    ROWS.map(([operation, endpoint]) => [
+      operation,
+      createMethod({ operation, endpoint, sender, settings, organizationId }),
+    ]),
+  ) as AnyMethods
+}
+
+function createIterators(methods: AnyMethods): Iterators {
+  const iterators = ROWS.flatMap(([operation, { paged }]) =>
+    paged === undefined ? [] : [[operation, createIterator(methods[operation], paged.key)]],
+  )
+  // The types of the iterators are computed from the same table that was just walked.
+  return Object.fromEntries(iterators) as Iterators
+}
+
+type Item = Readonly<Record<string, string | number>>
+
+function createIterator(list: AnyMethod, keyField: string) {
+  return (params: CallParams = {}, options: EachOptions = {}) => {
+    const { perPage, ...read } = options
+    return eachItem((at) => list(params, { ...read, ...at }) as Promise<Page<Item>>, {
+      key: (item) => item[keyField] as string | number,
+      perPage,
+      signal: options.signal,
+    })
   }
-  // The types of the methods are computed from the same table that was just walked.
-  return methods as unknown as Methods
 }
 
 /**

@@ -8,12 +8,11 @@ import { encodeForm, type FormFields } from './form.ts'
 import type { ListOptions, Page, WriteOptions, Written } from './methods.ts'
 import type { Settings } from './options.ts'
 import { fillPath } from './path.ts'
+import { type CallParams, encodeQuery } from './query.ts'
 import type { PreparedRequest, Sender } from './send.ts'
 
 /** A method before its types are known: every argument behind the parameters is a form or the options. */
-export type AnyMethod = (params: PathParams, ...rest: readonly unknown[]) => Promise<unknown>
-
-type PathParams = Readonly<Record<string, string | number>>
+export type AnyMethod = (params?: CallParams, ...rest: readonly unknown[]) => Promise<unknown>
 
 type Content = FormFields | readonly FormFields[] | undefined
 
@@ -29,18 +28,18 @@ export interface MethodParts {
 /** Makes the method of one row of the contract. */
 export function createMethod(parts: MethodParts): AnyMethod {
   if (parts.endpoint.method === 'GET') {
-    return (params, options = {}) => read(parts, params, options as ListOptions)
+    return (params = {}, options = {}) => read(parts, params, options as ListOptions)
   }
   if (parts.endpoint.form === undefined) {
-    return (params, options = {}) => write(parts, params, undefined, options as WriteOptions<unknown>)
+    return (params = {}, options = {}) => write(parts, params, undefined, options as WriteOptions<unknown>)
   }
-  return (params, form, options = {}) =>
+  return (params = {}, form = {}, options = {}) =>
     write(parts, params, form as Content, options as WriteOptions<unknown>)
 }
 
-async function read(parts: MethodParts, params: PathParams, options: ListOptions): Promise<unknown> {
+async function read(parts: MethodParts, params: CallParams, options: ListOptions): Promise<unknown> {
   const { endpoint, sender, settings } = parts
-  const request = prepare(parts, params, undefined, queryOf(options))
+  const request = prepare(parts, params, undefined, options)
   const outcome = await performCall<never>(sender, settings.retries, {
     request,
     write: false,
@@ -57,16 +56,16 @@ async function read(parts: MethodParts, params: PathParams, options: ListOptions
 
 async function write(
   parts: MethodParts,
-  params: PathParams,
+  params: CallParams,
   form: Content,
   options: WriteOptions<unknown>,
 ): Promise<Written<unknown, unknown>> {
   const { endpoint, sender, settings } = parts
-  const request = prepare(parts, params, form, '')
+  const request = prepare(parts, params, form, {})
   const outcome = await performCall(sender, settings.retries, {
     request,
     write: true,
-    waitWhenLimited: false,
+    waitWhenLimited: options.whenLimited === 'wait',
     confirm: options.confirm,
     signal: options.signal,
     onRequest: options.onRequest,
@@ -77,7 +76,12 @@ async function write(
   return { found: false, value: readableAnswer(endpoint.response, body), status, requests }
 }
 
-function prepare(parts: MethodParts, params: PathParams, form: Content, query: string): PreparedRequest {
+function prepare(
+  parts: MethodParts,
+  params: CallParams,
+  form: Content,
+  page: Pick<ListOptions, 'page' | 'perPage'>,
+): PreparedRequest {
   const { endpoint, operation, organizationId, settings } = parts
   const { method, scope } = endpoint
   const { baseUrl } = settings
@@ -86,7 +90,9 @@ function prepare(parts: MethodParts, params: PathParams, form: Content, query: s
     throw new ApiError({ operation, method, scope, baseUrl, path: endpoint.path }, refusal(filled.problem))
   }
   const destination: Destination = { operation, method, scope, baseUrl, path: filled.path }
-  const url = settings.basePath + filled.path + query
+  const encodedQuery = encodeQuery(endpoint.query, params, page)
+  if ('problem' in encodedQuery) throw new ApiError(destination, refusal(encodedQuery.problem))
+  const url = settings.basePath + filled.path + encodedQuery.query
   if (endpoint.form === undefined || form === undefined) return { destination, url, body: undefined }
   const encoded = encodeForm(endpoint.form, form)
   if ('problem' in encoded) throw new ApiError(destination, refusal(encoded.problem))
@@ -95,13 +101,6 @@ function prepare(parts: MethodParts, params: PathParams, form: Content, query: s
 
 function refusal(problem: string): { kind: 'refused'; reason: string } {
   return { kind: 'refused', reason: `it was not sent because ${problem}` }
-}
-
-function queryOf({ page, perPage }: ListOptions): string {
-  const query = new URLSearchParams()
-  if (page !== undefined) query.set('page', String(page))
-  if (perPage !== undefined) query.set('per_page', String(perPage))
-  return query.size === 0 ? '' : `?${query.toString()}`
 }
 
 /** The body of a read must be what the contract shows; the error names the first field that is not. */

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { systemCode } from '../errors.ts'
 import type { ApiErrorKind, Failure } from './api-error.ts'
 import type { ExchangeError, Reply } from './exchange.ts'
 import { explainNetworkError } from './network-error.ts'
@@ -62,7 +63,13 @@ export function failureOfExchange(error: ExchangeError, write: boolean, totalMs:
 
 export function failureOfNetwork(cause: unknown): Failure {
   const { reason, transient } = explainNetworkError(cause)
-  return { kind: 'unreachable', reason, transient, cause }
+  return { kind: 'unreachable', reason, transient, cause: withoutContent(cause) }
+}
+
+/** undici hands over the bytes that it could not read as HTTP: they may be somebody's credentials. */
+function withoutContent(cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('data' in cause)) return cause
+  return Object.assign(new Error(cause.message), { code: systemCode(cause) })
 }
 
 export function abortedFailure(signal: AbortSignal): Failure {

@@ -11,45 +11,73 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   ? Name | PathNames<Rest>
   : never
 
-/** The path parameters of an endpoint, under the names of the API description. */
-type Params<O extends Operation> = { readonly [Name in PathNames<Row<O>['path']>]: string | number }
+type PathParams<O extends Operation> = { readonly [Name in PathNames<Row<O>['path']>]: string | number }
+
+type QueryParams<O extends Operation> =
+  Row<O> extends { readonly query: infer Q extends z.ZodObject } ? Sendable<z.output<Q>> : unknown
+
+/** Ids are numbers in answers and text in a query: both are taken. */
+type Sendable<T> = {
+  readonly [K in keyof T]: K extends `${string}_id` ? T[K] | number : Sendable<T[K]>
+}
+
+/** Path and query parameters together, under the names of the API description. */
+type Params<O extends Operation> = Flat<PathParams<O> & QueryParams<O>>
+
+/** One object, so that an editor shows it as one. Without parameters nothing but `{}` fits. */
+type Flat<T> = [keyof T] extends [never] ? Record<string, never> : { readonly [K in keyof T]: T[K] }
 
 /** The body of a successful answer, as the contract shows it. */
 type Answer<O extends Operation> =
-  Row<O> extends { readonly response: infer R extends z.ZodType } ? z.infer<R> : undefined
+  Row<O> extends { readonly response: infer R extends z.ZodType } ? z.output<R> : undefined
+
+type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never
 
 type Fields<O extends Operation> =
   Row<O> extends { readonly form: { readonly fields: infer F extends z.ZodObject } }
-    ? Readonly<z.input<F>>
+    ? ReadonlyFields<z.output<F>>
     : never
+
+type ReadonlyFields<T> = {
+  readonly [K in keyof T]: T[K] extends readonly unknown[] | undefined ? Readonly<T[K]> : T[K]
+}
 
 /** What the method takes as the form: the fields, or a list of entries. */
 type FormContent<O extends Operation> =
   Row<O> extends { readonly form: { readonly list: string } } ? readonly Fields<O>[] : Fields<O>
 
-export interface ReadOptions {
-  readonly signal?: AbortSignal
+interface CallOptions {
+  readonly signal?: AbortSignal | undefined
   /** Called for each request that goes out, repetitions included. */
-  readonly onRequest?: () => void
-  /** What a 429 does: waits here (the default), or is an `ApiError` of kind `rate-limited` at once. */
-  readonly whenLimited?: 'wait' | 'throw'
+  readonly onRequest?: (() => void) | undefined
+  /**
+   * What a 429 does: waits here as long as the service asks (the default of reads), or is an `ApiError` of kind
+   * `rate-limited` at once (the default of writes). A request that was refused with 429 has done nothing.
+   */
+  readonly whenLimited?: 'wait' | 'throw' | undefined
 }
+
+export type ReadOptions = CallOptions
 
 export interface ListOptions extends ReadOptions {
   /** From 1. */
-  readonly page?: number
-  readonly perPage?: number
+  readonly page?: number | undefined
+  /** Items on a page; the service gives 20 unless it is told, and at most 100. */
+  readonly perPage?: number | undefined
 }
 
-export interface WriteOptions<Found> {
-  readonly signal?: AbortSignal
-  readonly onRequest?: () => void
+export interface EachOptions extends ReadOptions {
+  /** Items that one request asks for. Default 100, the most that a service gives. */
+  readonly perPage?: number | undefined
+}
+
+export interface WriteOptions<Found> extends CallOptions {
   /**
    * Looks whether the write is already done; called before it is sent again after its answer was lost. A value means
    * that it is, and becomes the result. Without it a write whose answer was lost is not repeated: the error says
    * `maybeDone`.
    */
-  readonly confirm?: (signal: AbortSignal | undefined) => Promise<Found | undefined>
+  readonly confirm?: ((signal: AbortSignal | undefined) => Promise<Found | undefined>) | undefined
 }
 
 /** One page of a list. The numbers are what the headers said, `undefined` where they said nothing sensible. */
@@ -62,11 +90,12 @@ export interface Page<Item> {
 }
 
 /**
- * The result of a write. `value` is the answer's body where it has the shape of the contract: the API description
- * shows none for most writes, so any body, or none, is a success too. `requests` counts the attempts of the write
- * itself.
+ * The result of a write that succeeded. `value` is the answer's body where it has the shape of the contract, and
+ * `undefined` otherwise: the API description shows no body for most writes, so any body, or none, is a success too.
+ * `requests` counts the attempts of the write itself. `found` is true only where `confirm` found the write done after
+ * its answer was lost; `value` is then what it found.
  */
-export type Written<Value, Found> =
+export type Written<Value, Found = never> =
   | {
       readonly found: false
       readonly value: Value | undefined
@@ -75,14 +104,22 @@ export type Written<Value, Found> =
     }
   | { readonly found: true; readonly value: Found; readonly status: undefined; readonly requests: number }
 
-type ReadMethod<O extends Operation> = (params: Params<O>, options?: ReadOptions) => Promise<Answer<O>>
+/** What every type without a required field takes. */
+type Nothing = { readonly [Name in never]: never }
 
-type ListMethod<O extends Operation> = (
+/** Parameters none of which is required may be left out. */
+type WithParams<P, Options, Result> = Nothing extends P
+  ? (params?: P, options?: Options) => Result
+  : (params: P, options?: Options) => Result
+
+type ReadMethod<O extends Operation> = WithParams<Params<O>, ReadOptions, Promise<Answer<O>>>
+
+type ListMethod<O extends Operation> = WithParams<Params<O>, ListOptions, Promise<Page<ItemOf<Answer<O>>>>>
+
+type WriteMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
-  options?: ListOptions,
-) => Promise<Page<ItemOf<Answer<O>>>>
-
-type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never
+  options?: WriteOptions<Found>,
+) => Promise<Written<Answer<O>, Found>>
 
 type FormMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
@@ -90,10 +127,19 @@ type FormMethod<O extends Operation> = <Found = never>(
   options?: WriteOptions<Found>,
 ) => Promise<Written<Answer<O>, Found>>
 
-type WriteMethod<O extends Operation> = <Found = never>(
+/** A POST whose form has no required field; a PATCH without any would say nothing. */
+type OptionalFormMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
+  form?: FormContent<O>,
   options?: WriteOptions<Found>,
 ) => Promise<Written<Answer<O>, Found>>
+
+type MethodWithForm<O extends Operation> =
+  Row<O> extends { readonly method: 'POST' }
+    ? Nothing extends FormContent<O>
+      ? OptionalFormMethod<O>
+      : FormMethod<O>
+    : FormMethod<O>
 
 type Method<O extends Operation> =
   Row<O> extends { readonly method: 'GET' }
@@ -101,8 +147,21 @@ type Method<O extends Operation> =
       ? ListMethod<O>
       : ReadMethod<O>
     : Row<O> extends { readonly form: unknown }
-      ? FormMethod<O>
+      ? MethodWithForm<O>
       : WriteMethod<O>
 
 /** One method for each endpoint of the contract. */
 export type Methods = { readonly [O in Operation]: Method<O> }
+
+export type PagedOperation = {
+  [O in Operation]: Row<O> extends { readonly paged: object } ? O : never
+}[Operation]
+
+/** One iterator for each paged endpoint. */
+export type Iterators = {
+  readonly [O in PagedOperation]: WithParams<
+    Params<O>,
+    EachOptions,
+    AsyncGenerator<ItemOf<Answer<O>>, void, undefined>
+  >
+}

@@ -1,8 +1,7 @@
-import type { Log } from '../log.ts'
 import type { TokenLoader } from './token.ts'
 
 /** Milliseconds. Each is a bound; none can be switched off. */
-interface Timeouts {
+export interface Timeouts {
   /** For a TCP connection with its TLS handshake. Default 10 s. */
   readonly connectMs: number
   /** From the request to the headers of the answer. Default 30 s. */
@@ -28,16 +27,23 @@ export interface Retries {
   readonly maxRetryAfterMs: number
 }
 
+/** What the client needs of a logger; one of pino fits. Messages are static, and no field ever holds a secret. */
+export interface ClientLog {
+  debug(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
 export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
   readonly organizationId: number | string
-  readonly token: TokenLoader
+  /** The access token, or a function that gives it: asked before every request, so let it remember. */
+  readonly token: string | TokenLoader
   /** What `X-Device-Id` says: a string that this installation keeps, of visible ASCII characters. */
   readonly deviceId: string
   /** Awaited before every request, repetitions included: the budget of requests. Rejects when the signal is aborted. */
   readonly limit?: (signal: AbortSignal | undefined) => Promise<void>
-  readonly log?: Log
+  readonly log?: ClientLog
   /** Called once each time that the token is seen to have less than a day left. */
   readonly onTokenExpiry?: (secondsLeft: number) => void
   readonly timeouts?: Partial<Timeouts>

@@ -17,7 +17,7 @@ import {
 export type ListPage<Item> = (options: {
   readonly page: number
   readonly perPage: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }) => Promise<Page<Item>>
 
 export interface ReadAllOptions<Item> {
@@ -25,7 +25,7 @@ export interface ReadAllOptions<Item> {
   readonly key: (item: Item) => Key
   /** Pages that are under way at the same time. */
   readonly concurrency: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface AllPages<Item> {
@@ -77,37 +77,54 @@ function settle<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) =
   return { items, duplicates: [], moved: true, total }
 }
 
+export interface EachItemOptions<Item> {
+  /** What tells two items apart. */
+  readonly key: (item: Item) => Key
+  /** Items that a page is asked to hold. Default 100. */
+  readonly perPage?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * The items of a list one after the other, a page at a time, without keeping them. Each key comes once. This is for
  * looking through a list: it cannot tell whether something moved past it; `readAllPages` can.
  */
 export async function* eachItem<Item>(
   list: ListPage<Item>,
-  options: Omit<ReadAllOptions<Item>, 'concurrency'>,
+  options: EachItemOptions<Item>,
 ): AsyncGenerator<Item, void, undefined> {
   const pages = pagesOf(list, options)
   const seen = new Set<Key>()
   let page = await pages.read(1)
   for (let number = 1; page.items.length > 0; number += 1) {
     for (const item of page.items) {
-      if (!seen.has(options.key(item))) yield item
-      seen.add(options.key(item))
+      const key = options.key(item)
+      if (!seen.has(key)) yield item
+      seen.add(key)
     }
-    const { total, perPage } = page
-    if (total !== undefined && perPage !== undefined && number * perPage >= total) return
+    if (isLast(page, number)) return
     if (number >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(number + 1)
-    refuseSamePage(pages, page, next)
+    // New items in front of a list push a whole page to the next number: its total tells.
+    if (!hasGrown(page, next)) refuseSamePage(pages, page, next)
     page = next
   }
 }
 
+/** Page 1 may also hold everything although its size says otherwise: that is what `all` asks for. */
+function isLast({ items, total, perPage }: Page<unknown>, number: number): boolean {
+  if (total === undefined) return false
+  if (number === 1 && items.length >= total) return true
+  return perPage !== undefined && number * perPage >= total
+}
+
+function hasGrown(before: Page<unknown>, after: Page<unknown>): boolean {
+  return before.total !== undefined && after.total !== undefined && after.total > before.total
+}
+
 function pagesOf<Item>(
   list: ListPage<Item>,
-  { key, signal }: Pick<ReadAllOptions<Item>, 'key' | 'signal'>,
+  { key, signal, perPage = PAGE.max }: EachItemOptions<Item>,
 ): Pages<Item> {
-  return {
-    key,
-    read: (page) => list({ page, perPage: PAGE.max, ...(signal === undefined ? {} : { signal }) }),
-  }
+  return { key, read: (page) => list({ page, perPage, ...(signal === undefined ? {} : { signal }) }) }
 }

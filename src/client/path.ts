@@ -4,15 +4,20 @@
  */
 export function fillPath(
   template: string,
-  params: Readonly<Record<string, string | number>>,
+  params: Readonly<Record<string, unknown>>,
 ): { readonly path: string } | { readonly problem: string } {
   let problem: string | undefined
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = String(params[name] ?? '')
+    const value = textOf(params[name])
     problem ??= segmentProblem(name, value)
     return problem === undefined ? encodeURIComponent(value) : ''
   })
   return problem === undefined ? { path } : { problem }
+}
+
+/** Anything but text and numbers is a mistake of a caller without types, and counts as missing. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 function segmentProblem(name: string, value: string): string | undefined {

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici'
-import type { Log } from '../log.ts'
 import { ApiError, type Destination } from './api-error.ts'
 import { ExchangeError, exchange, type Reply } from './exchange.ts'
 import type { Expiry } from './expiry.ts'
 import { abortedFailure, failureOfExchange } from './failure.ts'
+import type { ClientLog } from './options.ts'
 import { isSendableToken, type Tokens } from './token.ts'
 import { orAbort } from './wait.ts'
 
@@ -17,7 +17,7 @@ export interface PreparedRequest {
 /** Everything that one request needs and that all requests of a client share. */
 export interface Sender {
   readonly tokens: Tokens
-  readonly log: Log | undefined
+  readonly log: ClientLog | undefined
   /** What must never be repeated in an error. */
   secrets(): readonly string[]
   /**
@@ -39,7 +39,7 @@ export interface SenderParts {
   readonly deviceId: string
   readonly totalMs: number
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
-  readonly log: Log | undefined
+  readonly log: ClientLog | undefined
 }
 
 export function createSender(parts: SenderParts): Sender {

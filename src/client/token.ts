@@ -10,7 +10,8 @@ export interface Tokens {
 }
 
 /** Many requests that are refused at once cause one reload. */
-export function createTokens(load: TokenLoader): Tokens {
+export function createTokens(token: string | TokenLoader): Tokens {
+  const load: TokenLoader = typeof token === 'string' ? async () => token : token
   let reloading: Promise<string> | undefined
 
   async function reload(): Promise<string> {

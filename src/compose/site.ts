@@ -1,4 +1,4 @@
-import { type AccessManagementClient, createClient } from '../client/client.ts'
+import { AccessManagementClient } from '../client/client.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../control/executor.ts'
@@ -84,7 +84,7 @@ export function openClient(
   { deviceId: device, limit, log }: ClientParts,
 ): AccessManagementClient {
   const { directory } = sync
-  return createClient({
+  return new AccessManagementClient({
     baseUrl: directory.baseUrl,
     organizationId: directory.organizationId,
     token: (reload) => directory.token.read(reload),

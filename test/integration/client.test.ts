@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { type AccessManagementClient, createClient } from '../../src/client/client.ts'
+import { AccessManagementClient } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { eachItem, readAllPages } from '../../src/client/pages.ts'
 import type { Change } from '../../src/plan/change.ts'
@@ -35,7 +35,7 @@ async function serve(
 }
 
 function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): AccessManagementClient {
-  return createClient({
+  return new AccessManagementClient({
     baseUrl,
     organizationId: FIXTURE.organizationId,
     deviceId: 'integration-test',

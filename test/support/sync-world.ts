@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient } from '../../src/client/client.ts'
+import { AccessManagementClient } from '../../src/client/client.ts'
 import { createExecutor, type Executor, type SyncSetup } from '../../src/control/executor.ts'
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
@@ -78,7 +78,7 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
   const lines: string[] = []
   const log = createLog('info', { destination: { write: (line: string) => void lines.push(line) } })
   const client = stack.use(
-    createClient({
+    new AccessManagementClient({
       baseUrl: service.baseUrl,
       organizationId: service.organizationId,
       token: async () => options.token(),

@@ -1,11 +1,11 @@
-import { type AccessManagementClient, createClient } from '../../../src/client/client.ts'
+import { AccessManagementClient } from '../../../src/client/client.ts'
 import type { ClientOptions } from '../../../src/client/options.ts'
 
 export const SECRET = 'secret-token-4711'
 
 /** A client with short pauses. */
 export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): AccessManagementClient {
-  return createClient({
+  return new AccessManagementClient({
     baseUrl,
     organizationId: 1,
     deviceId: 'test-device',
