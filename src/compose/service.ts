@@ -9,6 +9,7 @@ import { parseFaults } from '../service/faults.ts'
 import { loadFixture } from '../service/fixture/load.ts'
 import { createEstimator } from '../service/password.ts'
 import { createRequestLog } from '../service/request-log.ts'
+import { requireKeys } from '../service/rotate-key.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
 import { openVault } from '../service/vault.ts'
 import { openPool } from '../store/open.ts'
@@ -36,9 +37,10 @@ export async function startService(
   pool: Pool,
   log: Log,
 ): Promise<string> {
-  const vault = await openVault(service.keyFile)
+  const vault = openVault(service.keyFile)
   const estimate = createEstimator()
   await migrateService(pool)
+  await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
     const text = await readFile(service.fixture, 'utf8').catch((error: unknown) => {
       throw new DirsyncdError('config-invalid', `The fixture cannot be read: ${sentence(error)}.`)

@@ -11,15 +11,16 @@ const ESTIMATED_LENGTH = 64
 
 /**
  * How strong a password is: `score` from 0 to 4, its `grade` in words, and `crack_time`, the seconds that guessing it
- * from a stolen slow hash takes.
+ * from a stolen slow hash takes. `known` is what an attacker tries first, such as the login and the subscription's
+ * name.
  */
-export type Estimator = (password: string) => PasswordStrength
+export type Estimator = (password: string, known?: readonly string[]) => PasswordStrength
 
 /** Loads the dictionaries, which takes some 30 ms and 20 MB. */
 export function createEstimator(): Estimator {
-  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
-  return (password) => {
-    const { score, crackTimes } = zxcvbn.check(password.slice(0, ESTIMATED_LENGTH))
+  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength: ESTIMATED_LENGTH })
+  return (password, known = []) => {
+    const { score, crackTimes } = zxcvbn.check(password, known.flatMap(guesses))
     const { seconds } = crackTimes.offlineSlowHashingXPerSecond
     return { score, grade: gradeOf(score), crack_time: Math.round(seconds) }
   }
@@ -30,16 +31,24 @@ export function gradeOf(score: number): string {
   return GRADES[Math.min(Math.max(Math.round(score), 0), 4)]!
 }
 
-/** Without characters that look alike, and without those that shells and forms stumble over. */
-const CLASSES = ['ABCDEFGHJKLMNPQRSTUVWXYZ', 'abcdefghijkmnpqrstuvwxyz', '23456789', '!#%*+-=?@_'] as const
+/** A text and the words in it: of `ada@example.org` also `ada`, `example` and `org`. */
+function guesses(text: string): string[] {
+  return [text, ...text.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= 3)]
+}
+
+/** Without characters that look alike, and without those that shells, URLs and forms give a meaning. */
+const CLASSES = ['ABCDEFGHJKLMNPQRSTUVWXYZ', 'abcdefghijkmnpqrstuvwxyz', '23456789', '-_.:,@'] as const
+const ALL = CLASSES.join('')
 const LENGTH = 20
 
-/** A random password of 20 characters with at least one of each class; some 120 bits. */
+/**
+ * A random password of 20 characters, some 118 bits, with at least one of each class. It begins with a letter or a
+ * digit, so that no command takes it for an option and no spreadsheet for a formula.
+ */
 export function generatePassword(): string {
-  const all = CLASSES.join('')
   for (;;) {
-    const password = Array.from({ length: LENGTH }, () => all[randomInt(all.length)]!).join('')
-    const characters = password.split('')
-    if (CLASSES.every((group) => characters.some((one) => group.includes(one)))) return password
+    const characters = Array.from({ length: LENGTH }, () => ALL[randomInt(ALL.length)]!)
+    const complete = CLASSES.every((group) => characters.some((one) => group.includes(one)))
+    if (complete && /[A-Za-z0-9]/.test(characters[0]!)) return characters.join('')
   }
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { DirsyncdError, sentence } from '../errors.ts'
+import { readFileSync } from 'node:fs'
+import { DirsyncdError, sentence, systemCode } from '../errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -12,11 +12,16 @@ const TAG_BYTES = 16
 export interface Vault {
   /** The key that `seal` uses; what was sealed with another one should be sealed again. */
   readonly keyId: string
+  /** Whether what was sealed with this key can be opened. */
+  has(keyId: string): boolean
   /** `purpose` is bound to the value: it opens for the same purpose only, so that no row's value works in another. */
   seal(plain: string, purpose: string): string
   /** Throws a `DirsyncdError` (`secret-unavailable`) where the key is gone or the value was changed. */
   open(sealed: string, keyId: string, purpose: string): string
 }
+
+/** By id, the current one first. */
+export type Keys = ReadonlyMap<string, Buffer>
 
 /** A new key as a line of a key file, such as `k20260131 3q2+…`. */
 export function newKeyLine(id: string): string {
@@ -25,51 +30,82 @@ export function newKeyLine(id: string): string {
 
 /**
  * Reads a key file: one key per line, its id and 32 bytes in base64. The first one seals; the others only open, until
- * everything is sealed with the first. Throws `DirsyncdError('secret-unavailable')`.
+ * everything is sealed with the first. When a value needs a key that is not known yet the file is read again, so that
+ * keys can be added and values sealed again while services run. Throws `DirsyncdError('secret-unavailable')`.
  */
-export async function openVault(path: string): Promise<Vault> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw unusable(`The key file ${path} of the service cannot be read: ${sentence(cause)}.`, path, cause)
-  })
-  return createVault(parseKeys(text, path))
+export function openVault(path: string): Vault {
+  return createVault(readKeys(path), () => readKeys(path))
 }
 
-/** The keys by id, the current one first. */
-export function createVault(keys: ReadonlyMap<string, Buffer>): Vault {
-  const [keyId] = keys.keys()
+/** `readAgain` may know keys that came later; they only open. It may throw. */
+export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vault {
+  const known = new Map(keys)
+  const [keyId] = known.keys()
   if (keyId === undefined) throw new DirsyncdError('secret-unavailable', 'There is no key to encrypt with.')
+  const current = known.get(keyId)!
+  const find = (id: string) => {
+    if (!known.has(id)) addMissing(known, readAgain)
+    return known.get(id)
+  }
   return {
     keyId,
-    seal: (plain, purpose) => seal(plain, keys.get(keyId)!, purpose),
+    has: (id) => find(id) !== undefined,
+    seal: (plain, purpose) => seal(plain, current, purpose),
     open(sealed, id, purpose) {
-      const key = keys.get(id)
-      if (key === undefined) {
-        const what = `A value is encrypted with the key ${id}, which is not in the key file; put it back behind the first line.`
-        throw new DirsyncdError('secret-unavailable', what)
-      }
-      return open(sealed, key, purpose)
+      const key = find(id)
+      if (key !== undefined) return open(sealed, key, purpose)
+      const what = `A value is encrypted with the key ${id}, which is not in the key file; put it back behind the first line.`
+      throw new DirsyncdError('secret-unavailable', what)
     },
   }
 }
 
-function parseKeys(text: string, path: string): Map<string, Buffer> {
+/** Keeps the keys that are known: who runs with a key is not stopped by a file that is being edited. */
+function addMissing(known: Map<string, Buffer>, readAgain: () => Keys): void {
+  try {
+    for (const [id, key] of readAgain()) if (!known.has(id)) known.set(id, key)
+  } catch {
+    // That a key is missing is said by whoever looks for it, and what is wrong with the file at the next start.
+  }
+}
+
+/** Synchronous, because `open` is: the file is small and read at the start, and then hardly ever. */
+function readKeys(path: string): Keys {
+  return parseKeys(readKeyFile(path), path)
+}
+
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const make = `make one with \`dirsyncd service key create ${path}\``
+    const what =
+      systemCode(cause) === 'ENOENT'
+        ? `There is no key file ${path}; ${make}, or put back the one that the store was encrypted with.`
+        : `The key file ${path} cannot be read (${systemCode(cause) ?? sentence(cause)}); it must be a file that the user of the service may read.`
+    throw new DirsyncdError('secret-unavailable', what, { cause })
+  }
+}
+
+/** No message shows a line: it may be a key. */
+function parseKeys(text: string, path: string): Keys {
   const keys = new Map<string, Buffer>()
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
-    const [, id, encoded] = /^([\w.-]{1,64})\s+([A-Za-z0-9+/]{43}=)\s*$/.exec(line) ?? []
+    const [, id, encoded] = /^([\w.-]{1,64})[ \t]+([A-Za-z0-9+/]{43}=)[ \t]*$/.exec(line) ?? []
     if (id === undefined || encoded === undefined) {
-      throw unusable(`Line ${index + 1} of the key file ${path} is not "<id> <32 bytes in base64>".`, path)
+      const form = 'must be the id of a key, a blank and its 32 bytes in base64'
+      throw unusable(`Line ${index + 1} of the key file ${path} is no key: it ${form}.`)
     }
-    if (keys.has(id)) throw unusable(`The key file ${path} has the key ${id} twice.`, path)
+    if (keys.has(id)) throw unusable(`The key file ${path} has the key ${id} twice; take one of them away.`)
     keys.set(id, Buffer.from(encoded, 'base64'))
   }
-  if (keys.size === 0) throw unusable(`The key file ${path} holds no key.`, path)
-  return keys
+  if (keys.size > 0) return keys
+  throw unusable(`The key file ${path} holds no key; make one with \`dirsyncd service key create ${path}\`.`)
 }
 
-function unusable(what: string, path: string, cause?: unknown): DirsyncdError {
-  const help = `Make one with \`dirsyncd service key create ${path}\`.`
-  return new DirsyncdError('secret-unavailable', `${what} ${help}`, { cause })
+function unusable(what: string): DirsyncdError {
+  return new DirsyncdError('secret-unavailable', what)
 }
 
 function seal(plain: string, key: Buffer, purpose: string): string {

@@ -1,0 +1,78 @@
+import type { PasswordStrength } from '../../contract/subscription.ts'
+import type { Vault } from '../vault.ts'
+import { type Database, json, type Trx } from './database.ts'
+
+/** Values by name, as they are when they are not sealed. */
+export type CredentialValues = Readonly<Record<string, string>>
+
+/** The sealed credentials of a subscription with what decides who may have or change them. */
+export type CredentialsRow = NonNullable<Awaited<ReturnType<typeof findCredentials>>>
+
+function selectCredentials(db: Database, contactId: number, id: number) {
+  return db
+    .selectFrom('subscriptions as s')
+    .innerJoin('installations as i', 'i.id', 's.installation_id')
+    .innerJoin('providers as p', 'p.id', 'i.provider_id')
+    .select([
+      's.id',
+      's.kind',
+      's.name',
+      's.can_view_password',
+      's.can_reset_password',
+      's.credentials',
+      's.key_id',
+      'p.name as provider_name',
+      'p.capabilities',
+    ])
+    .where('s.id', '=', id)
+    .where('s.contact_id', '=', contactId)
+}
+
+/** `undefined` where the contact has no such subscription. */
+export async function findCredentials(db: Database, contactId: number, id: number) {
+  return selectCredentials(db, contactId, id).executeTakeFirst()
+}
+
+/** Like `findCredentials`; nobody else changes or seals them until the transaction ends. */
+export async function lockCredentials(
+  trx: Trx,
+  contactId: number,
+  id: number,
+): Promise<CredentialsRow | undefined> {
+  return selectCredentials(trx, contactId, id).forUpdate('s').executeTakeFirst()
+}
+
+export async function updateCredentials(
+  trx: Trx,
+  vault: Vault,
+  id: number,
+  values: CredentialValues,
+  strength: PasswordStrength,
+): Promise<void> {
+  await trx
+    .updateTable('subscriptions')
+    .set({ ...sealCredentials(vault, id, values), password_strength: json(strength) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The columns that hold the credentials of the subscription `id`, which they are bound to. */
+export function sealCredentials(
+  vault: Vault,
+  id: number,
+  values: CredentialValues,
+): { credentials: string; key_id: string } {
+  return { credentials: vault.seal(JSON.stringify(values), purposeOf(id)), key_id: vault.keyId }
+}
+
+/** Throws a `DirsyncdError` (`secret-unavailable`) where the key is gone or the row was changed. */
+export function openCredentials(
+  vault: Vault,
+  { id, credentials, key_id }: Pick<CredentialsRow, 'id' | 'credentials' | 'key_id'>,
+): CredentialValues {
+  return JSON.parse(vault.open(credentials, key_id, purposeOf(id))) as CredentialValues
+}
+
+function purposeOf(id: number): string {
+  return `subscription:${id}`
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import { type Database, SCHEMA, type Trx } from './database.ts'
+
+/** A column whose values the vault seals, each for `<purpose>:<id>`; `key_id` beside it names the key. */
+export interface SealedColumn {
+  readonly table: 'subscriptions' | 'identity_providers'
+  readonly id: 'id' | 'organization_id'
+  readonly value: 'credentials' | 'private_key'
+  readonly purpose: string
+}
+
+/** Everything in the store that is sealed. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'subscriptions', id: 'id', value: 'credentials', purpose: 'subscription' },
+  { table: 'identity_providers', id: 'organization_id', value: 'private_key', purpose: 'identity-provider' },
+]
+
+export interface SealedValue {
+  readonly id: number
+  readonly keyId: string
+  readonly sealed: string
+}
+
+/** The first and the last value, by id, of each key that something is sealed with. */
+export async function sampleSealed(db: Database, column: SealedColumn): Promise<SealedValue[]> {
+  const { table, id } = partsOf(column)
+  const samples = sql`select min(${id}) from ${table} group by key_id union select max(${id}) from ${table} group by key_id`
+  const { rows } = await selectSealed(column, sql`${id} in (${samples})`).execute(db)
+  return rows
+}
+
+/**
+ * Up to `limit` values after the id `after` that are sealed with another key than `keyId`, by id, held until the
+ * transaction ends.
+ */
+export async function holdSealedOtherwise(
+  trx: Trx,
+  column: SealedColumn,
+  keyId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<SealedValue[]> {
+  const { id } = partsOf(column)
+  const condition = sql`${id} > ${after} and key_id <> ${keyId}`
+  const { rows } =
+    await sql<SealedValue>`${selectSealed(column, condition)} limit ${limit} for update`.execute(trx)
+  return rows
+}
+
+/** Writes values that were sealed with the key `keyId`. */
+export async function updateSealed(
+  trx: Trx,
+  column: SealedColumn,
+  keyId: string,
+  values: readonly { readonly id: number; readonly sealed: string }[],
+): Promise<void> {
+  const { table, id, value } = partsOf(column)
+  const ids = values.map((each) => each.id)
+  const texts = values.map((each) => each.sealed)
+  await sql`update ${table} as t set ${value} = n.sealed, key_id = ${keyId}
+    from unnest(${ids}::integer[], ${texts}::text[]) as n (id, sealed)
+    where t.${id} = n.id`.execute(trx)
+}
+
+function selectSealed(column: SealedColumn, condition: ReturnType<typeof sql>) {
+  const { table, id, value } = partsOf(column)
+  return sql<SealedValue>`select ${id} as id, key_id as "keyId", ${value} as sealed
+    from ${table} where ${condition} order by ${id}`
+}
+
+function partsOf(column: SealedColumn) {
+  return { table: sql.id(SCHEMA, column.table), id: sql.id(column.id), value: sql.id(column.value) }
+}
