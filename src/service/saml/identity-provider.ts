@@ -1,0 +1,65 @@
+/** Who signs the assertions of an organization. */
+export interface IdentityProvider {
+  /** The entity id; the same wherever the service is reached. */
+  readonly issuer: string
+  /** PEM. */
+  readonly certificate: string
+  /** PEM, PKCS #8. */
+  readonly privateKey: string
+}
+
+const RSA = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 3072,
+  publicExponent: new Uint8Array([1, 0, 1]),
+} as const
+
+/** Service providers hold on to the certificate, so it lives long. */
+const YEARS = 10
+
+/** A certificate that is not valid yet would be refused, and clocks differ. */
+const BACKDATED = 86_400_000
+
+export function issuerOf(organizationId: number): string {
+  return `urn:access-management:organization:${organizationId}`
+}
+
+/** A new key, which takes up to a second, with a certificate that it signed itself. */
+export async function createIdentityProvider(organizationId: number, now: Date): Promise<IdentityProvider> {
+  const keys = await crypto.subtle.generateKey(RSA, true, ['sign', 'verify'])
+  const x509 = await loadX509()
+  const notAfter = new Date(now)
+  notAfter.setUTCFullYear(now.getUTCFullYear() + YEARS)
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ O: ['Access management'] }, { CN: [`Organization ${organizationId}`] }],
+    notBefore: new Date(now.getTime() - BACKDATED),
+    notAfter,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    ],
+  })
+  const privateKey = toPem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey))
+  return { issuer: issuerOf(organizationId), certificate: `${certificate.toString('pem')}\n`, privateKey }
+}
+
+/** Takes 150 ms and 20 MB, and is needed once in the life of an organization; its decorators want the polyfill. */
+async function loadX509() {
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
+}
+
+function toPem(label: string, bytes: ArrayBuffer): string {
+  const lines =
+    Buffer.from(bytes)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+}
+
+/** The certificate without the frame of PEM, as XML holds it. */
+export function certificateBody(pem: string): string {
+  return pem.replaceAll(/-----(BEGIN|END) CERTIFICATE-----|\s/g, '')
+}

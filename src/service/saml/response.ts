@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import type { ServiceProvider } from '../service-provider.ts'
+import type { IdentityProvider } from './identity-provider.ts'
+import { BASIC_NAME, BEARER, NAME_ID_FORMATS, NAMESPACES, SUCCESS, UNSPECIFIED_LOGIN } from './names.ts'
+import { sign } from './sign.ts'
+import { clean, element, type Xml } from './xml.ts'
+
+/** Who signs in. */
+export interface Subject {
+  /** Clean (see `isClean`): the name of an account must not become another one on the way. */
+  readonly nameId: string
+  /** By name; what XML cannot carry is blanked, and what is empty then, or null, is left out. */
+  readonly attributes: Readonly<Record<string, string | null>>
+}
+
+/** How long a response is good for, and how far the service provider's clock may be behind; milliseconds. */
+const LIFETIME = 5 * 60_000
+const SKEW = 60_000
+
+/** What one response is made of. */
+interface Draft {
+  readonly issuer: string
+  readonly to: ServiceProvider
+  readonly subject: Subject
+  readonly now: Date
+  readonly expiresAt: Date
+}
+
+/**
+ * A SAML response that nobody asked for (the login begins here), with one assertion; both are signed. Throws a
+ * `RangeError` where the name id, the entity id or the address is not clean.
+ */
+export function createResponse(
+  { issuer, certificate, privateKey }: IdentityProvider,
+  to: ServiceProvider,
+  subject: Subject,
+  now: Date,
+): { readonly xml: string; readonly expiresAt: Date } {
+  const expiresAt = new Date(now.getTime() + LIFETIME)
+  const { xml } = response({ issuer, to, subject, now, expiresAt })
+  const assertionPath = `/*/*[local-name(.)='Assertion']`
+  const signed = sign(xml, assertionPath, { certificate, privateKey })
+  return { xml: sign(signed, '/*', { certificate, privateKey }), expiresAt }
+}
+
+function response(draft: Draft): Xml {
+  return element(
+    'samlp:Response',
+    {
+      'xmlns:samlp': NAMESPACES.protocol,
+      'xmlns:saml': NAMESPACES.assertion,
+      ID: newId(),
+      Version: '2.0',
+      IssueInstant: draft.now.toISOString(),
+      Destination: draft.to.acsUrl,
+    },
+    element('saml:Issuer', {}, draft.issuer),
+    element('samlp:Status', {}, element('samlp:StatusCode', { Value: SUCCESS })),
+    assertion(draft),
+  )
+}
+
+function assertion(draft: Draft): Xml {
+  const now = draft.now.toISOString()
+  return element(
+    'saml:Assertion',
+    { ID: newId(), Version: '2.0', IssueInstant: now },
+    element('saml:Issuer', {}, draft.issuer),
+    subjectOf(draft),
+    element(
+      'saml:Conditions',
+      {
+        NotBefore: new Date(draft.now.getTime() - SKEW).toISOString(),
+        NotOnOrAfter: draft.expiresAt.toISOString(),
+      },
+      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, draft.to.entityId)),
+    ),
+    element(
+      'saml:AuthnStatement',
+      { AuthnInstant: now, SessionIndex: newId() },
+      element('saml:AuthnContext', {}, element('saml:AuthnContextClassRef', {}, UNSPECIFIED_LOGIN)),
+    ),
+    attributeStatement(draft.subject.attributes),
+  )
+}
+
+function subjectOf({ subject, to, expiresAt }: Draft): Xml {
+  const confirmation = { Recipient: to.acsUrl, NotOnOrAfter: expiresAt.toISOString() }
+  return element(
+    'saml:Subject',
+    {},
+    element('saml:NameID', { Format: NAME_ID_FORMATS[to.nameId] }, subject.nameId),
+    element(
+      'saml:SubjectConfirmation',
+      { Method: BEARER },
+      element('saml:SubjectConfirmationData', confirmation),
+    ),
+  )
+}
+
+function attributeStatement(attributes: Subject['attributes']): Xml | undefined {
+  const written = Object.entries(attributes).flatMap(([name, value]) => {
+    const text = clean(value ?? '')
+    if (text === '') return []
+    return [
+      element(
+        'saml:Attribute',
+        { Name: name, NameFormat: BASIC_NAME },
+        element('saml:AttributeValue', {}, text),
+      ),
+    ]
+  })
+  return written.length === 0 ? undefined : element('saml:AttributeStatement', {}, ...written)
+}
+
+/** 160 random bits; an id of XML begins with no digit. */
+function newId(): string {
+  return `_${randomBytes(20).toString('hex')}`
+}

@@ -1,0 +1,31 @@
+import { SignedXml } from 'xml-crypto'
+import { SIGNING } from './names.ts'
+
+export interface SigningKey {
+  /** PEM, both. */
+  readonly certificate: string
+  readonly privateKey: string
+}
+
+/**
+ * Signs the element at the path, an absolute XPath, and puts the signature behind its issuer, where the schema of SAML
+ * wants it.
+ */
+export function sign(xml: string, path: string, { certificate, privateKey }: SigningKey): string {
+  const signature = new SignedXml({
+    privateKey,
+    publicCert: certificate,
+    signatureAlgorithm: SIGNING.signature,
+    canonicalizationAlgorithm: SIGNING.canonical,
+  })
+  signature.addReference({
+    xpath: path,
+    transforms: [SIGNING.enveloped, SIGNING.canonical],
+    digestAlgorithm: SIGNING.digest,
+  })
+  signature.computeSignature(xml, {
+    prefix: 'ds',
+    location: { reference: `${path}/*[local-name(.)='Issuer']`, action: 'after' },
+  })
+  return signature.getSignedXml()
+}

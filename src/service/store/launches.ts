@@ -1,0 +1,53 @@
+import type { Configuration, Provider } from '../../contract/subscription.ts'
+import type { ServiceProvider } from '../service-provider.ts'
+import type { Database, Trx } from './database.ts'
+
+/** What signing in to the installation of a subscription needs. */
+export interface Launch {
+  readonly name: string
+  readonly kind: 'app' | 'vault-item'
+  readonly login: string
+  readonly configuration: Configuration
+  readonly serviceProvider: ServiceProvider | null
+  readonly capabilities: Provider['capabilities']
+}
+
+/** `undefined` where the contact has no such subscription. */
+export async function findLaunch(
+  db: Database,
+  contactId: number,
+  subscriptionId: number,
+): Promise<Launch | undefined> {
+  return db
+    .selectFrom('subscriptions as s')
+    .innerJoin('installations as i', 'i.id', 's.installation_id')
+    .innerJoin('providers as p', 'p.id', 'i.provider_id')
+    .select([
+      's.name',
+      's.kind',
+      's.login',
+      'i.configuration',
+      'i.service_provider as serviceProvider',
+      'p.capabilities',
+    ])
+    .where('s.id', '=', subscriptionId)
+    .where('s.contact_id', '=', contactId)
+    .executeTakeFirst()
+}
+
+/** Whether there was such a subscription. A login is never set back by one that was slower. */
+export async function recordLogin(
+  trx: Trx,
+  contactId: number,
+  subscriptionId: number,
+  at: Date,
+): Promise<boolean> {
+  const updated = await trx
+    .updateTable('subscriptions')
+    .set((eb) => ({ last_login: eb.fn<Date>('greatest', [eb.ref('last_login'), eb.val(at)]) }))
+    .where('id', '=', subscriptionId)
+    .where('contact_id', '=', contactId)
+    .returning('id')
+    .executeTakeFirst()
+  return updated !== undefined
+}
