@@ -3,8 +3,10 @@ import type { Pool } from 'pg'
 import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './answer.ts'
 import { parseForm } from './form.ts'
-import type { Faults } from './faults.ts'
+import type { Faults, RateLimit } from './faults.ts'
 import { createFaultInjector } from './inject-faults.ts'
+import { registerDocumentation } from './openapi/register.ts'
+import { createLimits, NO_LIMITS } from './limits.ts'
 import { Problem } from './problem.ts'
 import { type RequestRecord, startRecord } from './record.ts'
 import type { RequestLog } from './request-log.ts'
@@ -18,8 +20,27 @@ const BODY_LIMIT = 16 * 1024 * 1024
 /** Of an external id in a path: 2,048 bytes, each percent-encoded. */
 const MAX_PARAM_LENGTH = 3 * 2048
 const HEADER_LIMIT = 16 * 1024
+/** More than any site needs at once, and few enough for the memory and the open files of a small machine. */
+const MAX_CONNECTIONS = 4096
+
+/** Milliseconds. */
+export interface Timeouts {
+  /** From the connection, or the end of the request before, to the end of the headers. Default 20 s. */
+  readonly headers: number
+  /** From the first byte of a request to its last one. Default 60 s. */
+  readonly request: number
+  /** How long nothing may be sent in either direction. Default 60 s. */
+  readonly silence: number
+}
+
+const TIMEOUTS: Timeouts = { headers: 20_000, request: 60_000, silence: 60_000 }
+/** Longer than the usual 60 s of a proxy, so that it is the proxy who ends a connection. */
+const KEEP_ALIVE = 72_000
+/** How late a client may be cut. */
+const CHECK_INTERVAL = 2000
 
 const HEALTH_PATH = '/healthz'
+const API_PATH = '/api/'
 
 export interface ServiceOptions {
   /** Where the data is, migrated with `migrateService`. The caller ends it after the app is closed. */
@@ -33,6 +54,11 @@ export interface ServiceOptions {
   readonly requestLog?: RequestLog | undefined
   /** Whether an external id is refused (409) when the directory has it; off only for trials. Default true. */
   readonly uniqueExternalIds?: boolean
+  /** For each token, and for each address that has none; default none. */
+  readonly rateLimit?: RateLimit | undefined
+  readonly timeouts?: Partial<Timeouts>
+  /** Open at once; others are closed when they come. Default 4,096. */
+  readonly maxConnections?: number
   /** In bytes; default 16 MiB. */
   readonly bodyLimit?: number
   /** The address that clients know the service by, for the links between pages; default what they asked for. */
@@ -51,14 +77,20 @@ declare module 'fastify' {
 
 /** The access-management service, ready to listen or to be injected into. Closing it lets requests in flight end. */
 export function buildApp(options: ServiceOptions): FastifyInstance {
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const app = Fastify<RawServerDefault>({
     bodyLimit: options.bodyLimit ?? BODY_LIMIT,
     trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
-    connectionTimeout: 60_000,
-    requestTimeout: 60_000,
-    keepAliveTimeout: 72_000,
+    connectionTimeout: timeouts.silence,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: KEEP_ALIVE,
     forceCloseConnections: 'idle',
-    http: { headersTimeout: 20_000, maxHeaderSize: HEADER_LIMIT },
+    return503OnClosing: false,
+    http: {
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL, timeouts.headers),
+      maxHeaderSize: HEADER_LIMIT,
+    },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
     frameworkErrors: (error, request, reply) => {
@@ -66,12 +98,14 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     },
     clientErrorHandler: answerClientError,
   })
+  limitConnections(app, options.maxConnections ?? MAX_CONNECTIONS, options.log)
   acceptBodies(app)
   addHooks(app, options)
   app.setErrorHandler((error, request, reply) => answerError(options.log, error, request, reply))
   app.setNotFoundHandler(answerNotFound)
   const db = openDatabase(options.pool)
   addHealth(app, options.pool)
+  registerDocumentation(app, options.publicUrl)
   registerEndpoints(app, {
     db,
     uniqueExternalIds: options.uniqueExternalIds ?? true,
@@ -79,8 +113,21 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     estimate: options.estimate,
     now: options.now ?? (() => new Date()),
     publicUrl: options.publicUrl,
+    limits: options.rateLimit === undefined ? NO_LIMITS : createLimits(app, options.rateLimit),
   })
   return app
+}
+
+const REMIND_MS = 60_000
+
+function limitConnections(app: FastifyInstance, most: number, log: Log): void {
+  app.server.maxConnections = most
+  let toldAt: number | undefined
+  app.server.on('drop', () => {
+    if (toldAt !== undefined && performance.now() - toldAt < REMIND_MS) return
+    toldAt = performance.now()
+    log.warn({ most }, 'a connection was closed because too many are open')
+  })
 }
 
 function acceptBodies(app: FastifyInstance): void {
@@ -110,13 +157,14 @@ function parseJson(text: string): unknown {
 function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions): void {
   const log = requestLog ?? { write: () => {}, close: () => {} }
   const inject = faults === undefined ? async () => {} : createFaultInjector(faults)
+  let closing = false
   app.decorateRequest('record', undefined)
   app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url === HEALTH_PATH) return
+    if (isOutsideApi(request.routeOptions.url)) return
     request.record = startRecord(request, reply, log)
+    if (closing) throw new Problem('unavailable', 'The service is about to stop.')
     await inject(request, reply, request.record)
   })
-  let closing = false
   app.addHook('preClose', async () => {
     closing = true
   })
@@ -129,7 +177,11 @@ function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions):
   })
 }
 
-/** Outside the API: no token, no faults, no line in the request log. */
+/** The health and the documentation have no token, no faults and no line in the request log. */
+function isOutsideApi(route: string | undefined): boolean {
+  return route !== undefined && !route.startsWith(API_PATH)
+}
+
 function addHealth(app: FastifyInstance, pool: Pool): void {
   app.get(HEALTH_PATH, async () => {
     try {

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../contract/endpoints.ts'
+import { tokenOf } from './access-token.ts'
+import type { Limits } from './limits.ts'
 import { notFound, Problem } from './problem.ts'
 import type { Database } from './store/database.ts'
 import { findGrant, type Grant } from './store/tokens.ts'
@@ -8,18 +10,18 @@ import { findGrant, type Grant } from './store/tokens.ts'
 export const MAX_DEVICE_ID = 255
 
 /**
- * Who asks, and whether they may: 401 for the token, then 400 for the device id, 403 for the scope, 404 for an
- * organization that is not the token's. It runs before the body is read, and every answer to a known token says how
- * long that is valid. Throws a `Problem`.
+ * Who asks, and whether they may: 429 above a limit, then 401 for the token, 400 for the device id, 403 for the scope,
+ * 404 for an organization that is not the token's. It runs before the body is read, and every answer to a known token
+ * but a 429 says how long that is valid. Throws a `Problem`.
  */
 export async function authenticate(
-  db: Database,
+  { db, limits }: { readonly db: Database; readonly limits: Limits },
   now: Date,
   scope: Scope,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Grant> {
-  const grant = await grantOf(db, now, request.headers.authorization)
+  const grant = await limits(request, () => grantOf(db, now, request.headers.authorization))
   reply.header('x-token-expires-in', Math.floor((grant.expiresAt.getTime() - now.getTime()) / 1000))
   checkDeviceId(deviceIdOf(request))
   if (!grant.scopes.includes(scope)) {
@@ -31,7 +33,7 @@ export async function authenticate(
 }
 
 async function grantOf(db: Database, now: Date, authorization: string | undefined): Promise<Grant> {
-  const token = /^token +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
+  const token = tokenOf(authorization)
   if (token === undefined) throw unauthorized('The header Authorization must be "token <ACCESS_TOKEN>".')
   const grant = await findGrant(db, token)
   if (grant === undefined) throw unauthorized('The token is not known.')

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { drawFault, type Faults, type FaultShare } from './faults.ts'
-import { Problem } from './problem.ts'
+import { Problem, tooManyRequests } from './problem.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import type { RequestRecord } from './record.ts'
 
@@ -31,11 +31,4 @@ async function apply(fault: FaultShare | undefined): Promise<void> {
   if (fault?.kind === '500') throw new Problem('internal', 'This failure was asked for with --faults.')
   if (fault?.kind === '429') throw tooManyRequests(fault.wait)
   if (fault?.kind === 'latency') await wait(fault.wait)
-}
-
-function tooManyRequests(waitMilliseconds: number): Problem {
-  const seconds = Math.max(1, Math.ceil(waitMilliseconds / 1000))
-  return new Problem('too-many-requests', `There are too many requests; try again in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
-  })
 }

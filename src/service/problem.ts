@@ -87,6 +87,14 @@ export function fieldProblem(
   return new Problem(code, `${shown.join('; ')}${more}.`, { errors: errors.slice(0, MAX_ERRORS) })
 }
 
+/** Asks to wait at least this long, in milliseconds. */
+export function tooManyRequests(wait: number): Problem {
+  const seconds = Math.max(1, Math.ceil(wait / 1000))
+  return new Problem('too-many-requests', `There are too many requests; try again in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  })
+}
+
 export function notFound(): Problem {
   return new Problem('not-found', 'Nothing with this address exists in the organization.')
 }

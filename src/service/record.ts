@@ -40,6 +40,12 @@ export function startRecord(request: FastifyRequest, reply: FastifyReply, log: R
   return record
 }
 
+/** Only what is read has parameters in its query; what else stands there may be a secret of somebody who got lost. */
+function loggedUrl(request: FastifyRequest): string {
+  const url = request.raw.url ?? ''
+  return request.method === 'GET' ? url : url.replace(/\?.*/s, '')
+}
+
 function lineOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -50,7 +56,7 @@ function lineOf(
   return {
     at,
     method: request.method,
-    url: request.raw.url ?? '',
+    url: loggedUrl(request),
     status: answered ? reply.raw.statusCode : null,
     done: record.done,
     deviceId: deviceIdOf(request) ?? null,

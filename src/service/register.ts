@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
+import { createActivityNotes, type NoteActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
+import type { Limits } from './limits.ts'
 import { type Page, pageHeaders } from './paging.ts'
 import { readCall } from './read-call.ts'
 import type { Call, Handler, HandlerDeps } from './routes/handler.ts'
@@ -11,6 +13,7 @@ import type { Grant } from './store/tokens.ts'
 export interface ApiDeps extends HandlerDeps {
   readonly now: () => Date
   readonly publicUrl: string | undefined
+  readonly limits: Limits
 }
 
 declare module 'fastify' {
@@ -23,14 +26,16 @@ declare module 'fastify' {
 /** One route for each row of the contract, with its authentication, its checks and its way of answering. */
 export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
   app.decorateRequest('grant', undefined)
+  const noteActivity = createActivityNotes(deps.db)
   for (const operation of Object.keys(endpoints) as Operation[]) {
-    registerEndpoint(app, deps, endpoints[operation], handlers[operation])
+    registerEndpoint(app, deps, noteActivity, endpoints[operation], handlers[operation])
   }
 }
 
 function registerEndpoint(
   app: FastifyInstance,
   deps: ApiDeps,
+  noteActivity: NoteActivity,
   endpoint: Endpoint,
   handler: Handler<Operation>,
 ): void {
@@ -38,7 +43,10 @@ function registerEndpoint(
     method: endpoint.method,
     url: routePath(endpoint.path),
     onRequest: async (request, reply) => {
-      request.grant = await authenticate(deps.db, deps.now(), endpoint.scope, request, reply)
+      // Answers hold personal data, and some of them secrets: no cache keeps them.
+      reply.header('cache-control', 'no-store')
+      request.grant = await authenticate(deps, deps.now(), endpoint.scope, request, reply)
+      await noteActivity(request.grant.contactId, deps.now())
     },
     handler: async (request, reply) => {
       const grant = request.grant!
@@ -63,12 +71,13 @@ function answer(
   reply.code(endpoint.status)
   if (endpoint.response === undefined) return reply.send()
   if (!endpoint.paged) return reply.send(result)
-  const { items, total } = result as Page<unknown>
-  return reply.headers(pageHeaders(`${call.baseUrl}${request.url}`, call.page, total)).send(items)
+  const { items, total, perPage = call.page.perPage } = result as Page<unknown>
+  const page = { ...call.page, perPage }
+  return reply.headers(pageHeaders(`${call.baseUrl}${request.url}`, page, total)).send(items)
 }
 
 /** The address that was asked; empty, for a path alone, where the Host header is not one to repeat. */
-function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
+export function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
   return /^[\w.:[\]-]+$/.test(request.host) ? `${request.protocol}://${request.host}` : ''
 }

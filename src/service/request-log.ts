@@ -6,7 +6,7 @@ export interface RequestLine {
   /** When the request was received, in milliseconds since 1970, with a fraction. */
   readonly at: number
   readonly method: string
-  /** The path with the query, as it was sent. */
+  /** The path as it was sent; of a GET with the query. */
   readonly url: string
   /** The status that was answered, or null when the connection was cut before the answer was out. */
   readonly status: number | null

@@ -1,0 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+
+/** Closes the app and lets requests in flight end; what has not ended after so many milliseconds is cut off. */
+export async function closeApp(app: FastifyInstance, grace: number): Promise<void> {
+  const closed = app.close()
+  const inTime = new AbortController()
+  const overdue = sleep(grace, undefined, { signal: inTime.signal }).then(
+    () => app.server.closeAllConnections(),
+    () => undefined,
+  )
+  await closed
+  inTime.abort()
+  await overdue
+}
