@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { type Endpoint, endpoints, type Form, MAX_ENTRIES, type Operation } from '../../contract/endpoints.ts'
+import { event, eventParty } from '../../contract/event.ts'
+import { directory, externalGroup, externalUser, organizationGroup } from '../../contract/resources.ts'
+import * as access from '../../contract/subscription.ts'
+import { timestamp } from '../../contract/values.ts'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The resources that the document names, so that they are there once and everything else refers to them. */
+const RESOURCES: Readonly<Record<string, z.ZodType>> = {
+  Directory: directory,
+  ExternalUser: externalUser,
+  ExternalGroup: externalGroup,
+  Subscription: access.subscription,
+  SubscriptionWithSubscriber: access.subscriptionWithSubscriber,
+  Subscriber: access.subscriber,
+  Installation: access.installation,
+  Provider: access.provider,
+  Configuration: access.configuration,
+  PasswordStrength: access.passwordStrength,
+  Assertion: access.assertion,
+  Credentials: access.credentials,
+  Event: event,
+  EventParty: eventParty,
+  OrganizationGroup: organizationGroup,
+  Timestamp: timestamp,
+}
+
+/** The reference to a component of the document. */
+export function ref(kind: string, name: string): JsonObject {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+function schemaUri(name: string): string {
+  return `#/components/schemas/${name}`
+}
+
+/** The schemas of all resources, and of the JSON bodies of requests, by name. */
+export function componentSchemas(): Record<string, JsonObject> {
+  const registry = z.registry<{ id: string }>()
+  for (const [id, resource] of Object.entries(RESOURCES)) registry.add(resource, { id })
+  const { schemas } = z.toJSONSchema(registry, { uri: schemaUri, io: 'output', override: simplify })
+  const bodies = (Object.keys(endpoints) as Operation[]).flatMap((operation) => {
+    const { form }: Endpoint = endpoints[operation]
+    return form === undefined ? [] : [[bodyName(operation), bodySchema(form)] as const]
+  })
+  return { ...mapValues(schemas, withoutKeywords), ...Object.fromEntries(bodies) }
+}
+
+/** The schema of an answer: a resource or a list of them, by reference. */
+export function answerSchema(response: z.ZodType): JsonObject {
+  if (response instanceof z.ZodArray)
+    return { type: 'array', items: answerSchema(response.unwrap() as z.ZodType) }
+  const name = Object.keys(RESOURCES).find((id) => RESOURCES[id] === response)
+  if (name === undefined) throw new Error('An answer of the contract is no resource that the document names.')
+  return ref('schemas', name)
+}
+
+/** The schema of what a client sends. */
+export function inputSchema(schema: z.ZodType): JsonObject {
+  return withoutKeywords(z.toJSONSchema(schema, { io: 'input', override: simplifyInput }))
+}
+
+/** The content of a request's body by its media type. */
+export function bodyContent(operation: Operation, form: Form): JsonObject {
+  return {
+    'application/x-www-form-urlencoded': { schema: formSchema(form) },
+    'application/json': { schema: ref('schemas', bodyName(operation)) },
+  }
+}
+
+/** `CreateUsersBody` for `createUsers`. */
+function bodyName(operation: Operation): string {
+  return `${operation.charAt(0).toUpperCase()}${operation.slice(1)}Body`
+}
+
+function bodySchema({ list, fields }: Form): JsonObject {
+  return inputSchema(
+    list === undefined ? fields : z.object({ [list]: fields.array().min(1).max(MAX_ENTRIES) }),
+  )
+}
+
+/** The fields as a form has them, flat, with the names that the description shows: `users[][email]`. */
+function formSchema({ list, fields }: Form): JsonObject {
+  const { properties = {}, required = [] } = inputSchema(fields) as {
+    properties?: Record<string, { type?: string }>
+    required?: string[]
+  }
+  const nameOf = (field: string): string => {
+    const name = list === undefined ? field : `${list}[][${field}]`
+    return properties[field]?.type === 'array' ? `${name}[]` : name
+  }
+  const named = Object.entries(properties).map(([field, schema]) => [nameOf(field), schema])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(named) as JsonObject,
+    ...(required.length > 0 && { required: required.map(nameOf) }),
+  }
+}
+
+interface Conversion {
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema
+}
+
+/** Leaves out what says nothing: the bounds of whole numbers as such, and "anything, or null". */
+function simplify({ jsonSchema: schema }: Conversion): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.anyOf?.some((branch) => Object.keys(branch).length === 0)) delete schema.anyOf
+}
+
+/** Shows a value that may also be written as text, as a form has to, by its own type only. */
+function simplifyInput({ jsonSchema: schema }: Conversion): void {
+  simplify({ jsonSchema: schema })
+  const typed = schema.anyOf?.find(({ type }) => type === 'boolean' || type === 'integer')
+  if (typed === undefined) return
+  delete schema.anyOf
+  Object.assign(schema, typed)
+}
+
+/** Without what only a schema that stands alone needs. */
+function withoutKeywords(schema: object): JsonObject {
+  const { $schema: _, $id: _id, '~standard': _standard, ...rest } = schema as Record<string, unknown>
+  return rest
+}
+
+function mapValues<From, To>(record: Record<string, From>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+}
