@@ -58,6 +58,8 @@ export interface ServiceConfig {
   readonly trustedProxies: readonly string[]
   readonly fixture: string | undefined
   readonly requestLog: string | undefined
+  /** `undefined` is no limit. */
+  readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
   /** What `--faults` of `dirsyncd service` says. */
   readonly faults: string | undefined
   readonly uniqueExternalIds: boolean

@@ -78,8 +78,14 @@ function directoryConfig(
     baseUrl: directory.baseUrl.replace(/\/+$/, ''),
     token: reader(directory.token, `${option}.directory.token`, context),
     allowedDomains: allowedDomains?.map((domain) => domain.normalize('NFC').toLowerCase()),
-    rateLimit: rateLimit === undefined ? undefined : { requests: rateLimit.requests, perMs: rateLimit.per },
+    rateLimit: resolveRateLimit(rateLimit),
   }
+}
+
+function resolveRateLimit(
+  limit: { readonly requests: number; readonly per: number } | null | undefined,
+): { readonly requests: number; readonly perMs: number } | undefined {
+  return limit === null || limit === undefined ? undefined : { requests: limit.requests, perMs: limit.per }
 }
 
 function sourceConfig(source: ParsedSync['source'], option: string, context: ResolveContext): SourceConfig {
@@ -134,6 +140,7 @@ function serviceConfig(service: ParsedService, dataDir: string, context: Resolve
     trustedProxies: service.trustedProxies,
     fixture: optionalPath(service.fixture),
     requestLog: optionalPath(service.requestLog),
+    rateLimit: resolveRateLimit(service.rateLimit),
     faults: service.faults,
     uniqueExternalIds: service.uniqueExternalIds,
     withDaemon: service.withDaemon,

@@ -117,15 +117,26 @@ const sync = z
   })
   .describe('One source and one directory.')
 
+const KEY_FILE_HELP =
+  'is missing; it must be the path of the file with the keys that credentials are encrypted with, and ' +
+  '`dirsyncd service key create FILE` makes one'
+
 const service = z
   .strictObject({
     listen: address.default('127.0.0.1:8090').describe('Where the service listens.'),
     store: store.default('embedded').describe('Where its data is: embedded, or a PostgreSQL URL.'),
     storePassword: secret.optional().describe("The database user's password."),
-    dataDir: path.optional().describe('Folder of the embedded store; <dataDir>/service otherwise.'),
-    keyFile: path.describe(
-      'File with the keys that credentials are encrypted with; dirsyncd service key create makes one.',
-    ),
+    dataDir: path
+      .optional()
+      .describe(
+        'Folder of the embedded store and of the socket to a running service; <dataDir>/service otherwise.',
+      ),
+    keyFile: z
+      .string({ error: KEY_FILE_HELP })
+      .min(1, { error: 'must be a path' })
+      .describe(
+        'File with the keys that credentials are encrypted with; dirsyncd service key create makes one.',
+      ),
     publicUrl: url(['http', 'https'], { password: 'leave it out' })
       .optional()
       .describe('The address that clients know the service by; otherwise the one that each request names.'),
@@ -146,13 +157,23 @@ const service = z
       .describe(
         'Faults made on purpose, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".',
       ),
+    rateLimit: z
+      .strictObject({
+        requests: z.int().min(1).describe('Most requests …'),
+        per: duration.prefault('1s').describe('… in this time.'),
+      })
+      .nullable()
+      .prefault({ requests: 10_000, per: '10s' })
+      .describe(
+        'For each token, and for each address whose requests have no good token: 429 to what is above it. null is no limit.',
+      ),
     uniqueExternalIds: z
       .boolean()
       .default(true)
       .describe('Refuse a second entry of one external id in a directory.'),
     withDaemon: z.boolean().default(false).describe('dirsyncd start runs the service in its own process.'),
   })
-  .describe('The access-management service itself, for trials and tests: dirsyncd service.')
+  .describe('The access-management service itself: dirsyncd service.')
 
 export const configSchema = z
   .strictObject({

@@ -53,6 +53,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
         keyFile: './keys',
         fixture: './fixture.yaml',
         requestLog,
+        rateLimit: null,
         ...(options.uniqueExternalIds !== undefined && { uniqueExternalIds: options.uniqueExternalIds }),
       },
     }),

@@ -185,6 +185,13 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:2:1: this key was already given above; keep one of them',
   },
   {
+    name: 'a service without its keys',
+    text: `service: {}\n${CORP}`,
+    line:
+      'dirsyncd.yaml:1:1: service.keyFile: is missing; it must be the path of the file with the keys that credentials ' +
+      'are encrypted with, and `dirsyncd service key create FILE` makes one',
+  },
+  {
     name: 'an empty file',
     text: '',
     line: 'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, as config/example.yaml shows',
@@ -275,6 +282,14 @@ test('defaults are safe, paths start at the folder of the file', async () => {
       maxSourceShrinkPercent: 20,
     },
   })
+})
+
+test('the service has a generous limit of requests, which can be changed or switched off', async () => {
+  const limitOf = async (more: string) =>
+    (await load(`service: { keyFile: keys${more} }\n${CORP}`)).service?.rateLimit
+  expect(await limitOf('')).toEqual({ requests: 10_000, perMs: 10_000 })
+  expect(await limitOf(', rateLimit: { requests: 50 }')).toEqual({ requests: 50, perMs: 1000 })
+  expect(await limitOf(', rateLimit: null')).toBeUndefined()
 })
 
 test.each([
