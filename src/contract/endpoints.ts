@@ -55,7 +55,7 @@ const formInteger = z.union(
     z.int(),
     z
       .string()
-      .regex(/^[+-]?\d{1,10}$/)
+      .regex(/^[+-]?\d+$/)
       .transform(Number),
   ],
   {

@@ -12,6 +12,8 @@ export interface PageRequest {
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly total: number
+  /** How many items the page may hold, where that is not what was asked for. */
+  readonly perPage?: number
 }
 
 /** The largest offset that the store is asked for; no list gets there. */

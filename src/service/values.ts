@@ -32,6 +32,24 @@ export function valueErrors(
   return errors
 }
 
+/** The largest number that the store takes. */
+const MAX_INTEGER = 2_147_483_647
+
+/** What is not allowed in the values of a subscription that somebody wants to write. */
+export function subscriptionErrors(values: {
+  readonly name?: string | undefined
+  readonly position?: number | undefined
+}): FieldError[] {
+  const { name, position = 0 } = values
+  const errors: FieldError[] = []
+  const fault = name === undefined ? undefined : nameFault(name)
+  if (fault !== undefined) errors.push({ field: 'name', message: fault })
+  if (position < 0 || position > MAX_INTEGER) {
+    errors.push({ field: 'position', message: `must be from 0 to ${MAX_INTEGER}` })
+  }
+  return errors
+}
+
 /** An id is a segment of a path: clients and proxies turn an empty one, `.` and `..` into another path. */
 function externalIdFault(id: string): string | undefined {
   if (id === '') return 'must not be empty'

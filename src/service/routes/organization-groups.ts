@@ -1,16 +1,27 @@
-import { Problem } from '../problem.ts'
+import type { OrganizationGroup } from '../../contract/resources.ts'
+import { notFound } from '../problem.ts'
+import * as store from '../store/organization-groups.ts'
+import { timestamp } from '../timestamp.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'
 
 export async function listOrganizationGroups(
-  _deps: HandlerDeps,
-  _call: Call<'listOrganizationGroups'>,
+  { db }: HandlerDeps,
+  { organizationId, page, query }: Call<'listOrganizationGroups'>,
 ): Promise<Answer<'listOrganizationGroups'>> {
-  throw new Problem('internal', 'Not there yet.')
+  const { items, total } = await store.listOrganizationGroups(db, organizationId, query.q ?? '', page)
+  return { items: items.map(toGroup), total }
 }
 
 export async function getOrganizationGroup(
-  _deps: HandlerDeps,
-  _call: Call<'getOrganizationGroup'>,
+  { db }: HandlerDeps,
+  { organizationId, groupId }: Call<'getOrganizationGroup'>,
 ): Promise<Answer<'getOrganizationGroup'>> {
-  throw new Problem('internal', 'Not there yet.')
+  const row = await store.findOrganizationGroup(db, organizationId, groupId)
+  if (row === undefined) throw notFound()
+  return toGroup(row)
+}
+
+function toGroup(row: store.OrganizationGroupRow): OrganizationGroup {
+  const { id, name, contacts_count, installations_count, created_at } = row
+  return { id, name, contacts_count, installations_count, created_at: timestamp(created_at) }
 }
