@@ -49,7 +49,8 @@ export async function countEntries(
 
 /**
  * The block of a directory `d` in which a page begins: the first id of the block, and how many entries to pass over from
- * there. No row where the page lies behind the end.
+ * there. No row where the page lies behind the end. There is one at most; said aloud (`limit`), or PostgreSQL expects
+ * hundreds, and compiles the query (JIT) for longer than it takes.
  */
 export function startOfPage(kind: EntryKind, page: PageRequest) {
   const offset = offsetOf(page)
@@ -61,5 +62,6 @@ export function startOfPage(kind: EntryKind, page: PageRequest) {
       where directory_id = d.id and kind = ${sql.lit(kind)}
     ) blocks
     where before <= ${offset}::bigint and before + entries > ${offset}::bigint
+    limit 1
   )`
 }
