@@ -22,15 +22,30 @@ export const event = z.looseObject({
   subject: eventParty.nullable(),
 })
 
-/** The filters of the event history; all that are given must hold. */
-export const eventFilters = z.object({
-  type: z.string().optional(),
-  time_from: z.string().optional(),
-  time_to: z.string().optional(),
-  ip_from: z.string().optional(),
-  ip_to: z.string().optional(),
-  group_id: z.string().optional(),
-  contact_id: z.string().optional(),
+const TIME =
+  'ISO 8601: a date (`2026-01-31`) or a time with an offset (`2026-01-31T08:15:00.000+00:00`); without an offset it is UTC.'
+const ADDRESS = 'An IPv4 or IPv6 address. An IPv4 address that is mapped into IPv6 is IPv4.'
+
+function filter(description: string) {
+  return z.string().optional().meta({ description })
+}
+
+/**
+ * The filters of the event history; all that are given must hold, and an empty one is not given. A name that is not
+ * one of these is refused: a misspelled filter would show the whole history as if it were the answer.
+ */
+export const eventFilters = z.strictObject({
+  type: filter('The type of event, or several separated by commas.'),
+  time_from: filter(`The earliest time, itself included. ${TIME}`),
+  time_to: filter(`The latest time, itself included; a date stands for its whole day. ${TIME}`),
+  ip_from: filter(
+    `The lowest address that the request came from, itself included. ${ADDRESS} A bound matches addresses of its own family only.`,
+  ),
+  ip_to: filter(`The highest address that the request came from, itself included. ${ADDRESS}`),
+  group_id: filter(
+    'The id of a group of the organization: events whose actor belongs to it now, or whose subject it is. Of an unknown group there are none.',
+  ),
+  contact_id: filter('The id of the contact who is the actor.'),
 })
 
 export type EventParty = z.infer<typeof eventParty>

@@ -4,6 +4,9 @@ export interface Party {
   readonly id: number
   readonly name: string
   readonly email: string
+  /** With `externalId` the address of a user or group of a directory. */
+  readonly directoryId?: number
+  readonly externalId?: string
 }
 
 /** Who made the request that an event comes from. */
@@ -21,4 +24,56 @@ export interface NewEvent {
   readonly operation: 'create' | 'read' | 'update' | 'delete'
   readonly description: string
   readonly subject: Party | null
+}
+
+/** A user or group of a directory; a group has no e-mail. */
+interface Entry {
+  readonly id: number
+  readonly external_id: string | null
+  readonly name: string | null
+  readonly email?: string | null
+}
+
+/** What the events of one request about the entries of a directory have in common. */
+export interface EntryContext {
+  readonly actor: Party
+  readonly kind: 'user' | 'group'
+  readonly directory: { readonly id: number; readonly name: string }
+}
+
+const DONE = { create: 'created', update: 'updated', delete: 'deleted' } as const
+
+/** Tells of an entry that was created, of one as it was before it was deleted, or, with `changes`, of an updated one. */
+export function entryEvent(
+  { actor, kind, directory }: EntryContext,
+  operation: keyof typeof DONE,
+  entry: Entry,
+  changes: readonly string[] = [],
+): NewEvent {
+  const { id, name, external_id: externalId, email } = entry
+  const what = `the ${kind} ${labelOf(entry)} in the directory ${directory.name}`
+  const subject = {
+    id,
+    name: name ?? externalId ?? email ?? '',
+    email: email ?? '',
+    directoryId: directory.id,
+  }
+  return {
+    type: `${operation}_directory_${kind}`,
+    operation,
+    description: `${actor.name} ${DONE[operation]} ${what}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}.`,
+    subject: { type: `directory_${kind}`, ...subject, ...(externalId === null ? {} : { externalId }) },
+  }
+}
+
+/** What an update did to the fields of an entry: their names, and the name it had. */
+export function entryChanges(fields: readonly string[], nameBefore: string | null): string[] {
+  return fields.map((field) => {
+    return field === 'name' && nameBefore !== null ? `name (before: ${nameBefore})` : field
+  })
+}
+
+function labelOf({ id, name, external_id: externalId, email }: Entry): string {
+  if (name !== null && externalId !== null) return `${name} (${externalId})`
+  return name ?? externalId ?? email ?? `with the id ${id}`
 }

@@ -64,10 +64,15 @@ function readExternalId(text: string): string {
 function readQuery(schema: z.ZodObject, query: string): unknown {
   const result = schema.safeParse(parseForm(query), { reportInput: true })
   if (result.success) return result.data
-  throw fieldProblem(
-    'malformed',
-    result.error.issues.map((issue) => fieldError(issue, '')),
-  )
+  throw fieldProblem('malformed', result.error.issues.flatMap(queryErrors))
+}
+
+/** Named as in the query, such as `filters[type]`. */
+function queryErrors(issue: z.core.$ZodIssue): FieldError[] {
+  const [first = '', ...rest] = issue.path.map(String)
+  const field = `${first}${rest.map((part) => `[${part}]`).join('')}`
+  if (issue.code !== 'unrecognized_keys') return [{ field, message: messageOf(issue) }]
+  return issue.keys.map((key) => ({ field: `${field}[${key}]`, message: 'is not known' }))
 }
 
 function readForm(form: Form, body: unknown): unknown {

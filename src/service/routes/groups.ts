@@ -1,5 +1,8 @@
+import type { ExternalGroup } from '../../contract/resources.ts'
+import { type EntryContext, entryChanges, entryEvent, type Origin } from '../event.ts'
 import { notFound } from '../problem.ts'
-import { writeDirectory } from '../store/directories.ts'
+import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
+import { recordEvents } from '../store/events.ts'
 import * as store from '../store/groups.ts'
 import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'
@@ -15,14 +18,21 @@ export async function listGroups(
 
 export async function createGroups(
   { db, uniqueExternalIds }: HandlerDeps,
-  { grant, organizationId, directoryId, form }: Call<'createGroups'>,
+  { grant, origin, organizationId, directoryId, form }: Call<'createGroups'>,
 ): Promise<Answer<'createGroups'>> {
   checkEntries('groups', form, grant.allowedDomains)
-  return writeDirectory(db, organizationId, directoryId, async (trx) => {
+  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
       checkFree('groups', form, await store.takenGroupIds(trx, directoryId, externalIds(form)))
     }
-    return store.insertGroups(trx, directoryId, form.map(toNewGroup))
+    const groups = await store.insertGroups(trx, directoryId, form.map(toNewGroup))
+    const context = contextOf(origin, directory)
+    await recordEvents(
+      trx,
+      origin,
+      groups.map((group) => entryEvent(context, 'create', group)),
+    )
+    return groups.map(toGroup)
   })
 }
 
@@ -37,28 +47,39 @@ export async function getGroup(
 
 export async function deleteGroup(
   { db }: HandlerDeps,
-  { organizationId, directoryId, externalId }: Call<'deleteGroup'>,
+  { origin, organizationId, directoryId, externalId }: Call<'deleteGroup'>,
 ): Promise<Answer<'deleteGroup'>> {
-  const found = await writeDirectory(db, organizationId, directoryId, (trx) => {
-    return store.deleteGroup(trx, directoryId, externalId)
+  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
+    const group = await store.deleteGroup(trx, directoryId, externalId)
+    if (group === undefined) throw notFound()
+    await recordEvents(trx, origin, [entryEvent(contextOf(origin, directory), 'delete', group)])
+    return undefined
   })
-  if (!found) throw notFound()
-  return undefined
 }
 
 export async function updateGroup(
   { db }: HandlerDeps,
-  { grant, organizationId, directoryId, externalId, form }: Call<'updateGroup'>,
+  { grant, origin, organizationId, directoryId, externalId, form }: Call<'updateGroup'>,
 ): Promise<Answer<'updateGroup'>> {
   checkValues(form, grant.allowedDomains)
-  const group = await writeDirectory(db, organizationId, directoryId, (trx) => {
-    return store.updateGroup(trx, directoryId, externalId, {
-      name: form.name,
-      members: form.external_member_ids,
-    })
+  const { name, external_member_ids: members } = form
+  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
+    const update = await store.updateGroup(trx, directoryId, externalId, { name, members })
+    if (update === undefined) throw notFound()
+    const { nameBefore, after, fields } = update
+    const context = contextOf(origin, directory)
+    const changes = entryChanges(fields, nameBefore)
+    if (fields.length > 0) await recordEvents(trx, origin, [entryEvent(context, 'update', after, changes)])
+    return toGroup(after)
   })
-  if (group === undefined) throw notFound()
-  return group
+}
+
+function contextOf({ actor }: Origin, directory: HeldDirectory): EntryContext {
+  return { actor, kind: 'group', directory }
+}
+
+function toGroup({ external_id, name, external_member_ids }: store.GroupRow): ExternalGroup {
+  return { external_id, name, external_member_ids }
 }
 
 function toNewGroup(form: Call<'createGroups'>['form'][number]): store.NewGroup {

@@ -1,6 +1,8 @@
 import type { ExternalUser } from '../../contract/resources.ts'
+import { type EntryContext, entryChanges, entryEvent, type Origin } from '../event.ts'
 import { notFound } from '../problem.ts'
-import { writeDirectory } from '../store/directories.ts'
+import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
+import { recordEvents } from '../store/events.ts'
 import * as store from '../store/users.ts'
 import { splitPersonName } from '../values.ts'
 import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
@@ -17,14 +19,21 @@ export async function listUsers(
 
 export async function createUsers(
   { db, uniqueExternalIds }: HandlerDeps,
-  { grant, organizationId, directoryId, form }: Call<'createUsers'>,
+  { grant, origin, organizationId, directoryId, form }: Call<'createUsers'>,
 ): Promise<Answer<'createUsers'>> {
   checkEntries('users', form, grant.allowedDomains)
-  const created = await writeDirectory(db, organizationId, directoryId, async (trx) => {
+  const created = await writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
       checkFree('users', form, await store.takenUserIds(trx, directoryId, externalIds(form)))
     }
-    return store.insertUsers(trx, directoryId, form.map(toNewUser))
+    const users = await store.insertUsers(trx, directoryId, form.map(toNewUser))
+    const context = contextOf(origin, directory)
+    await recordEvents(
+      trx,
+      origin,
+      users.map((user) => entryEvent(context, 'create', user)),
+    )
+    return users
   })
   return created.map(toUser)
 }
@@ -40,25 +49,34 @@ export async function getUser(
 
 export async function updateUser(
   { db }: HandlerDeps,
-  { grant, organizationId, directoryId, externalId, form }: Call<'updateUser'>,
+  { grant, origin, organizationId, directoryId, externalId, form }: Call<'updateUser'>,
 ): Promise<Answer<'updateUser'>> {
   checkValues(form, grant.allowedDomains)
-  const user = await writeDirectory(db, organizationId, directoryId, (trx) => {
-    return store.updateUser(trx, directoryId, externalId, form)
+  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
+    const update = await store.updateUser(trx, directoryId, externalId, form)
+    if (update === undefined) throw notFound()
+    const { before, after, fields } = update
+    const context = contextOf(origin, directory)
+    const changes = entryChanges(fields, before.name)
+    if (fields.length > 0) await recordEvents(trx, origin, [entryEvent(context, 'update', after, changes)])
+    return toUser(after)
   })
-  if (user === undefined) throw notFound()
-  return toUser(user)
 }
 
 export async function deleteUser(
   { db }: HandlerDeps,
-  { organizationId, directoryId, externalId }: Call<'deleteUser'>,
+  { origin, organizationId, directoryId, externalId }: Call<'deleteUser'>,
 ): Promise<Answer<'deleteUser'>> {
-  const found = await writeDirectory(db, organizationId, directoryId, (trx) => {
-    return store.deleteUser(trx, directoryId, externalId)
+  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
+    const user = await store.deleteUser(trx, directoryId, externalId)
+    if (user === undefined) throw notFound()
+    await recordEvents(trx, origin, [entryEvent(contextOf(origin, directory), 'delete', user)])
+    return undefined
   })
-  if (!found) throw notFound()
-  return undefined
+}
+
+function contextOf({ actor }: Origin, directory: HeldDirectory): EntryContext {
+  return { actor, kind: 'user', directory }
 }
 
 function toNewUser(form: Call<'createUsers'>['form'][number]): store.NewUser {

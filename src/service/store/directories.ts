@@ -37,6 +37,8 @@ export async function findDirectory(
     .executeTakeFirst()
 }
 
+export type HeldDirectory = Pick<Directory, 'id' | 'name'>
+
 /**
  * Runs `work` in a transaction that holds the directory's row, so that the writers of one directory take turns. On
  * this everything rests that must hold between entries: external ids are unique without an index, the counters
@@ -47,17 +49,17 @@ export async function writeDirectory<Result>(
   db: Database,
   organizationId: number,
   directoryId: number,
-  work: (trx: Trx) => Promise<Result>,
+  work: (trx: Trx, directory: HeldDirectory) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (trx) => {
     const directory = await trx
       .selectFrom('directories')
-      .select('id')
+      .select(['id', 'name'])
       .where('id', '=', directoryId)
       .where('organization_id', '=', organizationId)
       .forUpdate()
       .executeTakeFirst()
     if (directory === undefined) throw notFound()
-    return work(trx)
+    return work(trx, directory)
   })
 }

@@ -10,6 +10,18 @@ export interface NewGroup {
   readonly members: readonly string[]
 }
 
+/** A group with the number that no endpoint shows. */
+export interface GroupRow extends Readonly<ExternalGroup> {
+  readonly id: number
+}
+
+/** What an update found and left; `fields` are those whose values are others now. */
+export interface GroupUpdate {
+  readonly nameBefore: string
+  readonly after: GroupRow
+  readonly fields: readonly ('name' | 'members')[]
+}
+
 const MEMBERS = sql.id(SCHEMA, 'group_members')
 
 /** The ids of a group's members, sorted byte by byte. */
@@ -96,7 +108,7 @@ export async function insertGroups(
   trx: Trx,
   directoryId: number,
   groups: readonly NewGroup[],
-): Promise<ExternalGroup[]> {
+): Promise<GroupRow[]> {
   const rows = await trx
     .insertInto('external_groups')
     .values(groups.map(({ external_id, name }) => ({ directory_id: directoryId, external_id, name })))
@@ -115,61 +127,78 @@ export async function insertGroups(
   return Promise.all(ids.map((id) => readGroup(trx, id)))
 }
 
-/** The oldest group of that external id after the change; members that are `undefined` stay as they are. */
+/** Updates the oldest group of that external id; members that are `undefined` stay as they are. */
 export async function updateGroup(
   trx: Trx,
   directoryId: number,
   externalId: string,
   values: { readonly name: string; readonly members: readonly string[] | undefined },
-): Promise<ExternalGroup | undefined> {
+): Promise<GroupUpdate | undefined> {
   const group = await oldestGroup(trx, directoryId, externalId)
   if (group === undefined) return undefined
-  await trx.updateTable('external_groups').set({ name: values.name }).where('id', '=', group.id).execute()
-  if (values.members !== undefined) await setMembers(trx, directoryId, group.id, values.members)
-  return readGroup(trx, group.id)
+  const fields: ('name' | 'members')[] = []
+  if (values.name !== group.name) {
+    await trx.updateTable('external_groups').set({ name: values.name }).where('id', '=', group.id).execute()
+    fields.push('name')
+  }
+  if (values.members !== undefined && (await setMembers(trx, directoryId, group.id, values.members))) {
+    fields.push('members')
+  }
+  return { nameBefore: group.name, after: await readGroup(trx, group.id), fields }
 }
 
-/** Deletes the oldest group of that external id and says whether there was one. */
-export async function deleteGroup(trx: Trx, directoryId: number, externalId: string): Promise<boolean> {
+/** Deletes the oldest group of that external id, which it returns where there was one. */
+export async function deleteGroup(
+  trx: Trx,
+  directoryId: number,
+  externalId: string,
+): Promise<OldestGroup | undefined> {
   const group = await oldestGroup(trx, directoryId, externalId)
-  if (group === undefined) return false
+  if (group === undefined) return undefined
   await trx.deleteFrom('external_groups').where('id', '=', group.id).execute()
   await countEntries(trx, directoryId, 'group', [group.id], -1)
-  return true
+  return group
 }
 
+/** Says whether the members are others than before. */
 async function setMembers(
   trx: Trx,
   directoryId: number,
   groupId: number,
   members: readonly string[],
-): Promise<void> {
-  await sql`delete from ${MEMBERS} where group_id = ${groupId} and external_id <> all(${members}::text[])`.execute(
-    trx,
-  )
-  await addMembers(trx, directoryId, groupId, members)
+): Promise<boolean> {
+  const gone =
+    await sql`delete from ${MEMBERS} where group_id = ${groupId} and external_id <> all(${members}::text[])`.execute(
+      trx,
+    )
+  const added = await addMembers(trx, directoryId, groupId, members)
+  return added || gone.numAffectedRows !== 0n
 }
 
+/** Says whether there was one that the group had not. */
 async function addMembers(
   trx: Trx,
   directoryId: number,
   groupId: number,
   members: readonly string[],
-): Promise<void> {
-  if (members.length === 0) return
-  await sql`insert into ${MEMBERS} (group_id, directory_id, external_id)
+): Promise<boolean> {
+  if (members.length === 0) return false
+  const added = await sql`insert into ${MEMBERS} (group_id, directory_id, external_id)
     select ${groupId}::integer, ${directoryId}::integer, unnest(${members}::text[])
     on conflict do nothing`.execute(trx)
+  return added.numAffectedRows !== 0n
 }
+
+type OldestGroup = Pick<GroupRow, 'id' | 'external_id' | 'name'>
 
 async function oldestGroup(
   trx: Trx,
   directoryId: number,
   externalId: string,
-): Promise<{ id: number } | undefined> {
+): Promise<OldestGroup | undefined> {
   return trx
     .selectFrom('external_groups')
-    .select('id')
+    .select(['id', 'external_id', 'name'])
     .where('directory_id', '=', directoryId)
     .where('external_id', '=', externalId)
     .orderBy('id')
@@ -177,10 +206,10 @@ async function oldestGroup(
     .executeTakeFirst()
 }
 
-async function readGroup(trx: Trx, id: number): Promise<ExternalGroup> {
+async function readGroup(trx: Trx, id: number): Promise<GroupRow> {
   return trx
     .selectFrom('external_groups as g')
-    .select(['g.external_id', 'g.name'])
+    .select(['g.id', 'g.external_id', 'g.name'])
     .select((eb) => memberIds(eb.ref('g.id')).as('external_member_ids'))
     .where('g.id', '=', id)
     .executeTakeFirstOrThrow()

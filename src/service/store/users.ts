@@ -14,6 +14,13 @@ export interface NewUser {
 
 const COLUMNS = ['id', 'external_id', 'email', 'name'] as const
 
+/** What an update found and left; `fields` are those whose values are others now. */
+export interface UserUpdate {
+  readonly before: UserRow
+  readonly after: UserRow
+  readonly fields: readonly ('name' | 'email')[]
+}
+
 /** A page by id, and the total from the same snapshot; `undefined` where the organization has no such directory. */
 export async function listUsers(
   db: Database,
@@ -106,39 +113,48 @@ export async function insertUsers(
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-/** The oldest user of that external id after the change; what is `undefined` stays as it is. */
+/** Updates the oldest user of that external id; what is `undefined` stays as it is. */
 export async function updateUser(
   trx: Trx,
   directoryId: number,
   externalId: string,
   values: { readonly email?: string | undefined; readonly name?: string | undefined },
-): Promise<UserRow | undefined> {
-  const user = await oldestUser(trx, directoryId, externalId)
-  if (user === undefined || (values.email === undefined && values.name === undefined)) return user
-  return trx
+): Promise<UserUpdate | undefined> {
+  const before = await oldestUser(trx, directoryId, externalId)
+  if (before === undefined) return undefined
+  const fields = (['name', 'email'] as const).filter((field) => {
+    return values[field] !== undefined && values[field] !== before[field]
+  })
+  if (fields.length === 0) return { before, after: before, fields }
+  const after = await trx
     .updateTable('external_users')
     .set(values)
-    .where('id', '=', user.id)
+    .where('id', '=', before.id)
     .returning(COLUMNS)
-    .executeTakeFirst()
+    .executeTakeFirstOrThrow()
+  return { before, after, fields }
 }
 
 /**
- * Deletes the oldest user of that external id and says whether there was one. Unless another user of the same id
+ * Deletes the oldest user of that external id, which it returns where there was one. Unless another user of the same id
  * remains, it also leaves the groups.
  */
-export async function deleteUser(trx: Trx, directoryId: number, externalId: string): Promise<boolean> {
+export async function deleteUser(
+  trx: Trx,
+  directoryId: number,
+  externalId: string,
+): Promise<UserRow | undefined> {
   const user = await oldestUser(trx, directoryId, externalId)
-  if (user === undefined) return false
+  if (user === undefined) return undefined
   await trx.deleteFrom('external_users').where('id', '=', user.id).execute()
   await countEntries(trx, directoryId, 'user', [user.id], -1)
-  if ((await oldestUser(trx, directoryId, externalId)) !== undefined) return true
+  if ((await oldestUser(trx, directoryId, externalId)) !== undefined) return user
   await trx
     .deleteFrom('group_members')
     .where('directory_id', '=', directoryId)
     .where('external_id', '=', externalId)
     .execute()
-  return true
+  return user
 }
 
 async function oldestUser(trx: Trx, directoryId: number, externalId: string): Promise<UserRow | undefined> {

@@ -2,7 +2,8 @@ import { type Kysely, sql } from 'kysely'
 
 /**
  * The history. Parties are kept as they were when it happened. `event_count` of an organization is kept by whoever
- * writes an event, so that the unfiltered list has not to count.
+ * writes an event, so that the unfiltered list has not to count. The indexes hold the order of the list and its ids, so
+ * that a page far into it is found without touching the events before it.
  */
 export async function createEvents(db: Kysely<unknown>): Promise<void> {
   await sql`alter table access_management.organizations
@@ -25,4 +26,9 @@ export async function createEvents(db: Kysely<unknown>): Promise<void> {
     on access_management.events (organization_id, actor_id, created_at desc, id desc)`.execute(db)
   await sql`create index events_of_type
     on access_management.events (organization_id, type, created_at desc, id desc)`.execute(db)
+  await sql`create index events_of_address
+    on access_management.events (organization_id, ip, created_at desc, id desc)`.execute(db)
+  await sql`create index events_about_group
+    on access_management.events (organization_id, ((subject->>'id')::integer), created_at desc, id desc)
+    where subject->>'type' = 'group'`.execute(db)
 }
