@@ -45,6 +45,12 @@ export interface Endpoint {
   readonly purpose: string
 }
 
+const externalId = z
+  .string()
+  .describe('The identifier in the external directory, unique there; up to 2,048 bytes.')
+
+const email = z.string().describe("In one of the organization's allowed domains.")
+
 /** Forms and queries have no types of their own: a boolean is `true` or `false`, in JSON also a real one. */
 const formBoolean = z.union([z.boolean(), z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] })], {
   error: 'must be true or false',
@@ -67,7 +73,10 @@ const formInteger = z.union(
  * An extension of this service: the description shows no endpoint that writes members. Not sent = not changed; in a
  * form, `external_member_ids[]=` alone is the empty list.
  */
-const memberIds = z.array(z.string().min(1)).optional()
+const memberIds = z
+  .array(z.string().min(1))
+  .optional()
+  .describe('An extension: the external ids of all members. Left out, the members stay as they are.')
 
 export const endpoints = {
   listDirectories: {
@@ -107,10 +116,13 @@ export const endpoints = {
     form: {
       list: 'users',
       fields: z.object({
-        external_id: z.string().optional(),
-        email: z.string().optional(),
+        external_id: externalId.optional(),
+        email: email.optional(),
         name: z.string().optional(),
-        employee_id: z.string().optional(),
+        employee_id: z
+          .string()
+          .optional()
+          .describe('The employee id inside the company; no answer shows it.'),
       }),
     },
     status: 201,
@@ -131,7 +143,7 @@ export const endpoints = {
     method: 'PATCH',
     path: '/admin/directories/{directory_id}/users/{external_id}',
     scope: 'ORG',
-    form: { fields: z.object({ email: z.string().optional(), name: z.string().optional() }) },
+    form: { fields: z.object({ email: email.optional(), name: z.string().optional() }) },
     status: 200,
     response: externalUser,
     purpose: 'Edit the name or the e-mail of a user.',
@@ -162,8 +174,8 @@ export const endpoints = {
     form: {
       list: 'groups',
       fields: z.object({
-        external_id: z.string().min(1),
-        name: z.string(),
+        external_id: externalId.min(1),
+        name: z.string().describe('Not empty.'),
         external_member_ids: memberIds,
       }),
     },
@@ -193,7 +205,7 @@ export const endpoints = {
     method: 'PATCH',
     path: '/admin/directories/{directory_id}/groups/{external_id}',
     scope: 'ORG',
-    form: { fields: z.object({ name: z.string(), external_member_ids: memberIds }) },
+    form: { fields: z.object({ name: z.string().describe('Not empty.'), external_member_ids: memberIds }) },
     status: 200,
     response: externalGroup,
     purpose: 'Edit the name of a group and, as an extension, set its members.',
@@ -204,7 +216,11 @@ export const endpoints = {
     path: '/subscriptions',
     scope: 'USER_READ',
     paged: { key: 'id' },
-    query: z.object({ all: formBoolean.optional() }),
+    query: z.object({
+      all: formBoolean
+        .optional()
+        .describe('With `true` all are on one page, and `page` and `per_page` count for nothing.'),
+    }),
     status: 200,
     response: z.array(subscription),
     purpose:
@@ -227,8 +243,8 @@ export const endpoints = {
     form: {
       fields: z.object({
         favorite: formBoolean.optional(),
-        name: z.string().optional(),
-        position: formInteger.optional(),
+        name: z.string().optional().describe('Not empty.'),
+        position: formInteger.optional().describe('Where the contact sorts it, from 0.'),
       }),
     },
     status: 200,
@@ -240,7 +256,14 @@ export const endpoints = {
     method: 'POST',
     path: '/subscriptions/{subscription_id}/assertion',
     scope: 'USER_READ',
-    form: { fields: z.object({ RelayState: z.string().optional() }) },
+    form: {
+      fields: z.object({
+        RelayState: z
+          .string()
+          .optional()
+          .describe(`Handed back as it is, at most ${MAX_RELAY_STATE} bytes of UTF-8.`),
+      }),
+    },
     status: 200,
     response: assertion,
     purpose: 'Make a signed SAML assertion for the installation of a subscription.',
@@ -280,7 +303,12 @@ export const endpoints = {
     path: '/admin/groups',
     scope: 'ORG_READ',
     paged: { key: 'id' },
-    query: z.object({ q: z.string().optional() }),
+    query: z.object({
+      q: z
+        .string()
+        .optional()
+        .describe('A part of the name, without regard to case. An empty one is in every name.'),
+    }),
     status: 200,
     response: z.array(organizationGroup),
     purpose: 'List the groups of the organization whose name holds `q`, ordered by id.',

@@ -43,16 +43,22 @@ export const installation = z.looseObject({
   created_at: timestamp,
   labels: z.array(z.unknown()),
   requires_mfa_code: z.boolean(),
-  /** Only where the installation has icons of its own; the provider's are to be shown otherwise. */
-  icons: icons.optional(),
+  icons: icons
+    .optional()
+    .describe(
+      'Only where the installation has icons of its own; the icons of the provider are to be shown otherwise.',
+    ),
   provider,
   configuration,
 })
 
 export const passwordStrength = z.looseObject({
   grade: z.string(),
-  score: z.number(),
-  crack_time: z.unknown().nullable(),
+  score: z.number().describe('From 0, very weak, to 4, strong.'),
+  crack_time: z
+    .unknown()
+    .nullable()
+    .describe('The seconds that guessing the password from a stolen slow hash takes.'),
 })
 
 export const subscription = z.looseObject({
@@ -61,11 +67,11 @@ export const subscription = z.looseObject({
   status: z.string(),
   created_at: timestamp,
   favorite: z.boolean(),
-  position: z.int(),
+  position: z.int().describe('Where the contact sorts it; the list is not sorted by it.'),
   last_login: timestamp.nullable(),
   launch_url: link,
   requires_mfa_code: z.boolean(),
-  login: z.string(),
+  login: z.string().describe('The login of an app; empty for a vault item.'),
   bookmarks: z.array(z.unknown()),
   password_strength: passwordStrength,
   permissions: z.looseObject({ can_view_password: z.boolean(), can_reset_password: z.boolean() }),
@@ -81,7 +87,7 @@ export const subscriber = z.looseObject({
   email: z.string(),
   created_at: timestamp,
   last_activity: timestamp,
-  last_activity_in_seconds: z.number(),
+  last_activity_in_seconds: z.number().describe('How many seconds ago the last activity was.'),
   average_password_score: z.looseObject({ grade: z.string(), score: z.number() }),
 })
 
@@ -96,19 +102,20 @@ export const credentials = z.record(z.string(), z.unknown())
  * service's. `relay_state` is there when it was sent.
  */
 export const assertion = z.looseObject({
-  /** The signed response, in base64, as a form field of the HTTP-POST binding takes it. */
-  saml_response: z.base64(),
-  /** Where the response is to be posted: the service provider's assertion consumer service. */
-  acs_url: link,
-  relay_state: z.string().optional(),
-  /** The identity provider's entity id. */
-  issuer: z.string(),
-  /** The identity provider's metadata, XML. */
-  metadata: z.string(),
-  /** The certificate that the signature is checked with, PEM. */
-  certificate: z.string(),
-  /** After this the response is refused. */
-  expires_at: timestamp,
+  saml_response: z
+    .base64()
+    .describe('The signed response, in base64: the field `SAMLResponse` of a form of the HTTP-POST binding.'),
+  acs_url: link.describe(
+    "Where the form is to be posted: the service provider's assertion consumer service, an absolute URL.",
+  ),
+  relay_state: z
+    .string()
+    .optional()
+    .describe('The field `RelayState` of the form; only there when it was sent.'),
+  issuer: z.string().describe("The identity provider's entity id."),
+  metadata: z.string().describe("The identity provider's metadata, XML."),
+  certificate: z.string().describe('The certificate that the signature is checked with, PEM.'),
+  expires_at: timestamp.describe('After this the response is refused.'),
 })
 
 export type Provider = z.infer<typeof provider>

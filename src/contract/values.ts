@@ -6,12 +6,16 @@ export const timestamp = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}[+-]\d{2}:\d{2}$/, {
     error: 'must be an ISO 8601 time with milliseconds and a numeric offset',
   })
-  .meta({ format: 'date-time', example: '2026-01-31T08:15:00.000+00:00' })
+  .meta({
+    format: 'date-time',
+    description: 'ISO 8601 with milliseconds and a numeric offset from UTC.',
+    examples: ['2026-01-31T08:15:00.000+00:00'],
+  })
 
 /** An absolute URL. */
 export const link = z
   .string()
-  .regex(/^[a-z][a-z0-9+.-]*:/i, { error: 'must be an absolute URL' })
+  .regex(/^[A-Za-z][A-Za-z0-9+.-]*:/, { error: 'must be an absolute URL' })
   .meta({ format: 'uri' })
 
 /** Two sizes of one picture. */

@@ -71,6 +71,8 @@ export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
   listSubscriptions: {
     tag: 'Subscriptions',
     answer: PAGE_OF('the subscriptions, ordered by id, without `subscriber`'),
+    notes:
+      'With `all=true` the one page holds everything: `per-page` is as large as the list, and there is no `link`. The list is ordered by id; `position` is for the client to sort by.',
   },
   getSubscription: {
     tag: 'Subscriptions',
@@ -80,25 +82,55 @@ export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
   updateSubscription: {
     tag: 'Subscriptions',
     answer: 'The subscription as it is now, without `subscriber`.',
-    notes: 'What is not sent stays as it is.',
+    notes:
+      'What is not sent stays as it is. The scope `USER` is one that the API description does not name. Only a change that changes something is an event.',
   },
   createAssertion: {
     tag: 'Subscriptions',
     answer: 'The signed response and where to post it.',
-    notes: `\`RelayState\` is passed through, at most ${MAX_RELAY_STATE} bytes.`,
+    notes: `The description shows no answer; this is what a login that begins here takes. Post a form with \`SAMLResponse\` (\`saml_response\`) and, if there is one, \`RelayState\` (\`relay_state\`) to \`acs_url\`. The response and its one assertion are both signed (RSA-SHA256), are meant for the installation's service provider alone, and are refused after \`expires_at\`, five minutes later. Set the service provider up with \`metadata\`, or with \`issuer\` and \`certificate\`, which stay the same for an organization.
+
+The name id is the e-mail address of the contact or the login of the subscription, as the installation is configured; the attributes are \`email\`, \`first_name\`, \`last_name\` and \`name\`. \`RelayState\` is passed through as it is and may have ${MAX_RELAY_STATE} bytes. A vault item, a provider without \`has_saml\` and an installation that is not set up for SAML are answered with 409. Making an assertion is an event and counts as a login.`,
     problems: ['not-supported'],
   },
   readCredentials: {
     tag: 'Subscriptions',
     answer: 'The values by name: `login` and `password` of an app, the own property names of a vault item.',
+    notes:
+      'Only for the contact who owns the subscription, and only where `permissions.can_view_password` is true (403 otherwise). Values are encrypted where they are kept. Every reading is an event, written together with it: without the event there is no answer.',
     problems: ['not-permitted'],
   },
   resetPassword: {
     tag: 'Subscriptions',
     answer: 'The subscription with the strength of its new password.',
+    notes:
+      'The service generates the password, 20 random characters; it is not in the answer, read it with #17. The login stays. 403 where `permissions.can_reset_password` is false; 409 for a vault item, and where the provider lacks `has_password_reset`. The scope `USER` is one that the API description does not name.',
     problems: ['not-permitted', 'not-supported'],
   },
-  listEvents: { tag: 'Events', answer: PAGE_OF('the events, newest first') },
-  listOrganizationGroups: { tag: 'Groups', answer: PAGE_OF('the groups, ordered by id') },
+  listEvents: {
+    tag: 'Events',
+    answer: PAGE_OF('the events, newest first'),
+    notes: `All filters that are given must hold; an empty one is not given, and one that is not known is refused with 400. Both ends of a range belong to it. A range that can hold nothing, such as a \`time_from\` later than \`time_to\`, is refused with 422. In a query a \`+\` is a blank: send the offset of a time as \`%2B00:00\`.
+
+The service writes events of these types, beside whatever the history held before:
+
+| type | operation | subject |
+| --- | --- | --- |
+| \`create_directory_user\`, \`update_directory_user\`, \`delete_directory_user\` | \`create\`, \`update\`, \`delete\` | the user |
+| \`create_directory_group\`, \`update_directory_group\`, \`delete_directory_group\` | \`create\`, \`update\`, \`delete\` | the group |
+| \`update_subscription\` | \`update\` | the subscription |
+| \`read_credentials\` | \`read\` | the subscription |
+| \`reset_password\` | \`update\` | the subscription |
+| \`create_assertion\` | \`create\` | the subscription |
+
+The actor is the contact that the token belongs to. An event and what it tells of are written together, so that neither is there without the other.`,
+    problems: ['value-not-allowed'],
+  },
+  listOrganizationGroups: {
+    tag: 'Groups',
+    answer: PAGE_OF('the groups, ordered by id'),
+    notes:
+      '`q` is a part of the name, compared without regard to case; letters with accents are other letters.',
+  },
   getOrganizationGroup: { tag: 'Groups', answer: 'The group.' },
 }
