@@ -10,6 +10,7 @@ import { createSender, type Sender } from './send.ts'
 import { createTokens } from './token.ts'
 
 /** The methods: one for each endpoint of the contract, named as there. */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor makes every one of them
 export interface AccessManagementClient extends Methods {}
 
 /**
