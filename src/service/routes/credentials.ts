@@ -1,16 +1,78 @@
-import { Problem } from '../problem.ts'
+import type { NewEvent, Origin } from '../event.ts'
+import { generatePassword } from '../password.ts'
+import { notFound, Problem } from '../problem.ts'
+import * as store from '../store/credentials.ts'
+import { recordEvents } from '../store/events.ts'
+import { findSubscription } from '../store/subscriptions.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'
+import { renderSubscription } from './render-subscription.ts'
 
+/** What was opened leaves the transaction only when its event is committed. */
 export async function readCredentials(
-  _deps: HandlerDeps,
-  _call: Call<'readCredentials'>,
+  { db, vault }: HandlerDeps,
+  { grant, origin, subscriptionId }: Call<'readCredentials'>,
 ): Promise<Answer<'readCredentials'>> {
-  throw new Problem('internal', 'Not there yet.')
+  return db.transaction().execute(async (trx) => {
+    const row = await store.findCredentials(trx, grant.contactId, subscriptionId)
+    if (row === undefined) throw notFound()
+    if (!row.can_view_password) {
+      throw new Problem('not-permitted', 'The credentials of this subscription may not be read.')
+    }
+    const values = store.openCredentials(vault, row)
+    await recordEvents(trx, origin, [eventOf(origin, row, 'read')])
+    return row.kind === 'app' ? { login: values['login'], password: values['password'] } : values
+  })
 }
 
 export async function resetPassword(
-  _deps: HandlerDeps,
-  _call: Call<'resetPassword'>,
+  { db, vault, estimate }: HandlerDeps,
+  { grant, origin, subscriptionId }: Call<'resetPassword'>,
 ): Promise<Answer<'resetPassword'>> {
-  throw new Problem('internal', 'Not there yet.')
+  return db.transaction().execute(async (trx) => {
+    const row = await store.lockCredentials(trx, grant.contactId, subscriptionId)
+    if (row === undefined) throw notFound()
+    requireReset(row)
+    const { login = '' } = store.openCredentials(vault, row)
+    const password = generatePassword()
+    const strength = estimate(password, [login, row.name])
+    await store.updateCredentials(trx, vault, row.id, { login, password }, strength)
+    const changed = await findSubscription(trx, grant.contactId, row.id)
+    if (changed === undefined) throw notFound()
+    await recordEvents(trx, origin, [eventOf(origin, row, 'update')])
+    return renderSubscription(changed)
+  })
+}
+
+/** Throws a `Problem`. The permission comes first: who lacks it learns nothing else. */
+function requireReset(row: store.CredentialsRow): void {
+  if (!row.can_reset_password) {
+    throw new Problem('not-permitted', 'The password of this subscription may not be reset.')
+  }
+  if (row.kind !== 'app') {
+    throw new Problem('not-supported', 'A vault item has no password that could be reset.')
+  }
+  if (!row.capabilities.has_password_reset) {
+    throw new Problem('not-supported', `Passwords of ${row.provider_name} cannot be reset.`)
+  }
+}
+
+function eventOf(
+  { actor }: Origin,
+  { id, name }: store.CredentialsRow,
+  operation: 'read' | 'update',
+): NewEvent {
+  const subject = { type: 'subscription', id, name, email: '' } as const
+  return operation === 'read'
+    ? {
+        type: 'read_credentials',
+        operation,
+        description: `${actor.name} read the credentials of ${name}.`,
+        subject,
+      }
+    : {
+        type: 'reset_password',
+        operation,
+        description: `${actor.name} reset the password of ${name}.`,
+        subject,
+      }
 }
