@@ -17,6 +17,8 @@ export interface Comparison {
   readonly floor: Figures
   /** How many times as long ours took. */
   readonly ratio: number
+  /** What else was seen, a sentence each. */
+  readonly notes?: readonly string[]
 }
 
 export interface Figures extends Memory {

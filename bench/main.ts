@@ -2,10 +2,16 @@ import { parseArgs } from 'node:util'
 import type { Comparison } from './compare.ts'
 import { benchCreates, benchEmbedded } from './creates.ts'
 import { thisMachine } from './machine.ts'
+import { benchMillion } from './million.ts'
 import { render } from './render.ts'
 import { benchUnchanged } from './unchanged.ts'
 
-const BENCHES = { unchanged: benchUnchanged, creates: benchCreates, embedded: benchEmbedded } as const
+const BENCHES = {
+  unchanged: benchUnchanged,
+  creates: benchCreates,
+  embedded: benchEmbedded,
+  million: benchMillion,
+} as const
 
 const HELP = `npm run bench -- [--json] [--only ${Object.keys(BENCHES).join('|')}] [--repetitions N] [--profile DIR]
 See bench/README.md.

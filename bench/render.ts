@@ -32,7 +32,8 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
   const rule = line(widths.map((width) => '-'.repeat(width)))
   const [head = [], ...body] = rows
   const where = `${date}, ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`
-  return [where, '', line(head), rule, ...body.map(line), ''].join('\n')
+  const notes = comparisons.flatMap(({ title, notes: seen = [] }) => seen.map((note) => `${title}: ${note}`))
+  return [where, '', line(head), rule, ...body.map(line), '', ...notes, ''].join('\n')
 }
 
 function cells({ medianMs, perSecond, peakBytes }: Figures): string[] {

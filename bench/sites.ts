@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { stringify } from 'yaml'
+import { newKeyLine } from '../src/service/vault.ts'
 import { startProgram } from '../test/support/program.ts'
 import { freePort } from '../test/support/server-process.ts'
 import { FIXTURE } from '../test/support/fixture.ts'
@@ -29,18 +30,26 @@ export async function startInstantService(entries: Entries): Promise<BenchServic
 }
 
 /** `dirsyncd service` on an empty database of a PostgreSQL server. A reset takes out every user. */
-export async function startRealService(entries: Entries, database: string): Promise<BenchService> {
+export async function startRealService(
+  entries: Entries,
+  database: string,
+  options: { readonly uniqueExternalIds?: boolean } = {},
+): Promise<BenchService> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
   // YAML takes JSON, and reads it quicker than block style.
   await writeFile(join(dir.path, 'fixture.yaml'), JSON.stringify(fixtureOf(entries)))
+  await writeFile(join(dir.path, 'keys'), newKeyLine('bench'))
   const config = join(dir.path, 'service.yaml')
   const service = {
     listen: `127.0.0.1:${port}`,
     store: database,
     dataDir: './data',
+    keyFile: './keys',
     fixture: './fixture.yaml',
+    ...options,
+    rateLimit: null,
   }
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
   const program = stack.use(startProgram(['service', '--config', config]))
@@ -75,7 +84,8 @@ async function emptyDirectory(database: string): Promise<void> {
   const client = new Client({ connectionString: database })
   await client.connect()
   try {
-    await client.query('truncate access_management.external_users')
+    await client.query('truncate access_management.external_users, access_management.entry_blocks')
+    await client.query('truncate access_management.events')
     await client.query('update access_management.directories set user_count = 0')
     await client.query('vacuum analyze access_management.directories')
   } finally {

@@ -1,5 +1,6 @@
 import { Client } from 'ldapts'
 import { Pool } from 'undici'
+import { type Item, readList } from '../bare-list.ts'
 import { serveContender } from '../contender.ts'
 import type { Target } from '../target.ts'
 
@@ -28,27 +29,9 @@ serveContender(async (task: BareReadingTask) => {
   }
 })
 
-type Item = { readonly external_id: string }
-
 async function readDirectory(http: Pool, task: BareReadingTask): Promise<Map<string, Item>[]> {
-  return [await readList(http, task, task.usersPath), await readList(http, task, task.groupsPath)]
-}
-
-async function readList(http: Pool, task: BareReadingTask, list: string): Promise<Map<string, Item>> {
-  const items = new Map<string, Item>()
-  const read = async (page: number): Promise<number> => {
-    const path = `${list}?page=${page}&per_page=100`
-    const { body, headers } = await http.request({ path, method: 'GET', headers: task.headers })
-    for (const item of (await body.json()) as Item[]) items.set(item.external_id, item)
-    return Number(headers['total'])
-  }
-  const pages = Math.ceil((await read(1)) / 100)
-  let next = 2
-  const reader = async () => {
-    while (next <= pages) await read(next++)
-  }
-  await Promise.all(Array.from({ length: task.concurrency }, reader))
-  return items
+  const read = (list: string) => readList(http, task.headers, list, task.concurrency)
+  return [await read(task.usersPath), await read(task.groupsPath)]
 }
 
 async function readLdap({ ldap }: BareReadingTask): Promise<Map<string, object>[]> {

@@ -1,0 +1,33 @@
+import { AccessManagementClient } from '../../src/client/client.ts'
+import { readAllPages } from '../../src/client/pages.ts'
+import { FIXTURE } from '../../test/support/fixture.ts'
+import { serveContender } from '../contender.ts'
+
+export interface ClientPagingTask {
+  readonly baseUrl: string
+  /** Pages read at once. */
+  readonly concurrency: number
+  /** How many users there must be, or the figure means nothing. */
+  readonly users: number
+}
+
+/** Our client: every page checked against the contract, the list watched for moving. */
+serveContender(async ({ baseUrl, concurrency, users }: ClientPagingTask) => {
+  const client = new AccessManagementClient({
+    baseUrl,
+    organizationId: FIXTURE.organizationId,
+    deviceId: 'bench',
+    token: async () => FIXTURE.token,
+  })
+  const params = { directory_id: FIXTURE.directoryId }
+  return {
+    async run() {
+      const { items, moved } = await readAllPages((options) => client.listUsers(params, options), {
+        key: (user) => user.id,
+        concurrency,
+      })
+      if (items.length !== users || moved) throw new Error(`read ${items.length} users, moved: ${moved}`)
+    },
+    close: async () => client[Symbol.asyncDispose](),
+  }
+})
