@@ -20,6 +20,7 @@ const ERRORS = {
   'daemon-unreachable': { exitCode: 1 },
   'run-unknown': { exitCode: 1 },
   'service-unavailable': { exitCode: 1 },
+  'id-unknown': { exitCode: 1 },
   interrupted: { exitCode: 1 },
   internal: { exitCode: 1 },
 } as const

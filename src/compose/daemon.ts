@@ -13,7 +13,8 @@ import { freeLeasesOf, LEASE_TIMES } from '../store/lease.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
-import { listen, openServicePool, startService } from './service.ts'
+import { openServicePool } from './open-service.ts'
+import { listen, startService } from './service.ts'
 import {
   openClients,
   openSetups,

@@ -5,15 +5,19 @@ import type { Address, Config, ServiceConfig } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { buildApp } from '../service/app.ts'
-import { parseFaults } from '../service/faults.ts'
+import { closeApp } from '../service/close-app.ts'
+import { parseFaults, type RateLimit } from '../service/faults.ts'
 import { loadFixture } from '../service/fixture/load.ts'
+import { openLiveVault } from '../service/key-file.ts'
 import { createEstimator } from '../service/password.ts'
 import { createRequestLog } from '../service/request-log.ts'
 import { requireKeys } from '../service/rotate-key.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
-import { openVault } from '../service/vault.ts'
-import { openPool } from '../store/open.ts'
-import { storeOptions } from './site.ts'
+import { openServicePool, requireService } from './open-service.ts'
+import { listenForServiceAdmin } from './service-admin.ts'
+
+/** How long requests in flight may take to end; with the daemon's own it stays within the grace of the process. */
+const GRACE_MS = 4000
 
 /** The access-management service, until the signal. */
 export async function runService(
@@ -37,7 +41,7 @@ export async function startService(
   pool: Pool,
   log: Log,
 ): Promise<string> {
-  const vault = openVault(service.keyFile)
+  const vault = openLiveVault(service.keyFile)
   const estimate = createEstimator()
   await migrateService(pool)
   await requireKeys(pool, vault)
@@ -59,21 +63,17 @@ export async function startService(
     publicUrl: service.publicUrl,
     trustedProxies: service.trustedProxies,
     uniqueExternalIds: service.uniqueExternalIds,
+    rateLimit: rateLimitOf(service),
     faults: service.faults === undefined ? undefined : parseFaults(service.faults),
     requestLog,
   })
-  stack.defer(() => app.close())
+  stack.defer(() => closeApp(app, GRACE_MS))
+  await listenForServiceAdmin(stack, service, { pool, vault, log })
   return listen(app, service.listen)
 }
 
-/** Opens the database of the service; the stack closes it. */
-export function openServicePool(
-  stack: AsyncDisposableStack,
-  service: ServiceConfig,
-  command: string,
-  log: Log,
-): Promise<Pool> {
-  return openPool(stack, storeOptions(service.store, service.dataDir, command, log))
+function rateLimitOf({ rateLimit }: ServiceConfig): RateLimit | undefined {
+  return rateLimit === undefined ? undefined : { requests: rateLimit.requests, per: rateLimit.perMs }
 }
 
 export async function listen(
@@ -89,12 +89,4 @@ export async function listen(
       { cause: error },
     )
   }
-}
-
-function requireService(config: Config): ServiceConfig {
-  if (config.service !== undefined) return config.service
-  throw new DirsyncdError(
-    'config-invalid',
-    `${config.file} has no section \`service\`; it says where the service listens and keeps its data.`,
-  )
 }

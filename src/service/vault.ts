@@ -12,6 +12,8 @@ const TAG_BYTES = 16
 export interface Vault {
   /** The key that `seal` uses; what was sealed with another one should be sealed again. */
   readonly keyId: string
+  /** Those that can be opened with, the current one first. */
+  readonly keyIds: readonly string[]
   /** Whether what was sealed with this key can be opened. */
   has(keyId: string): boolean
   /** `purpose` is bound to the value: it opens for the same purpose only, so that no row's value works in another. */
@@ -49,6 +51,9 @@ export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vau
   }
   return {
     keyId,
+    get keyIds() {
+      return [...known.keys()]
+    },
     has: (id) => find(id) !== undefined,
     seal: (plain, purpose) => seal(plain, current, purpose),
     open(sealed, id, purpose) {

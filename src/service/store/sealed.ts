@@ -61,6 +61,17 @@ export async function updateSealed(
     where t.${id} = n.id`.execute(trx)
 }
 
+/** The keys that something is sealed with. */
+export async function usedKeyIds(db: Database): Promise<string[]> {
+  const ids = new Set<string>()
+  for (const column of SEALED_COLUMNS) {
+    const { table } = partsOf(column)
+    const { rows } = await sql<{ keyId: string }>`select distinct key_id as "keyId" from ${table}`.execute(db)
+    for (const { keyId } of rows) ids.add(keyId)
+  }
+  return [...ids]
+}
+
 function selectSealed(column: SealedColumn, condition: ReturnType<typeof sql>) {
   const { table, id, value } = partsOf(column)
   return sql<SealedValue>`select ${id} as id, key_id as "keyId", ${value} as sealed

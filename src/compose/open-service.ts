@@ -1,0 +1,42 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Config, ServiceConfig } from '../config/config.ts'
+import { DirsyncdError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { openPool } from '../store/open.ts'
+import { storeOptions } from './site.ts'
+
+export function requireService(config: Config): ServiceConfig {
+  if (config.service !== undefined) return config.service
+  throw new DirsyncdError(
+    'config-invalid',
+    `${config.file} has no section service; add one, as config/example.yaml shows.`,
+  )
+}
+
+/** Opens the database of the service; the stack closes it, and cuts off what still waits for it then. */
+export async function openServicePool(
+  stack: AsyncDisposableStack,
+  service: ServiceConfig,
+  command: string,
+  log: Log,
+): Promise<Pool> {
+  const pool = await openPool(stack, storeOptions(service.store, service.dataDir, command, log))
+  // Within this process nobody can hold up a query of another one for ever.
+  if (service.store.kind === 'postgres') stack.defer(watchBusyClients(pool))
+  return pool
+}
+
+/** A pool ends only when every query has: the returned function breaks those off that are under way. */
+function watchBusyClients(pool: Pool): () => void {
+  const busy = new Set<PoolClient>()
+  pool.on('acquire', (client) => busy.add(client))
+  pool.on('release', (_error, client) => busy.delete(client))
+  pool.on('remove', (client) => busy.delete(client))
+  return () => {
+    for (const client of busy) {
+      // In the middle of a query the driver cuts the connection. The types of a pool's client hide its end.
+      const { end } = client as unknown as { end: () => Promise<void> }
+      end.call(client).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { chmod, mkdir, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { socketPath } from '../admin/socket.ts'
+import type { Config, ServiceConfig } from '../config/config.ts'
+import { connectSocket, type SocketClient } from '../control/socket-client.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { newToken } from '../service/access-token.ts'
+import { buildServiceAdminApp } from '../service/admin/app.ts'
+import type { AdminDeps } from '../service/admin/deps.ts'
+import { type KeyRotation, rotateKeys } from '../service/admin/keys.ts'
+import type { AdminInput, AdminOutput } from '../service/admin/operations.ts'
+import { createPerform, type Perform } from '../service/admin/perform.ts'
+import { createKey, type CreatedKey, type LiveVault, openLiveVault } from '../service/key-file.ts'
+import { openDatabase } from '../service/store/database.ts'
+import { migrateService } from '../service/store/migrations/index.ts'
+import { hashToken } from '../service/store/tokens.ts'
+import { openServicePool, requireService } from './open-service.ts'
+
+/** What the commands of an administrator do with a service, whether it runs or not. */
+export interface ServiceAdmin extends AsyncDisposable {
+  readonly perform: Perform
+  /** The only one who ever sees the token is who asks; the service gets its hash. */
+  createToken(
+    input: Omit<AdminInput<'addToken'>, 'hash'>,
+  ): Promise<AdminOutput<'addToken'> & { readonly token: string }>
+}
+
+/**
+ * Reaches the running service where the store is embedded, and works on a PostgreSQL store directly. Where no service
+ * runs, the embedded store is opened for one command.
+ */
+export async function openServiceAdmin(config: Config, log: Log): Promise<ServiceAdmin> {
+  const service = requireService(config)
+  if (service.store.kind === 'postgres') return openOwn(service, log)
+  const deadline = performance.now() + START_MS
+  for (;;) {
+    const running = await connect(service)
+    if (running !== undefined) return toAdmin(performThrough(running), running)
+    try {
+      return await openOwn(service, log)
+    } catch (error) {
+      // A service that is about to start has the store before it takes commands.
+      const owned = error instanceof DirsyncdError && error.code === 'store-owned'
+      if (!owned || performance.now() > deadline) throw error
+    }
+    await sleep(200)
+  }
+}
+
+async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> {
+  await using stack = new AsyncDisposableStack()
+  const pool = await openServicePool(stack, service, 'a dirsyncd service command', log)
+  await migrateService(pool)
+  const perform = createPerform(depsOf(pool, () => rotateFor(service, pool)))
+  return toAdmin(perform, stack.move())
+}
+
+/** A running service does the rotation: what it encrypts from then on is encrypted with the new key, too. */
+async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
+  await using running = await connect(service)
+  if (running !== undefined) return performThrough(running)('rotateKeys', {})
+  return rotateKeys(pool, openLiveVault(service.keyFile))
+}
+
+const START_MS = 10_000
+/** Sealing a large store again takes its time. */
+const ROTATION_MS = 3_600_000
+
+function connect(service: ServiceConfig): Promise<SocketClient | undefined> {
+  return connectSocket(socketPath(service.dataDir, 'service.sock'), {
+    who: 'service',
+    afterLoss: 'Look whether it was done before you do it again.',
+    patience: ROTATION_MS,
+  })
+}
+
+function performThrough(running: SocketClient): Perform {
+  return (operation, input) => running.call('POST', `/${operation}`, input)
+}
+
+function toAdmin(perform: Perform, owned: AsyncDisposable): ServiceAdmin {
+  return {
+    perform,
+    async createToken(input) {
+      const token = newToken()
+      return { ...(await perform('addToken', { ...input, hash: hashToken(token) })), token }
+    },
+    [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
+  }
+}
+
+function depsOf(pool: Pool, rotate: () => Promise<KeyRotation>): AdminDeps {
+  return { db: openDatabase(pool), now: () => new Date(), rotateKeys: rotate }
+}
+
+/**
+ * Takes commands on a socket in the service's data directory that only this user can open, until the stack is disposed.
+ * With a PostgreSQL store the directory is of no other use, so a service that may not write there goes on without.
+ */
+export async function listenForServiceAdmin(
+  stack: AsyncDisposableStack,
+  service: ServiceConfig,
+  parts: { readonly pool: Pool; readonly vault: LiveVault; readonly log: Log },
+): Promise<void> {
+  const { pool, vault, log } = parts
+  const socket = socketPath(service.dataDir, 'service.sock')
+  const app = buildServiceAdminApp(
+    depsOf(pool, () => rotateKeys(pool, vault)),
+    log,
+  )
+  stack.defer(() => app.close())
+  try {
+    await mkdir(service.dataDir, { recursive: true, mode: 0o700 })
+    if (service.store.kind === 'postgres' && (await isTaken(service))) {
+      log.info({ socket }, 'another service takes the commands of this data directory')
+      return
+    }
+    await rm(socket, { force: true })
+    await app.listen({ path: socket })
+    await chmod(socket, 0o600)
+  } catch (error) {
+    if (service.store.kind === 'embedded') throw noSocket(socket, error)
+    log.warn({ socket, error: sentence(error) }, 'the service runs without its socket for commands')
+  }
+}
+
+async function isTaken(service: ServiceConfig): Promise<boolean> {
+  const other = await connect(service)
+  await other?.[Symbol.asyncDispose]()
+  return other !== undefined
+}
+
+function noSocket(socket: string, cause: unknown): DirsyncdError {
+  return new DirsyncdError(
+    'service-unavailable',
+    `The service cannot listen for commands on ${socket}: ${sentence(cause)}.`,
+    { cause },
+  )
+}
+
+/** Makes a key file, or puts a new key in front of those that it has; needs no configuration. */
+export function createServiceKey(path: string): Promise<CreatedKey> {
+  return createKey(path, new Date())
+}

@@ -1,0 +1,91 @@
+import { Client } from 'undici'
+import { DirsyncdError, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
+
+/** How long the other side may take to answer; its store may be busy. */
+const ANSWER_MS = 60_000
+
+/** A connection to a process of this machine that takes commands. */
+export interface SocketClient extends AsyncDisposable {
+  /** Throws the `DirsyncdError` that the other side answers with, or `daemon-unreachable`. */
+  call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
+}
+
+export interface SocketOptions {
+  /** Who listens there, for sentences. */
+  readonly who: 'daemon' | 'service'
+  /** What becomes of what was asked for when the answer is lost: a sentence. */
+  readonly afterLoss: string
+  /** Milliseconds; default a minute. */
+  readonly patience?: number
+}
+
+/** Reaches the process that listens on the socket; `undefined` when there is none. */
+export async function connectSocket(
+  socket: string,
+  options: SocketOptions,
+): Promise<SocketClient | undefined> {
+  const patience = options.patience ?? ANSWER_MS
+  const client = new Client('http://dirsyncd', {
+    socketPath: socket,
+    headersTimeout: patience,
+    bodyTimeout: patience,
+  })
+  if (!(await isListening(client, socket, options))) {
+    await client.destroy()
+    return undefined
+  }
+
+  async function ask(request: Parameters<Client['request']>[0]) {
+    try {
+      const { statusCode, body } = await client.request(request)
+      return { statusCode, json: await body.json() }
+    } catch (error) {
+      throw unreachable(error, options)
+    }
+  }
+
+  return {
+    async call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+      const { statusCode, json } = await ask({
+        method,
+        path,
+        ...(body !== undefined && {
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      })
+      if (statusCode < 300) return json as T
+      const { code, message } = json as { code: ErrorCode; message: string }
+      throw new DirsyncdError(code, message)
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+/** A socket without a process behind it refuses, or is not there. */
+async function isListening(client: Client, socket: string, options: SocketOptions): Promise<boolean> {
+  try {
+    const { body } = await client.request({ method: 'GET', path: '/healthz' })
+    await body.dump()
+    return true
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false
+    if (code === 'EACCES') {
+      throw new DirsyncdError(
+        'daemon-unreachable',
+        `The ${options.who}'s socket ${socket} belongs to another user; run the command as the user that the ${options.who} runs as.`,
+        { cause: error },
+      )
+    }
+    throw unreachable(error, options)
+  }
+}
+
+function unreachable(error: unknown, { who, afterLoss }: SocketOptions): DirsyncdError {
+  return new DirsyncdError(
+    'daemon-unreachable',
+    `The ${who} does not answer on its socket (${networkReason(error) ?? sentence(error)}); see its log. ${afterLoss}`,
+    { cause: error },
+  )
+}

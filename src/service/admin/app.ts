@@ -1,0 +1,24 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { DirsyncdError, sentence } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { AdminDeps } from './deps.ts'
+import { type AdminOperation, adminOperations } from './operations.ts'
+import { performUnchecked } from './perform.ts'
+
+/**
+ * The operations for commands, to be offered on a unix socket only, where the file's mode guards them: nobody is asked for
+ * a password here. Never listens by itself.
+ */
+export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance {
+  const app = Fastify({ forceCloseConnections: true })
+  app.setErrorHandler((error, _request, reply) => {
+    const code = error instanceof DirsyncdError ? error.code : 'internal'
+    if (code === 'internal') log.error({ error: sentence(error) }, 'an administrator’s command failed')
+    return reply.status(code === 'internal' ? 500 : 400).send({ code, message: sentence(error) })
+  })
+  app.get('/healthz', () => ({ status: 'ok' }))
+  for (const operation of Object.keys(adminOperations) as AdminOperation[]) {
+    app.post(`/${operation}`, ({ body }) => performUnchecked(deps, operation, body))
+  }
+  return app
+}
