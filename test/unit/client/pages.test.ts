@@ -198,6 +198,24 @@ test('items come one after the other, each once', async () => {
   expect(directory.calls).toEqual([1, 2, 3])
 })
 
+test('a list that grows in front by whole pages is read to the end of what was there, each item once', async () => {
+  const directory = simulate(45, 20, {
+    between: (s, call) => {
+      if (call === 2 || call === 3) s.ids.unshift(...Array.from({ length: 20 }, (_, i) => call * 1000 + i))
+    },
+  })
+  const before = [...directory.ids]
+  const read = await Array.fromAsync(eachItem(directory.list, { key }), ({ id }) => id)
+  expect(read).toEqual(before)
+  expect(directory.calls).toEqual([1, 2, 3, 4, 5])
+})
+
+test('a service that ignores the page number is refused, item by item too', async () => {
+  const directory = simulate(45, 20)
+  const stuck: ListPage<Item> = (options) => directory.list({ ...options, page: 1 })
+  await expect(Array.fromAsync(eachItem(stuck, { key }))).rejects.toThrow('seems to ignore the page number')
+})
+
 test('one who stops looking asks for no further page', async () => {
   const directory = simulate(45, 20)
   for await (const { id } of eachItem(directory.list, { key })) if (id === 5) break

@@ -1,0 +1,46 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { encodeQuery } from '../../../src/client/query.ts'
+import { endpoints } from '../../../src/contract/endpoints.ts'
+import { decodeRack } from './rack.ts'
+
+const EVENTS = endpoints.listEvents.query
+
+test.each([
+  ['nothing', undefined, {}, {}, ''],
+  ['a page', undefined, {}, { page: 2, perPage: 100 }, '?page=2&per_page=100'],
+  ['a boolean', endpoints.listSubscriptions.query, { all: true }, {}, '?all=true'],
+  ['text', endpoints.listOrganizationGroups.query, { q: 'a&b ü' }, { page: 1 }, '?q=a%26b+%C3%BC&page=1'],
+  [
+    'an object',
+    EVENTS,
+    { filters: { type: 'x', contact_id: 12 } },
+    {},
+    '?filters%5Btype%5D=x&filters%5Bcontact_id%5D=12',
+  ],
+  ['what is not given', EVENTS, { filters: { type: undefined } }, { page: undefined }, ''],
+  ['the parameters of the path', EVENTS, { directory_id: 7 }, {}, ''],
+] as const)('the query of %s', (_, schema, params, page, query) => {
+  expect(encodeQuery(schema, params, page)).toEqual({ query })
+})
+
+test('broken Unicode is refused', () => {
+  expect(encodeQuery(EVENTS, { filters: { type: 'a\uD800' } }, {})).toEqual({
+    problem: 'filters[type] is not well-formed Unicode',
+  })
+})
+
+test('what a Rack reader gets of filters is the filters', () => {
+  const text = fc.string({ unit: 'grapheme' })
+  const filters = fc.record(
+    { type: text, time_from: text, group_id: text, ip_to: text },
+    { requiredKeys: ['type'] },
+  )
+  fc.assert(
+    fc.property(filters, (values) => {
+      const encoded = encodeQuery(EVENTS, { filters: values }, {})
+      if (!('query' in encoded)) throw new Error(encoded.problem)
+      expect(decodeRack(encoded.query.slice(1))).toEqual({ filters: { ...values } })
+    }),
+  )
+})
