@@ -2,19 +2,24 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The Debian packages that the tests take their servers and tools from, with the programs that they need of each. */
+/**
+ * The Debian packages that the tests take their servers and tools from, with the programs and modules that they need
+ * of each.
+ */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'redis-server': ['redis-server'],
   slapd: ['slapd', 'slapadd'],
   'ldap-utils': ['ldapmodify'],
   postgresql: ['initdb', 'postgres'],
   openssl: ['openssl'],
+  'apache2-bin': ['apache2'],
+  'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
 }
 
 /** Debian keeps servers' programs in directories that are on nobody's path. */
 function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
-  return [...path, '/usr/sbin', '/sbin', '/usr/local/sbin', ...postgresFolders()]
+  return [...path, '/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', ...postgresFolders()]
 }
 
 /** The newest version first. */
@@ -31,19 +36,20 @@ function postgresFolders(): string[] {
 function find(name: string): string | undefined {
   return folders()
     .map((folder) => join(folder, name))
-    .find(isExecutable)
+    .find(isUsable)
 }
 
-function isExecutable(path: string): boolean {
+/** A module is loaded, not executed. */
+function isUsable(path: string): boolean {
   try {
-    accessSync(path, constants.X_OK)
+    accessSync(path, path.endsWith('.so') ? constants.R_OK : constants.X_OK)
     return true
   } catch {
     return false
   }
 }
 
-/** The path of a program that the tests need, wherever it is installed. */
+/** The path of a program or module that the tests need, wherever it is installed. */
 export function program(name: string): string {
   const path = find(name)
   if (path === undefined)
@@ -51,7 +57,7 @@ export function program(name: string): string {
   return path
 }
 
-/** The packages of which a program is missing. */
+/** The packages of which something is missing. */
 export function missing(): string[] {
   return Object.entries(PACKAGES)
     .filter(([, programs]) => programs.some((name) => find(name) === undefined))
