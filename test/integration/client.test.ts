@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import { AccessManagementClient } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
-import { eachItem, readAllPages } from '../../src/client/pages.ts'
+import { readAllPages } from '../../src/client/pages.ts'
+import { createLog } from '../../src/log.ts'
 import type { Change } from '../../src/plan/change.ts'
 import type { Outcome } from '../../src/plan/outcome.ts'
 import { applyChange } from '../../src/target/apply-change.ts'
@@ -52,9 +54,9 @@ function creations(count: number): Change[] {
   }))
 }
 
-test('every endpoint of the contract answers its typed method', async () => {
+test('the endpoints of directories answer their typed methods', async () => {
   await serve({}, async (client) => {
-    expect((await client.listDirectories({})).items).toMatchObject([{ id: 7, name: 'Corporate' }])
+    expect((await client.listDirectories()).items).toMatchObject([{ id: 7, name: 'Corporate' }])
     expect(await client.getDirectory(PARAMS)).toMatchObject({ id: 7 })
     expect(client.tokenExpiresIn).toBeGreaterThan(86_400)
 
@@ -89,6 +91,83 @@ test('every endpoint of the contract answers its typed method', async () => {
   })
 })
 
+test('the endpoints of subscriptions, events and the organization answer their typed methods', async () => {
+  await serve({}, async (client) => {
+    const app = { subscription_id: FIXTURE.samlSubscriptionId }
+    const page = await client.listSubscriptions({}, { perPage: 2 })
+    expect(page).toMatchObject({ total: 3, perPage: 2, items: [{ id: 101 }, { id: 102 }] })
+    expect(page.items[0]).not.toHaveProperty('subscriber')
+    expect((await client.listSubscriptions({ all: true }, { page: 2 })).items).toHaveLength(3)
+    expect(await client.getSubscription(app)).toMatchObject({ subscriber: { email: 'ada@example.org' } })
+    const { value: changed } = await client.updateSubscription(app, { favorite: false, position: 7 })
+    expect(changed).toMatchObject({ favorite: false, position: 7, name: 'Atlas' })
+
+    const { value: assertion } = await client.createAssertion(app)
+    expect(Buffer.from(assertion?.saml_response ?? '', 'base64').toString()).toContain('ada@example.org')
+    const { value: vaultItem } = await client.readCredentials({ subscription_id: FIXTURE.vaultItemId })
+    expect(vaultItem).toEqual({ 'Door code': FIXTURE.secrets[2], Note: 'two turns' })
+    const { value: reset } = await client.resetPassword(app)
+    expect(reset?.password_strength.score).toBeGreaterThan(0)
+    const { value: after } = await client.readCredentials(app)
+    expect(after?.['password']).not.toBe(FIXTURE.secrets[0])
+
+    const types = await Array.fromAsync(client.each.listEvents({}, { perPage: 2 }), ({ type }) => type)
+    expect(types).toEqual([
+      'read_credentials',
+      'reset_password',
+      'read_credentials',
+      'create_assertion',
+      'update_subscription',
+      'update_policy',
+      'enable_contact_admin',
+    ])
+    const filters = { contact_id: FIXTURE.benId, time_to: '2026-01-31', ip_to: '2001:db8::ff' }
+    expect((await client.listEvents({ filters })).items).toMatchObject([{ type: 'update_policy' }])
+    expect((await client.listOrganizationGroups({ q: 'SALE' })).items).toMatchObject([{ name: 'Sales' }])
+    expect(await client.getOrganizationGroup({ group_id: FIXTURE.groupId })).toMatchObject({
+      contacts_count: 2,
+    })
+  })
+})
+
+test('events that are recorded while they are read neither hide nor repeat another', async () => {
+  await serve({}, async (client) => {
+    const app = { subscription_id: FIXTURE.samlSubscriptionId }
+    for (let position = 10; position < 20; position += 1) await client.updateSubscription(app, { position })
+    const before = await Array.fromAsync(client.each.listEvents(), ({ id }) => id)
+    const read: number[] = []
+    for await (const { id } of client.each.listEvents({}, { perPage: 1 })) {
+      // One new event after each page of one: every next page is the same page again.
+      if (read.length < 3) await client.updateSubscription(app, { position: read.length })
+      read.push(id)
+    }
+    expect(read).toEqual(before)
+  })
+})
+
+test('what the service refuses names the subscription and no secret', async () => {
+  const lines: string[] = []
+  const log = createLog('debug', { destination: { write: (line: string) => void lines.push(line) } })
+  await serve({}, async (_, service) => {
+    await using client = clientOf(service.baseUrl, { log })
+    const locked = { subscription_id: FIXTURE.lockedSubscriptionId }
+    const foreign = { subscription_id: FIXTURE.bensSubscriptionId }
+    await client.readCredentials({ subscription_id: FIXTURE.samlSubscriptionId })
+    const failures = await Promise.all(
+      [client.readCredentials(locked), client.resetPassword(locked), client.readCredentials(foreign)].map(
+        (write) => write.catch((error: unknown) => error),
+      ),
+    )
+    expect(failures).toMatchObject([{ kind: 'forbidden' }, { kind: 'forbidden' }, { kind: 'not-found' }])
+    expect(await client.createAssertion(locked).catch((error: unknown) => error)).toMatchObject({
+      kind: 'conflict',
+    })
+    const shown = inspect(failures, { depth: 10 }) + lines.join('')
+    expect(shown).toContain('/subscriptions/102/credentials')
+    for (const secret of [...FIXTURE.secrets, FIXTURE.token]) expect(shown).not.toContain(secret)
+  })
+})
+
 test('a directory of many pages is read whole, and item by item', async () => {
   await serve({}, async (client) => {
     const ids = Array.from({ length: 730 }, (_, index) => `u${index}`)
@@ -106,8 +185,7 @@ test('a directory of many pages is read whole, and item by item', async () => {
     expect({ moved, total }).toEqual({ moved: false, total: 730 })
     expect(items.map((user) => user.external_id)).toEqual(ids)
     const one: unknown[] = []
-    for await (const { external_id: id } of eachItem((options) => client.listUsers(PARAMS, options), list))
-      one.push(id)
+    for await (const { external_id: id } of client.each.listUsers(PARAMS)) one.push(id)
     expect(one).toEqual(ids)
   })
 })
