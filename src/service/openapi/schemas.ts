@@ -103,10 +103,11 @@ interface Conversion {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema
 }
 
-/** Leaves out what says nothing: the bounds of whole numbers as such, and "anything, or null". */
+/** Leaves out what says nothing: the bounds of whole numbers as such, "anything, or null", and an unknown format. */
 function simplify({ jsonSchema: schema }: Conversion): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.contentEncoding !== undefined) delete schema.format
   if (schema.anyOf?.some((branch) => Object.keys(branch).length === 0)) delete schema.anyOf
 }
 
