@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ldap-utils': ['ldapmodify'],
   postgresql: ['initdb', 'postgres'],
   openssl: ['openssl'],
+  curl: ['curl'],
   'apache2-bin': ['apache2'],
   'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
 }
