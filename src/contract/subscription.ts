@@ -113,7 +113,11 @@ export const assertion = z.looseObject({
     .optional()
     .describe('The field `RelayState` of the form; only there when it was sent.'),
   issuer: z.string().describe("The identity provider's entity id."),
-  metadata: z.string().describe("The identity provider's metadata, XML."),
+  metadata: z
+    .string()
+    .describe(
+      "The identity provider's metadata, XML. Every login begins with this request: no authentication request of a service provider is answered, and the single sign-on service is there because the schema of metadata wants one.",
+    ),
   certificate: z.string().describe('The certificate that the signature is checked with, PEM.'),
   expires_at: timestamp.describe('After this the response is refused.'),
 })
