@@ -45,11 +45,15 @@ export interface Endpoint {
   readonly purpose: string
 }
 
-const externalId = z
-  .string()
-  .describe('The identifier in the external directory, unique there; up to 2,048 bytes.')
+const externalId = z.string().meta({
+  description: 'The identifier in the external directory, unique there; up to 2,048 bytes.',
+  examples: ['E-1001'],
+})
 
-const email = z.string().describe("In one of the organization's allowed domains.")
+const email = z.string().meta({
+  description: "In one of the organization's allowed domains.",
+  examples: ['ada@northgate.example'],
+})
 
 /** Forms and queries have no types of their own: a boolean is `true` or `false`, in JSON also a real one. */
 const formBoolean = z.union([z.boolean(), z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] })], {

@@ -74,7 +74,7 @@ class Documented {
     this.document = document
     this.#ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
     addFormats.default(this.#ajv)
-    this.#ajv.addSchema(onlyDocumented(document) as object, 'api')
+    this.#ajv.addSchema(onlyDocumented(document), 'api')
   }
 
   operation(operation: Operation): any {
@@ -133,14 +133,19 @@ function bodyPlace(operation: Operation): string[] {
   return ['paths', ...placeOf(operation), 'requestBody', 'content', 'application/json', 'schema']
 }
 
-/** The document for a reader who takes every field that it does not name for a fault. */
-function onlyDocumented(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(onlyDocumented)
+/** The document for a reader who takes every field that its schemas do not name for a fault. */
+function onlyDocumented(document: any): object {
+  const schemas = closed(document.components.schemas) as object
+  return { ...document, components: { ...document.components, schemas } }
+}
+
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
   if (typeof value !== 'object' || value === null) return value
-  const copy = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, onlyDocumented(part)]))
-  // Languages of a description may be any.
-  const open = copy['properties'] === undefined || Object.keys(copy['properties'] as object).join() === 'en'
-  return open || !('additionalProperties' in copy) ? copy : { ...copy, additionalProperties: false }
+  const copy = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, closed(part)]))
+  // A description may be there in any language.
+  const open = copy['type'] !== 'object' || Object.keys(copy['properties'] ?? {}).join() === 'en'
+  return { ...(!open && { additionalProperties: false }), ...copy }
 }
 
 /** Sends what the document says the request looks like: path, method, parameters and media types are taken from it. */

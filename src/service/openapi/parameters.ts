@@ -4,14 +4,16 @@ import { MAX_DEVICE_ID } from '../authenticate.ts'
 import { inputSchema, type JsonObject, ref } from './schemas.ts'
 
 const PATH_PARAMETERS: Readonly<
-  Record<string, { readonly schema: JsonObject; readonly description: string }>
+  Record<string, { readonly schema: JsonObject; readonly description: string; readonly example?: number }>
 > = {
   organization_id: {
-    schema: { type: 'integer', minimum: 1, examples: [1] },
+    schema: { type: 'integer', minimum: 1 },
+    example: 1,
     description: 'The organization that the token belongs to.',
   },
   directory_id: {
-    schema: { type: 'integer', minimum: 1, examples: [7] },
+    schema: { type: 'integer', minimum: 1 },
+    example: 7,
     description: 'The id of the directory.',
   },
   external_id: {

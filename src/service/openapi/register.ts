@@ -45,7 +45,6 @@ export function registerDocumentation(app: FastifyInstance, publicUrl: string | 
         layout: 'BaseLayout',
         docExpansion: 'list',
         defaultModelsExpandDepth: 1,
-        tryItOutEnabled: true,
       },
     })
   })

@@ -132,6 +132,11 @@ function problemResponse(status: number, codes: readonly ProblemCode[]): JsonObj
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
     ...(header !== undefined && { headers: { [header]: ref('headers', header) } }),
-    content: { [PROBLEM_TYPE]: { schema } },
+    content: { [PROBLEM_TYPE]: { schema, examples: Object.fromEntries(codes.map(exampleOf)) } },
   }
+}
+
+function exampleOf(code: ProblemCode): [string, JsonObject] {
+  const { status, title } = PROBLEMS[code]
+  return [code, { value: { type: problemType(code), title, status, detail: `${title}.` } }]
 }

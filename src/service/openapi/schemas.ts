@@ -103,12 +103,18 @@ interface Conversion {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema
 }
 
-/** Leaves out what says nothing: the bounds of whole numbers as such, "anything, or null", and an unknown format. */
+/** Leaves out what says nothing: bounds of whole numbers as such, "anything, or null", that more fields may come. */
 function simplify({ jsonSchema: schema }: Conversion): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.properties !== undefined && isEmpty(schema.additionalProperties))
+    delete schema.additionalProperties
   if (schema.contentEncoding !== undefined) delete schema.format
-  if (schema.anyOf?.some((branch) => Object.keys(branch).length === 0)) delete schema.anyOf
+  if (schema.anyOf?.some(isEmpty)) delete schema.anyOf
+}
+
+function isEmpty(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
 /** Shows a value that may also be written as text, as a form has to, by its own type only. */
