@@ -93,7 +93,6 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/' }) => percentEncoded(url),
     frameworkErrors: (error, request, reply) => {
       answerError(options.log, error, request, reply)
     },
@@ -129,11 +128,6 @@ function limitConnections(app: FastifyInstance, most: number, log: Log): void {
     toldAt = performance.now()
     log.warn({ most }, 'a connection was closed because too many are open')
   })
-}
-
-/** Node reads bytes that are not ASCII as Latin-1; a client that sends them unescaped means UTF-8. */
-function percentEncoded(url: string): string {
-  return url.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 function acceptBodies(app: FastifyInstance): void {

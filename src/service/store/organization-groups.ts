@@ -27,10 +27,12 @@ const COLUMNS = [
 
 /**
  * The form of a text that a search compares: the same for texts that differ only in case, in every script and whatever
- * the locale of the database. By way of the capitals, because "ß" has two of them ("SS") and "ς" is another "σ".
+ * the locale of the database. It goes by way of the capitals, which "ß" has two of ("SS"), and those from the small
+ * letters, because there is also a capital "ẞ"; "ς" is a "σ" at the end of a word.
  */
 export function foldName(name: string): string {
-  return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
+  const small = name.normalize('NFC').toLowerCase()
+  return small.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
 /**
