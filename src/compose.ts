@@ -1,4 +1,5 @@
 /** What each process consists of. Only the files under `compose/` name concrete adapters; they open and dispose them. */
+export { runApiContract } from './compose/api-contract.ts'
 export { runCheck } from './compose/check.ts'
 export { openControl } from './compose/control.ts'
 export { runDaemon } from './compose/daemon.ts'

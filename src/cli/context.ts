@@ -1,6 +1,7 @@
 import type { Config } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { Log } from '../log.ts'
+import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 
 /** A stream that a command prints to. */
 export interface Output {
@@ -42,6 +43,12 @@ export interface Compose {
     request: CheckRequest,
     signal: AbortSignal,
   ) => AsyncIterable<CheckLine>
+  readonly runApiContract: (
+    config: Config,
+    log: Log,
+    request: ContractRequest,
+    signal: AbortSignal,
+  ) => AsyncIterable<ContractStep>
 }
 
 /** Prints one line for a person, such as where the admin page is. */

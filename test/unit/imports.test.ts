@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   source: { values: 'directory' },
   client: { values: 'contract' },
   service: { values: 'contract' },
+  conformance: { values: 'contract' },
   target: { values: 'client contract directory plan' },
   store: { values: 'directory plan' },
   queue: { values: 'plan store' },
@@ -26,7 +27,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // The only unit that names concrete adapters.
   compose: {
     values:
-      'contract directory plan source client service target store queue sync control admin config shutdown',
+      'contract conformance directory plan source client service target store queue sync control admin config shutdown',
   },
   cli: { values: 'compose control config plan directory shutdown', types: 'store' },
   main: { values: 'cli compose config shutdown' },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CheckLine, CheckRequest, Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
+import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
 import type { Control, RunRequest, RunView } from '../../../src/control/control.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
@@ -17,6 +18,7 @@ interface Script {
   /** The run by its number, as it looks each time it is asked for; the last one stays. */
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
   readonly check?: readonly CheckLine[]
+  readonly contract?: readonly ContractStep[]
   readonly approve?: () => RunView
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
@@ -28,6 +30,7 @@ interface Outcome {
   readonly stderr: string
   readonly asked: readonly RunRequest[]
   readonly checked: CheckRequest | undefined
+  readonly compared: ContractRequest | undefined
   readonly faults: string | undefined
   readonly closed: number
 }
@@ -40,6 +43,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   )
   const seen = { asked: [] as RunRequest[], closed: 0, faults: undefined as string | undefined }
   let checked: CheckRequest | undefined
+  let compared: ContractRequest | undefined
   const compose: Compose = {
     openControl: () => Promise.resolve(scriptedControl(script, seen)),
     runDaemon(_config, _log, _signal, output) {
@@ -56,6 +60,10 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       checked = request
       yield* script.check ?? []
     },
+    async *runApiContract(_config, _log, request) {
+      compared = request
+      yield* script.contract ?? []
+    },
   }
   const out = { stdout: '', stderr: '' }
   const code = await runCli(
@@ -66,7 +74,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
     },
     { env: { DIRSYNCD_CONFIG: file }, loadCompose: () => Promise.resolve(compose) },
   )
-  return { code, ...out, ...seen, checked }
+  return { code, ...out, ...seen, checked, compared }
 }
 
 function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: number }): Control {

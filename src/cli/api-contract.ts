@@ -1,0 +1,55 @@
+import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
+import type { Session } from './context.ts'
+import { EXIT } from './exit-code.ts'
+import {
+  pathWidth,
+  renderContractBegin,
+  renderContractEnd,
+  renderContractEndpoint,
+} from './render/api-contract.ts'
+import { printable } from './render/text.ts'
+
+type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
+
+/** Compares services with the API description and prints what was found; done when all of them follow it. */
+export async function checkApiContract(session: Session, request: ContractRequest): Promise<number> {
+  const { compose, config, log, signal } = session
+  let results: Results = []
+  let width = 0
+  let failed = false
+  for await (const step of compose.runApiContract(config, log, request, signal)) {
+    if (step.step === 'begin') {
+      results = []
+      width = pathWidth(step.paths)
+    }
+    if (step.step === 'endpoint') results = [...results, ...step.results]
+    failed ||= isFailure(step)
+    if (session.json) printJson(session, step)
+    else session.print(...render(step, results, width))
+  }
+  return failed ? EXIT.error : EXIT.done
+}
+
+function isFailure(step: ContractStep): boolean {
+  if (step.step === 'endpoint') return step.results.some(({ state }) => state === 'differs')
+  return step.step === 'failed' || (step.step === 'end' && step.left.length > 0)
+}
+
+/** One line for each case. */
+function printJson({ printJson: print }: Session, step: ContractStep): void {
+  if (step.step !== 'endpoint') print(step)
+  else for (const result of step.results) print({ step: 'case', sync: step.sync, ...result })
+}
+
+function render(step: ContractStep, results: Results, width: number): string[] {
+  switch (step.step) {
+    case 'begin':
+      return renderContractBegin(step)
+    case 'endpoint':
+      return renderContractEndpoint(step.results, width)
+    case 'end':
+      return [...renderContractEnd(results, step.left), '']
+    case 'failed':
+      return [`FAIL  ${step.sync}: ${printable(step.detail)}`]
+  }
+}

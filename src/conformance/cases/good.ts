@@ -1,0 +1,190 @@
+import type { Operation } from '../../contract/endpoints.ts'
+import type { Answer } from '../answer.ts'
+import { baseAsk, userChange } from '../base.ts'
+import {
+  anything,
+  type Check,
+  field,
+  inTurn,
+  reads,
+  refusal,
+  shape,
+  success,
+  together,
+  tokenExpiry,
+  writes,
+} from '../checks.ts'
+import { DEFAULT_PAGE, page } from '../pages.ts'
+import type { Ask } from '../request.ts'
+import type { Site } from '../site.ts'
+import { first, itemsOf, lacksScope, newEntry } from '../subjects.ts'
+import { judge, Unchecked, type Verdict } from '../verdict.ts'
+import type { Case, Row } from './case.ts'
+
+/** The case that everybody expects to work, and what is read back afterwards. */
+export function goodCase(row: Row): Case {
+  return {
+    name: 'good',
+    needsScope: true,
+    async try(site) {
+      try {
+        return await good(site, row)
+      } catch (error) {
+        if (error instanceof Unchecked && error.refused) site.refused.set(row.operation, error.message)
+        throw error
+      }
+    },
+  }
+}
+
+function good(site: Site, row: Row): Promise<Verdict> {
+  const { endpoint, operation } = row
+  if (endpoint.paged) return readList(site, row)
+  if (endpoint.method === 'GET') return readOne(site, row)
+  const write = WRITES[operation]
+  if (write === undefined) throw new Error(`no good case for ${operation}`)
+  return write(site, row)
+}
+
+/** The answer, unless the token may not ask. */
+async function allowed(site: Site, { operation }: Row, ask: Ask): Promise<Answer> {
+  const answer = await site.send(operation, ask)
+  if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
+  return answer
+}
+
+async function readList(site: Site, row: Row): Promise<Verdict> {
+  const answer = await allowed(site, row, {})
+  const own = LIST_CHECKS[row.operation] ?? anything
+  return judge(reads(row.endpoint, together(page(DEFAULT_PAGE), own)), answer)
+}
+
+const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
+  listSubscriptions: (answer) =>
+    itemsOf(answer).some((item) => 'subscriber' in item)
+      ? [{ expected: 'no subscriber in the list', actual: 'one' }]
+      : [],
+  listEvents: (answer) => {
+    const times = itemsOf(answer).map((item) => Date.parse(String(item['created_at'])))
+    return times.some((time, index) => time > (times[index - 1] ?? Number.POSITIVE_INFINITY))
+      ? [{ expected: 'the newest event first', actual: 'another order' }]
+      : []
+  },
+}
+
+/** What was asked for is what comes. */
+async function readOne(site: Site, row: Row): Promise<Verdict> {
+  const ask = await baseAsk(site, row.operation)
+  const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
+  const asked = { directory_id: String(site.target.directoryId), ...ask.params } as Record<string, string>
+  const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
+  return judge(reads(row.endpoint, isAskedFor), await allowed(site, row, ask))
+}
+
+const WRITES: Readonly<Partial<Record<Operation, (site: Site, row: Row) => Promise<Verdict>>>> = {
+  createUsers: (site, row) => createEntry(site, row, 'getUser'),
+  createGroups: (site, row) => createEntry(site, row, 'getGroup'),
+  async updateUser(site, row) {
+    const { params = {} } = await baseAsk(site, row.operation)
+    const change = await userChange(site)
+    const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
+    return writeAndRead(site, row, {
+      ask: { params, form: Object.entries(change) },
+      read: 'getUser',
+      written,
+    })
+  },
+  async updateGroup(site, row) {
+    const { params = {}, form = [] } = await baseAsk(site, row.operation)
+    const written = field('name', form[0]?.[1])
+    return writeAndRead(site, row, { ask: { params, form }, read: 'getGroup', written })
+  },
+  deleteUser: (site, row) => deleteEntry(site, row, 'user'),
+  deleteGroup: (site, row) => deleteEntry(site, row, 'group'),
+  updateSubscription,
+  async createAssertion(site, row) {
+    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+    return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
+  },
+  async readCredentials(site, row) {
+    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+    // The one POST whose answer the description shows.
+    const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
+    return judge({ stated, here: writes(row.endpoint).here }, answer)
+  },
+  async resetPassword(site, row) {
+    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+    return judge(writes(row.endpoint), answer)
+  },
+}
+
+async function createEntry(site: Site, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
+  const ask = await baseAsk(site, row.operation)
+  const [id] = ask.creates ?? []
+  const name = ask.form?.find(([key]) => key.endsWith('[name]'))?.[1]
+  const written = together(field('external_id', id), field('name', name))
+  return writeAndRead(site, row, { ask, read, written, params: { external_id: id ?? '' }, list: true })
+}
+
+interface Writing {
+  readonly ask: Ask
+  /** The operation that shows what was written, and the ids that it takes; default those of the request. */
+  readonly read: Operation
+  readonly params?: Ask['params']
+  /** Of what is read, and in the service of this repository also of the answer to the write. */
+  readonly written: Check
+  /** The answer to the write is a list of one. */
+  readonly list?: boolean
+}
+
+async function writeAndRead(site: Site, row: Row, writing: Writing): Promise<Verdict> {
+  const { ask, read, params = ask.params ?? {}, written, list = false } = writing
+  const answer = await allowed(site, row, ask)
+  const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
+  const verdict = judge(writes(row.endpoint, inAnswer), answer)
+  if (verdict.differences.length > 0) return verdict
+  const shown = await site.send(read, { params })
+  if (shown.status === 401 || shown.status === 403) return verdict
+  const faults = inTurn(success, written)(shown)
+  const differences = faults.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
+  return { ...verdict, differences }
+}
+
+async function deleteEntry(site: Site, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
+  const params = { external_id: await newEntry(site, kind) }
+  const answer = await allowed(site, row, { params })
+  const verdict = judge(writes(row.endpoint), answer)
+  if (verdict.differences.length > 0) return verdict
+  const shown = await site.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
+  const differences = refusal(shown).map(({ expected, actual }) => ({
+    expected: `afterwards ${expected}`,
+    actual,
+  }))
+  return { ...verdict, differences }
+}
+
+/** Changes all three fields of the first subscription; they are put back in the end. */
+async function updateSubscription(site: Site, row: Row): Promise<Verdict> {
+  const before = await first(site, 'listSubscriptions', 'id')
+  const params = { subscription_id: String(before['id']) }
+  const { form = [] } = await baseAsk(site, row.operation)
+  const change = {
+    favorite: before['favorite'] !== true,
+    name: `${String(before['name'])} (check)`,
+    position: Number(before['position']) + 1,
+  }
+  site.afterwards(async () => {
+    const { status } = await site.send(row.operation, { params, form })
+    if (status >= 300) {
+      throw new Error(
+        `subscription ${params.subscription_id} could not be put back: the service answered ${status}`,
+      )
+    }
+  })
+  const ask = {
+    params,
+    form: Object.entries(change).map(([name, value]): [string, string] => [name, String(value)]),
+  }
+  const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
+  return writeAndRead(site, row, { ask, read: 'getSubscription', written })
+}

@@ -1,0 +1,60 @@
+import { NO_ID } from '../base.ts'
+import { refuses } from '../checks.ts'
+import type { Param } from '../target.ts'
+import { Unchecked } from '../verdict.ts'
+import { type Case, changed, type Row } from './case.ts'
+
+const NAMES: Readonly<Record<Param, string>> = {
+  organization_id: 'organization',
+  directory_id: 'directory',
+  external_id: 'external id',
+  subscription_id: 'subscription',
+  group_id: 'group',
+}
+
+/** What no numeric id looks like. */
+const NO_NUMBERS = ['abc', '0', '01', '7.0', '99999999999999999999']
+/** Of a part of a path: more than any id has. */
+const LONG = 10_000
+
+/** The ids in the path: unknown, somebody else's, malformed, oversized. */
+export function idCases(row: Row): readonly Case[] {
+  const names = [...row.endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Param)
+  return (['organization_id', ...names] as const).flatMap((param) => paramCases(row, param))
+}
+
+function paramCases(row: Row, param: Param): Case[] {
+  const name = NAMES[param]
+  const unknown = param === 'external_id' ? 'dirsyncd-check-nobody' : NO_ID
+  const malformed = param === 'external_id' ? [] : NO_NUMBERS
+  return [
+    changed(row, `unknown ${name}`, () => ({ params: { [param]: unknown } }), refuses(404)),
+    changed(
+      row,
+      `${name} of another organization`,
+      ({ target }) => {
+        const id = target.foreign?.[param]
+        if (id === undefined) throw new Unchecked('no ids of another organization were given')
+        return { params: { [param]: id } }
+      },
+      refuses(404),
+    ),
+    ...malformed.map((id) =>
+      changed(row, `${name} "${id}"`, () => ({ params: { [param]: id } }), refuses(404)),
+    ),
+    changed(row, `${name} with a NUL`, () => ({ rawParams: { [param]: 'a%00b' } }), refuses(404)),
+    changed(
+      row,
+      `${name} that is no percent-encoded UTF-8`,
+      () => ({ rawParams: { [param]: '%E0%A4%A' } }),
+      refuses(400),
+    ),
+    changed(
+      row,
+      `${name} of ${LONG.toLocaleString('en-US')} characters`,
+      () => ({ params: { [param]: '9'.repeat(LONG) } }),
+      refuses(414),
+      { mayClose: true },
+    ),
+  ]
+}

@@ -1,0 +1,158 @@
+import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
+import { decides, type Expectation, refuses } from '../checks.ts'
+import { type Ask, FORM, JSON_TYPE } from '../request.ts'
+import type { Site } from '../site.ts'
+import { Unchecked } from '../verdict.ts'
+import { type Case, changed, type Row } from './case.ts'
+
+const OVERSIZED = 17 * 1024 * 1024
+
+const BROKEN_BODIES: readonly (readonly [name: string, type: string, text: string])[] = [
+  ['JSON that is cut off', JSON_TYPE, '{"name":'],
+  ['JSON that is a list', JSON_TYPE, '[]'],
+  ['JSON that is a text', JSON_TYPE, '"name"'],
+  ['a form with a broken escape', FORM, 'name=%E0%A4%A'],
+  ['a form with a name that is not closed', FORM, 'name=x&users[=x'],
+  ['a form with one name in two ways', FORM, 'name=x&name[]=x'],
+  ['a form nested too deep', FORM, `name${'[a]'.repeat(20)}=x`],
+]
+
+const WRONG_TYPES = ['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'nonsense']
+
+/** Bodies that cannot be read, and forms with a field that is not what the contract says. */
+export function inputCases(row: Row): readonly Case[] {
+  const { form } = row.endpoint
+  if (form === undefined) return []
+  return [
+    ...BROKEN_BODIES.map(([name, type, text]) =>
+      changed(row, name, () => ({ body: { type, text } }), decides(400)),
+    ),
+    ...WRONG_TYPES.map((type) =>
+      changed(row, `a body of type ${type}`, () => ({ body: { type, text: 'x=x' } }), decides(415)),
+    ),
+    changed(
+      row,
+      'a body of 17 MiB',
+      () => ({ body: { type: FORM, text: `x=${'x'.repeat(OVERSIZED)}` } }),
+      decides(413),
+      { mayClose: true },
+    ),
+    ...(form.list === undefined ? [] : listCases(row, form.list)),
+    ...fieldCases(row, form),
+  ]
+}
+
+function listCases(row: Row, list: string): Case[] {
+  const empty = { type: JSON_TYPE, text: JSON.stringify({ [list]: [] }) }
+  return [
+    changed(row, 'no entries', () => ({ body: empty }), decides(400)),
+    changed(row, 'no form at all', () => ({ body: { type: FORM, text: '' } }), decides(400)),
+    changed(
+      row,
+      'an entry that is a text',
+      (site) => {
+        requireExpendable(site)
+        return { body: { type: FORM, text: `${list}[]=x` } }
+      },
+      decides(400),
+    ),
+    changed(
+      row,
+      `${MAX_ENTRIES + 1} entries`,
+      (site) => {
+        const ids = Array.from({ length: MAX_ENTRIES + 1 }, () => site.newId())
+        const entries = ids.map((id) => ({ external_id: id, name: 'Check of the API' }))
+        return { body: { type: JSON_TYPE, text: JSON.stringify({ [list]: entries }) }, creates: ids }
+      },
+      decides(400),
+    ),
+  ]
+}
+
+/** The contract's own checks tell what each field is. */
+function fieldCases(row: Row, form: Form): Case[] {
+  return Object.entries(form.fields.shape).flatMap(([name, schema]) => {
+    const takes = (value: unknown) => schema.safeParse(value).success
+    const cases = [fieldCase(row, name, 'an object', { json: {} }, decides(400))]
+    if (!takes(['x'])) cases.push(fieldCase(row, name, 'a list', { json: ['x'] }, decides(400)))
+    if (!takes(undefined)) cases.push(fieldCase(row, name, 'missing', { json: undefined }, refuses(400)))
+    if (!takes('maybe') && !takes(['x'])) {
+      cases.push(fieldCase(row, name, '"maybe"', { json: 'maybe' }, decides(400)))
+    }
+    return [...cases, ...valueCases(row, name)]
+  })
+}
+
+const LONG_TEXT = 'x'.repeat(2049)
+
+/** Values of the right type that are not allowed; what the description says of none of them but the e-mail's domain. */
+const NOT_ALLOWED: Readonly<Partial<Record<string, readonly (readonly [name: string, value: string])[]>>> = {
+  external_id: [
+    ['empty', ''],
+    ['"."', '.'],
+    ['".."', '..'],
+    ['with a NUL', 'a\0b'],
+    ['of 2,049 bytes', LONG_TEXT],
+  ],
+  email: [
+    ['without an @', 'nobody'],
+    ['outside the allowed domains', 'nobody@dirsyncd-check.invalid'],
+    ['with a NUL', 'a\0b@dirsyncd-check.invalid'],
+  ],
+  name: [
+    ['blank', '  '],
+    ['with a NUL', 'a\0b'],
+    ['of 2,049 bytes', LONG_TEXT],
+  ],
+  employee_id: [
+    ['with a NUL', 'a\0b'],
+    ['of 2,049 bytes', LONG_TEXT],
+  ],
+  RelayState: [['of 81 bytes', 'x'.repeat(81)]],
+}
+
+function valueCases(row: Row, name: string): Case[] {
+  return (NOT_ALLOWED[name] ?? []).map(([what, value]) =>
+    fieldCase(row, name, what, { json: value }, decides(422)),
+  )
+}
+
+/** A form in JSON, because it can hold any type; one field is not as it should be. */
+function fieldCase(
+  row: Row,
+  field: string,
+  what: string,
+  { json }: { readonly json: unknown },
+  expectation: Expectation,
+): Case {
+  const list = row.endpoint.form?.list
+  return changed(
+    row,
+    `${field} ${what}`,
+    (site) => {
+      if (list === undefined) return jsonAsk({ ...otherFields(row, field), [field]: json })
+      if (field === 'external_id') requireExpendable(site)
+      const id = site.newId()
+      const entry = { external_id: id, name: 'Check of the API', [field]: json }
+      return jsonAsk({ [list]: [entry] }, field === 'external_id' ? [] : [id])
+    },
+    expectation,
+  )
+}
+
+/** For what would be left without the id, or with one that the service made of something else, if it were taken. */
+function requireExpendable({ target }: Site): void {
+  if (target.expendable !== true) {
+    throw new Unchecked('nothing could remove what the service made if it took this')
+  }
+}
+
+function jsonAsk(body: object, creates: readonly string[] = []): Ask {
+  return { body: { type: JSON_TYPE, text: JSON.stringify(body) }, creates }
+}
+
+/** The fields that a form must have, besides the one that is tried. */
+function otherFields({ endpoint }: Row, field: string): object {
+  const required = endpoint.form?.fields.shape['name']?.safeParse(undefined).success === false
+  return required && field !== 'name' ? { name: 'Check of the API' } : {}
+}

@@ -1,0 +1,146 @@
+import { type Endpoint, PAGE } from '../../contract/endpoints.ts'
+import type { Answer } from '../answer.ts'
+import { anything, type Check, decides, inTurn, type Expectation, status } from '../checks.ts'
+import { type AskedPage, page, totalOf } from '../pages.ts'
+import type { Site } from '../site.ts'
+import { some } from '../subjects.ts'
+import { differs, FINE, judge, Unchecked, type Verdict } from '../verdict.ts'
+import { type Case, changed, type Row } from './case.ts'
+
+/** More pages than this are not read to count what is on them. */
+const MAX_PAGES = 100
+
+/** What is no whole number, or cannot be decoded. */
+const NO_NUMBERS = ['x', '1.5', '', '0x1', '1e2', 'NaN', '%E0%A4%A']
+
+/** Bounds of `page` and `per_page`, the pages of the list, and their relations. */
+export function pagingCases(row: Row): readonly Case[] {
+  if (row.endpoint.paged === undefined) return []
+  return [
+    ...bounds(row),
+    ...['page', 'per_page'].flatMap((name) =>
+      NO_NUMBERS.map((value) => {
+        const query = `?${name}=${value}`
+        return changed(row, query, () => ({ query }), decides(400, atMost(PAGE.max)))
+      }),
+    ),
+    pageCase(row, 'the first page', () => 1),
+    pageCase(row, 'a page between', () => 2),
+    pageCase(row, 'the last page', (last) => last),
+    pastTheEnd(row),
+    allPages(row),
+  ]
+}
+
+/** Two of them the description settles: 20 a page without `per_page`, and 100 at most. */
+function bounds(row: Row): Case[] {
+  const known = (query: string, asked: AskedPage) =>
+    changed(row, query, () => ({ query }), { stated: inTurn(status(200), page(asked)), here: anything })
+  const clamped = (query: string, asked: AskedPage) =>
+    changed(row, query, () => ({ query }), {
+      ...decides(200, atMost(PAGE.max)),
+      here: inTurn(status(200), page(asked)),
+    })
+  return [
+    known('?page=1', { page: 1, perPage: PAGE.default }),
+    known('?per_page=1', { page: 1, perPage: 1 }),
+    known('?per_page=100', { page: 1, perPage: PAGE.max }),
+    clamped('?per_page=101', { page: 1, perPage: PAGE.max }),
+    clamped('?per_page=99999999999999999999999', { page: 1, perPage: PAGE.max }),
+    clamped('?per_page=0', { page: 1, perPage: PAGE.default }),
+    clamped('?per_page=-5', { page: 1, perPage: PAGE.default }),
+    clamped('?page=0&per_page=3', { page: 1, perPage: 3 }),
+    clamped('?page=-1&per_page=3', { page: 1, perPage: 3 }),
+    clamped('?per_page=7&per_page=8', { page: 1, perPage: 8 }),
+  ]
+}
+
+function atMost(items: number): Check {
+  return ({ json }) =>
+    Array.isArray(json) && json.length > items
+      ? [{ expected: `at most ${items} items`, actual: `${json.length}` }]
+      : []
+}
+
+/** Pages that are full, and few: three where there is enough for three. */
+async function pagesOf(site: Site, row: Row): Promise<{ perPage: number; last: number; total: number }> {
+  await some(site, row.operation)
+  const total = totalOf(await site.send(row.operation, { query: '?per_page=1' }))
+  if (total === undefined) throw new Unchecked('the answers have no total')
+  const perPage = Math.min(PAGE.max, Math.max(1, Math.ceil(total / 3)))
+  return { perPage, last: Math.max(1, Math.ceil(total / perPage)), total }
+}
+
+function pageCase(row: Row, name: string, numberOf: (last: number) => number): Case {
+  return {
+    name,
+    needsScope: true,
+    async try(site) {
+      const { perPage, last } = await pagesOf(site, row)
+      const number = numberOf(last)
+      if (last < 2) throw new Unchecked('there is no more than one page')
+      if (name === 'a page between' && last < 3) throw new Unchecked('there are only two pages')
+      const asked = { page: number, perPage }
+      const answer = await site.send(row.operation, { query: queryOf(asked) })
+      return judge({ stated: inTurn(status(200), page(asked)), here: anything }, answer)
+    },
+  }
+}
+
+function pastTheEnd(row: Row): Case {
+  return {
+    name: 'past the end',
+    needsScope: true,
+    async try(site) {
+      const { perPage, last } = await pagesOf(site, row)
+      const asked = { page: last + 5, perPage }
+      const answer = await site.send(row.operation, { query: queryOf(asked) })
+      const noItems: Check = (got) => (got.status === 200 ? page(asked)(got) : [])
+      const expectation: Expectation = { ...decides(200, noItems), here: inTurn(status(200), wayBack(last)) }
+      return judge(expectation, answer)
+    },
+  }
+}
+
+/** Past the end of several pages there are still links to them. */
+function wayBack(last: number): Check {
+  return (answer) =>
+    last > 1 && answer.header('link') === undefined
+      ? [{ expected: 'the header link past the end', actual: 'none' }]
+      : []
+}
+
+function allPages(row: Row): Case {
+  return {
+    name: 'all pages together',
+    needsScope: true,
+    async try(site) {
+      const { perPage, last, total } = await pagesOf(site, row)
+      if (last > MAX_PAGES) throw new Unchecked('there are too many items to read them all for a check')
+      const answers: Answer[] = []
+      for (let number = 1; number <= last; number += 1) {
+        answers.push(await site.send(row.operation, { query: queryOf({ page: number, perPage }) }))
+      }
+      const lists = answers.map(({ json }) => json)
+      if (!lists.every((list) => Array.isArray(list))) return differs('a list on each page', 'something else')
+      if (answers.some((answer) => totalOf(answer) !== total)) {
+        throw new Unchecked('the list changed while it was read')
+      }
+      return countKeys(row.endpoint, lists.flat(), total)
+    },
+  }
+}
+
+function countKeys({ paged }: Endpoint, items: readonly unknown[], total: number): Verdict {
+  const keys = items.map((item) => (item as Record<string, unknown> | null)?.[paged?.key ?? 'id'])
+  const distinct = new Set(keys).size
+  if (distinct < items.length) {
+    return differs('each item on one page', `${items.length - distinct} of ${items.length} come again`)
+  }
+  if (items.length !== total) return differs(`${total} items on all pages together`, `${items.length}`)
+  return FINE
+}
+
+function queryOf({ page: number, perPage }: AskedPage): string {
+  return `?page=${number}&per_page=${perPage}`
+}

@@ -1,0 +1,175 @@
+import { type Check, decides, type Expectation, type Fault, inTurn, reads } from '../checks.ts'
+import { totalOf } from '../pages.ts'
+import type { Site } from '../site.ts'
+import { first, type Item, itemsOf } from '../subjects.ts'
+import { judge, Unchecked } from '../verdict.ts'
+import { type Case, changed, type Row } from './case.ts'
+
+/** The query parameters besides those of the page: what they find, and what they refuse. */
+export function queryCases(row: Row): readonly Case[] {
+  if (row.operation === 'listSubscriptions') {
+    return [...everything(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
+  }
+  if (row.operation === 'listEvents') return [...filters(row), ...malformed(row, MALFORMED_FILTERS)]
+  if (row.operation !== 'listOrganizationGroups') return []
+  return [...partOfName(row), ...malformed(row, ['?q[]=x', '?q[a]=x', '?q=%E0%A4%A'])]
+}
+
+const MALFORMED_FILTERS = [
+  '?filters=x',
+  '?filters[type][]=x',
+  '?filters[type=x',
+  '?filters[type]=%E0%A4%A',
+  '?filters[time_from]=yesterday',
+  '?filters[time_to]=2026-13-45',
+  '?filters[ip_from]=300.1.1.1',
+  '?filters[ip_to]=nowhere',
+  '?filters[group_id]=x',
+  '?filters[contact_id]=x',
+]
+
+function malformed(row: Row, queries: readonly string[]): Case[] {
+  return queries.map((query) => changed(row, query, () => ({ query }), decides(400)))
+}
+
+/** A case that is about something that is there. */
+function found(
+  row: Row,
+  name: string,
+  prepare: (site: Site) => Promise<{ readonly query: string; readonly expectation: Expectation }>,
+): Case {
+  return {
+    name,
+    needsScope: true,
+    async try(site) {
+      const { query, expectation } = await prepare(site)
+      return judge(expectation, await site.send(row.operation, { query }))
+    },
+  }
+}
+
+/** Each item holds what was asked for, and one that is known to is among them. */
+function each(what: string, holds: (item: Item) => boolean, known?: unknown): Check {
+  return (answer) => {
+    const items = itemsOf(answer)
+    const wrong = items.filter((item) => !holds(item)).length
+    const faults: Fault[] = []
+    if (wrong > 0) {
+      faults.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
+    }
+    if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return faults
+    if (known !== undefined && !items.some((item) => item['id'] === known)) {
+      faults.push({ expected: `the item that is known to be one ${what}`, actual: 'not listed' })
+    }
+    return faults
+  }
+}
+
+function everything(row: Row): Case[] {
+  return ['?all=true', '?all=true&page=2&per_page=1'].map((query) =>
+    found(row, query, async (site) => {
+      const total = totalOf(await site.send(row.operation, { query: '?per_page=1' }))
+      if (total === undefined) throw new Unchecked('the answers have no total')
+      const all: Check = ({ json }) =>
+        Array.isArray(json) && json.length === total
+          ? []
+          : [
+              {
+                expected: `all ${total} subscriptions on one page`,
+                actual: Array.isArray(json) ? `${json.length}` : 'no list',
+              },
+            ]
+      return { query, expectation: reads(row.endpoint, all) }
+    }),
+  )
+}
+
+function partOfName(row: Row): Case[] {
+  const search = (query: (name: string) => string) => async (site: Site) => {
+    const group = await first(site, row.operation, 'name')
+    const name = String(group['name'])
+    const part = name.length > 2 ? name.slice(1, -1) : name
+    const holds = (item: Item) => String(item['name']).toLowerCase().includes(part.toLowerCase())
+    const check = each(`whose name holds q`, holds, group['id'])
+    return { query: `?per_page=100&q=${encodeURIComponent(query(part))}`, check }
+  }
+  const endpoint = row.endpoint
+  return [
+    found(row, 'q is a part of a name', async (site) => {
+      const { query, check } = await search((part) => part)(site)
+      return { query, expectation: reads(endpoint, check) }
+    }),
+    found(row, 'q in capitals', async (site) => {
+      const { query, check } = await search((part) => part.toUpperCase())(site)
+      return { query, expectation: { ...reads(endpoint), here: check } }
+    }),
+    changed(row, 'q that no name holds', () => ({ query: '?q=dirsyncd-check-nothing' }), {
+      ...reads(
+        endpoint,
+        each('whose name holds q', () => false),
+      ),
+    }),
+  ]
+}
+
+/** What a filter means is stated; the format of times, addresses and ids is not, so only events as shown are compared. */
+function filters(row: Row): Case[] {
+  const endpoint = row.endpoint
+  const known = (site: Site) => first(site, row.operation, 'id')
+  return [
+    found(row, 'filters[type]', async (site) => {
+      const { id, type } = await known(site)
+      const check = each('of this type', (event) => event['type'] === type, id)
+      return { query: filter('type', type), expectation: reads(endpoint, check) }
+    }),
+    found(row, 'filters[contact_id]', async (site) => {
+      const { id, actor } = await known(site)
+      const contact = (actor as Item | undefined)?.['id']
+      const check = each('of this actor', (event) => (event['actor'] as Item)['id'] === contact, id)
+      return { query: filter('contact_id', contact), expectation: reads(endpoint, check) }
+    }),
+    ...(['time_from', 'time_to'] as const).map((name) =>
+      found(row, `filters[${name}]`, async (site) => {
+        const { created_at: at, id } = await known(site)
+        const when = Date.parse(String(at))
+        const inRange = (event: Item) => {
+          const time = Date.parse(String(event['created_at']))
+          return name === 'time_from' ? time >= when : time <= when
+        }
+        const check = each(`in the range of ${name}`, inRange, id)
+        return { query: filter(name, at), expectation: ofOurFormat(endpoint, check) }
+      }),
+    ),
+    changed(
+      row,
+      'filters[ip_from] to filters[ip_to]',
+      () => ({ query: '?filters[ip_from]=0.0.0.0&filters[ip_to]=255.255.255.255' }),
+      decides(200),
+    ),
+    changed(row, 'filters[group_id]', () => ({ query: '?filters[group_id]=2147483645' }), decides(200)),
+    changed(
+      row,
+      'filters[type] that no event has',
+      () => ({ query: filter('type', 'dirsyncd_check_nothing') }),
+      {
+        ...reads(
+          endpoint,
+          each('of this type', () => false),
+        ),
+      },
+    ),
+  ]
+}
+
+function filter(name: string, value: unknown): string {
+  return `?per_page=100&filters[${name}]=${encodeURIComponent(String(value))}`
+}
+
+/** A foreign service may want another format; where it takes ours, it must not answer what is outside. */
+function ofOurFormat(endpoint: Row['endpoint'], check: Check): Expectation {
+  const wanted = inTurn(reads(endpoint).stated, check)
+  return {
+    ...decides(200),
+    here: (answer) => wanted(answer),
+  }
+}

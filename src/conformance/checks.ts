@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import type { Endpoint } from '../contract/endpoints.ts'
+import type { Answer } from './answer.ts'
+
+/** What an answer should have been, and what it was; both continue "expected …, got …". */
+export interface Fault {
+  readonly expected: string
+  readonly actual: string
+}
+
+/** Looks at one answer; no fault = as it should be. */
+export type Check = (answer: Answer) => readonly Fault[]
+
+/**
+ * What an answer must be, on two levels: what the API description states, and what only the service of this repository
+ * decided where the description is silent.
+ */
+export interface Expectation {
+  readonly stated: Check
+  readonly here: Check
+}
+
+export const anything: Check = () => []
+
+/** Every check, until one finds something. */
+export function inTurn(...checks: readonly Check[]): Check {
+  return (answer) => {
+    for (const check of checks) {
+      const faults = check(answer)
+      if (faults.length > 0) return faults
+    }
+    return []
+  }
+}
+
+/** All checks together. */
+export function together(...checks: readonly Check[]): Check {
+  return (answer) => checks.flatMap((check) => check(answer))
+}
+
+export function status(...wanted: readonly number[]): Check {
+  return (answer) =>
+    wanted.includes(answer.status)
+      ? []
+      : [{ expected: `status ${wanted.join(' or ')}`, actual: `${answer.status}` }]
+}
+
+export const success: Check = ({ status: got }) =>
+  got >= 200 && got < 300 ? [] : [{ expected: 'a success (2xx)', actual: `${got}` }]
+
+export const refusal: Check = ({ status: got }) =>
+  got >= 400 && got < 500 ? [] : [{ expected: 'a refusal (4xx)', actual: `${got}` }]
+
+/** Whatever the service decides, it must have decided something. */
+export const decision: Check = ({ status: got }) =>
+  got >= 200 && got < 500 ? [] : [{ expected: 'a success or a refusal', actual: `${got}` }]
+
+/** The body has the shape; at most three faults are told. */
+export function shape(schema: z.ZodType): Check {
+  return (answer) => {
+    if (answer.json === undefined) {
+      return [{ expected: 'a body of JSON', actual: answer.text === '' ? 'no body' : 'something else' }]
+    }
+    const result = schema.safeParse(answer.json)
+    if (result.success) return []
+    return result.error.issues.slice(0, 3).map(({ path, message }) => ({
+      expected: `${fieldName(path)} as described`,
+      actual: message.replace(/^Invalid input: /, ''),
+    }))
+  }
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  const name = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
+  return name === '' ? 'a body' : name.replace(/^\./, '')
+}
+
+export const tokenExpiry: Check = (answer) => {
+  const value = answer.header('x-token-expires-in')
+  if (value === undefined) return [{ expected: 'the header x-token-expires-in', actual: 'none' }]
+  return Number.isFinite(Number(value))
+    ? []
+    : [{ expected: 'a number in x-token-expires-in', actual: `"${value.slice(0, 40)}"` }]
+}
+
+export const noBody: Check = ({ text }) => (text === '' ? [] : [{ expected: 'no body', actual: 'one' }])
+
+/** A field of a JSON object has the value. */
+export function field(name: string, value: unknown): Check {
+  return (answer) => {
+    const got = (answer.json as Record<string, unknown> | null | undefined)?.[name]
+    return got === value
+      ? []
+      : [{ expected: `${name} ${JSON.stringify(value)}`, actual: JSON.stringify(got) ?? 'none' }]
+  }
+}
+
+const problemShape = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+})
+
+/** How the service of this repository tells of an error. */
+function problem(wanted: number): Check {
+  return inTurn(status(wanted), problemType, shape(problemShape), field('status', wanted), (answer) =>
+    wanted === 401 && answer.header('www-authenticate') === undefined
+      ? [{ expected: 'the header www-authenticate', actual: 'none' }]
+      : [],
+  )
+}
+
+const problemType: Check = (answer) => {
+  const type = answer.header('content-type') ?? 'no content type'
+  return type.startsWith('application/problem+json')
+    ? []
+    : [{ expected: 'an error as application/problem+json', actual: type.replace(/;.*/, '') }]
+}
+
+/** Must not succeed; the service of this repository answers `here`. */
+export function refuses(here: number): Expectation {
+  return { stated: refusal, here: problem(here) }
+}
+
+/** The description is silent about whether this succeeds; the service of this repository answers `here`. */
+export function decides(here: number, more: Check = anything): Expectation {
+  return { stated: inTurn(decision, more), here: here < 400 ? status(here) : problem(here) }
+}
+
+/** A read that succeeds with what the contract shows. */
+export function reads(endpoint: Endpoint, more: Check = anything): Expectation {
+  const body = endpoint.response === undefined ? anything : shape(endpoint.response)
+  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), here: anything }
+}
+
+/** A write that succeeds; its status and body are what only the service of this repository decided. */
+export function writes(endpoint: Endpoint, more: Check = anything, stated: Check = anything): Expectation {
+  const body = endpoint.response === undefined ? noBody : shape(endpoint.response)
+  return {
+    stated: inTurn(success, together(tokenExpiry, stated)),
+    here: inTurn(status(endpoint.status), together(body, more)),
+  }
+}

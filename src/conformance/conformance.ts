@@ -1,0 +1,116 @@
+import { DirsyncdError } from '../errors.ts'
+import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
+import { accessCases } from './cases/access.ts'
+import type { Case, Row } from './cases/case.ts'
+import { goodCase } from './cases/good.ts'
+import { idCases } from './cases/ids.ts'
+import { inputCases } from './cases/input.ts'
+import { pagingCases } from './cases/paging.ts'
+import { queryCases } from './cases/query.ts'
+import { isNoAnswer, openSite, requireWrites, type Site } from './site.ts'
+import type { Target } from './target.ts'
+import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
+
+export type { Fault } from './checks.ts'
+export type { Target } from './target.ts'
+export type { Result } from './verdict.ts'
+
+/** A service that is being compared with the API description. */
+export interface Conformance {
+  /** Every probe of one endpoint, the good case first. */
+  check(operation: Operation): AsyncGenerator<Result>
+  /**
+   * Removes what was made and puts back what was changed, whatever happened before; gives a sentence for each thing
+   * that is still there.
+   */
+  close(): Promise<readonly string[]>
+}
+
+/**
+ * Begins a check of every endpoint with every case. Throws where nothing could be learned: the service does not
+ * answer, refuses the token, or has no such directory.
+ */
+export async function openConformance(target: Target, signal: AbortSignal): Promise<Conformance> {
+  const site = openSite(target, signal)
+  try {
+    await requireAccess(site)
+  } catch (error) {
+    await site[Symbol.asyncDispose]()
+    throw error
+  }
+  return {
+    check: (operation) => checkEndpoint(site, operation),
+    async close() {
+      const left = await site.clean()
+      await site[Symbol.asyncDispose]()
+      return left
+    },
+  }
+}
+
+async function requireAccess(site: Site): Promise<void> {
+  const { baseUrl, directoryId, organizationId } = site.target
+  try {
+    const { status } = await site.send('getDirectory', {})
+    if (status === 401) {
+      throw new DirsyncdError(
+        'token-refused',
+        `${baseUrl} refuses the token (401); check the directory's token.`,
+      )
+    }
+    if (status === 404) {
+      throw new DirsyncdError(
+        'directory-unknown',
+        `${baseUrl} has no directory ${directoryId} in organization ${organizationId}; check both ids.`,
+      )
+    }
+  } catch (error) {
+    if (!isNoAnswer(error)) throw error
+    throw new DirsyncdError('directory-unreachable', `${baseUrl} does not answer: ${error.message}.`, {
+      cause: error,
+    })
+  }
+}
+
+async function* checkEndpoint(site: Site, operation: Operation): AsyncGenerator<Result> {
+  const endpoint: Endpoint = endpoints[operation]
+  const row = { operation, endpoint }
+  for (const each of casesOf(row)) yield await tryCase(site, row, each)
+}
+
+function casesOf(row: Row): readonly Case[] {
+  return [
+    goodCase(row),
+    ...accessCases(row),
+    ...idCases(row),
+    ...inputCases(row),
+    ...queryCases(row),
+    ...pagingCases(row),
+  ]
+}
+
+async function tryCase(site: Site, { operation, endpoint }: Row, each: Case): Promise<Result> {
+  const { number, method, path } = endpoint
+  const base = { operation, number, method, path, probe: each.name }
+  try {
+    if (method !== 'GET') requireWrites(site.target)
+    const refused = each.needsScope ? site.refused.get(operation) : undefined
+    if (refused !== undefined) throw new Unchecked(refused)
+    const verdict = withoutTokens(site, await each.try(site))
+    return { ...base, state: verdict.differences.length > 0 ? 'differs' : 'ok', ...verdict }
+  } catch (error) {
+    if (error instanceof Unchecked) return { ...base, state: 'not-checked', ...FINE, reason: error.message }
+    if (isNoAnswer(error)) return { ...base, state: 'differs', ...differs('an answer', error.message) }
+    throw error
+  }
+}
+
+/** A service may repeat in its answer what it was asked with. */
+function withoutTokens({ target }: Site, { differences, notes }: Verdict): Verdict {
+  const { expired, without = {} } = target.tokens ?? {}
+  const tokens = [target.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
+  const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
+  const mask = (faults: Verdict['notes']) =>
+    faults.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
+  return { differences: mask(differences), notes: mask(notes) }
+}

@@ -1,0 +1,70 @@
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
+import type { Param, Target } from './target.ts'
+
+/** One request, as far as it differs from what every request to the endpoint has. */
+export interface Ask {
+  /** Percent-encoded on the way. */
+  readonly params?: Readonly<Partial<Record<Param, string>>>
+  /** Stand in the path as they are. */
+  readonly rawParams?: Readonly<Partial<Record<Param, string>>>
+  /** As it is, with its question mark. */
+  readonly query?: string
+  /** The fields of a form, in order. */
+  readonly form?: readonly (readonly [name: string, value: string])[]
+  readonly body?: { readonly type: string; readonly text: string }
+  /** Default the token of the target; null for none. */
+  readonly token?: string | null
+  /** Default that of the target; null for none. */
+  readonly deviceId?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  /** External ids that exist afterwards if the service takes the request. */
+  readonly creates?: readonly string[]
+}
+
+/** A request as it goes over the wire. */
+export interface WireRequest {
+  readonly method: Endpoint['method']
+  /** Path and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+export const FORM = 'application/x-www-form-urlencoded'
+export const JSON_TYPE = 'application/json'
+
+export function toWire(target: Target, operation: Operation, ask: Ask): WireRequest {
+  const endpoint: Endpoint = endpoints[operation]
+  const body = ask.form === undefined ? ask.body : { type: FORM, text: encodeForm(ask.form) }
+  const token = ask.token === undefined ? target.token : ask.token
+  const deviceId = ask.deviceId === undefined ? target.deviceId : ask.deviceId
+  return {
+    method: endpoint.method,
+    path: `${new URL(target.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(target, endpoint, ask)}${ask.query ?? ''}`,
+    headers: {
+      accept: 'application/json, application/problem+json',
+      'user-agent': 'dirsyncd',
+      ...(token !== null && { authorization: `token ${token}` }),
+      ...(deviceId !== null && { 'x-device-id': deviceId }),
+      ...(body !== undefined && { 'content-type': body.type }),
+      ...ask.headers,
+    },
+    body: body?.text,
+  }
+}
+
+function encodeForm(form: NonNullable<Ask['form']>): string {
+  return new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString()
+}
+
+function pathOf(target: Target, endpoint: Endpoint, { params = {}, rawParams = {} }: Ask): string {
+  const known: Partial<Record<string, string>> = {
+    organization_id: String(target.organizationId),
+    directory_id: String(target.directoryId),
+    ...params,
+  }
+  const raw: Partial<Record<string, string>> = rawParams
+  return `${PREFIX}${endpoint.path}`.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return raw[name] ?? encodeURIComponent(known[name] ?? '')
+  })
+}

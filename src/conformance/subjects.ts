@@ -1,0 +1,105 @@
+import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
+import type { Answer } from './answer.ts'
+import type { Ask } from './request.ts'
+import type { Site } from './site.ts'
+import { Unchecked } from './verdict.ts'
+
+/** An item of a list or a single one, of which nothing is known: the service may differ from the description. */
+export type Item = Readonly<Record<string, unknown>>
+
+/** Items looked at when something to read is searched for. */
+const LOOKED_AT = 100
+
+/** The items of the answer to a list; throws `Unchecked` where it is none. */
+export function itemsOf(answer: Answer): readonly Item[] {
+  if (answer.status === 200 && Array.isArray(answer.json)) return answer.json as Item[]
+  throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
+}
+
+/** What the service has of a kind, a page at most. Throws `Unchecked` where the token may not see it. */
+export function some(site: Site, operation: Operation): Promise<readonly Item[]> {
+  return site.once(operation, async () => {
+    const answer = await site.send(operation, { query: `?per_page=${LOOKED_AT}` })
+    if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
+    return itemsOf(answer)
+  })
+}
+
+/** For what the token may not do; the description does not show the scope of every endpoint. */
+export function lacksScope(operation: Operation, status: number): Unchecked {
+  const { number, scope }: Endpoint = endpoints[operation]
+  return new Unchecked(
+    `the service answered ${status} to #${number}: the token seems to lack the scope ${scope}`,
+    {
+      refused: true,
+    },
+  )
+}
+
+/** The first item that has a value under the name and suits; throws `Unchecked` with the reason otherwise. */
+export async function first(
+  site: Site,
+  operation: Operation,
+  name: string,
+  suits: (item: Item) => boolean = () => true,
+): Promise<Item> {
+  const items = await some(site, operation)
+  const item = items.find((each) => isAddress(each[name]) && suits(each))
+  if (item !== undefined) return item
+  throw new Unchecked(
+    items.length === 0
+      ? `#${endpoints[operation].number} lists nothing`
+      : `#${endpoints[operation].number} lists nothing suitable`,
+  )
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && !['', '.', '..'].includes(value))
+}
+
+/** A user of the directory that was made for this check; throws `Unchecked` where none can be made. */
+export async function ownEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
+  return site.once(`own ${kind}`, () => newEntry(site, kind))
+}
+
+/** Makes a user or a group; it is removed in the end. */
+export async function newEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
+  const operation = kind === 'user' ? 'createUsers' : 'createGroups'
+  const id = site.newId()
+  const answer = await site.send(operation, entryForm(kind, id))
+  if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
+  if (answer.status >= 200 && answer.status < 300) return id
+  throw new Unchecked(`no ${kind} could be made: the service answered ${answer.status}`)
+}
+
+/** A form that makes one user or group. */
+export function entryForm(kind: 'user' | 'group', id: string): Ask {
+  const list = kind === 'user' ? 'users' : 'groups'
+  return {
+    form: [
+      [`${list}[][external_id]`, id],
+      [`${list}[][name]`, `Check of the API, ${kind}`],
+    ],
+    creates: [id],
+  }
+}
+
+/** The id of a user or group to read: one of our own where writing is allowed, otherwise the first that is there. */
+export async function entryId(site: Site, kind: 'user' | 'group'): Promise<string> {
+  if (site.target.writes) return ownEntry(site, kind)
+  return String(
+    (await first(site, kind === 'user' ? 'listUsers' : 'listGroups', 'external_id'))['external_id'],
+  )
+}
+
+/** The domain in which an e-mail address may be written. */
+export async function emailDomain(site: Site): Promise<string> {
+  if (site.target.emailDomain !== undefined) return site.target.emailDomain
+  const user = await first(
+    site,
+    'listUsers',
+    'id',
+    ({ email }) => typeof email === 'string' && /@./.test(email),
+  )
+  return String(user['email']).replace(/^.*@/, '')
+}

@@ -1,0 +1,46 @@
+import type { Operation } from '../contract/endpoints.ts'
+import type { Answer } from './answer.ts'
+import type { Expectation, Fault } from './checks.ts'
+
+/** Why a probe could not be made; `refused`: the token may not use the endpoint at all. */
+export class Unchecked extends Error {
+  override readonly name = 'Unchecked'
+  readonly refused: boolean
+
+  constructor(reason: string, { refused = false }: { readonly refused?: boolean } = {}) {
+    super(reason)
+    this.refused = refused
+  }
+}
+
+/** What was found: differences from the description, and where the service decides otherwise than the one here. */
+export interface Verdict {
+  readonly differences: readonly Fault[]
+  readonly notes: readonly Fault[]
+}
+
+/** One probe of one endpoint, and how it ended. */
+export interface Result extends Verdict {
+  readonly operation: Operation
+  /** The row of the description's table. */
+  readonly number: number
+  readonly method: string
+  readonly path: string
+  /** What was tried, such as "no token". */
+  readonly probe: string
+  readonly state: 'ok' | 'differs' | 'not-checked'
+  /** Why it was not checked. */
+  readonly reason?: string
+}
+
+/** What the description states counts first; only where that holds it matters what is decided elsewhere. */
+export function judge(expectation: Expectation, answer: Answer): Verdict {
+  const differences = expectation.stated(answer)
+  return { differences, notes: differences.length > 0 ? [] : expectation.here(answer) }
+}
+
+export function differs(expected: string, actual: string): Verdict {
+  return { differences: [{ expected, actual }], notes: [] }
+}
+
+export const FINE: Verdict = { differences: [], notes: [] }
