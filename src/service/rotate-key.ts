@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../errors.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import {
+  findSealedOtherwise,
   holdSealedOtherwise,
   sampleSealed,
   SEALED_COLUMNS,
@@ -65,24 +66,25 @@ async function rotateColumn(
   failures: Map<string, string>,
 ): Promise<number> {
   let rotated = 0
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const batch = await rotateBatch(db, vault, column, after, failures)
-    rotated += batch.rotated
-    after = batch.last
+  for (let after = 0; ; ) {
+    const ids = await findSealedOtherwise(db, column, vault.keyId, { after, limit: BATCH })
+    const last = ids.at(-1)
+    if (last === undefined) return rotated
+    rotated += await rotateValues(db, vault, column, ids, failures)
+    after = last
   }
-  return rotated
 }
 
-/** `last` is the id to go on behind; `undefined` at the end of the table. */
-async function rotateBatch(
+/** Some of them may have been sealed again meanwhile. */
+async function rotateValues(
   db: Database,
   vault: Vault,
   column: SealedColumn,
-  after: number,
+  ids: readonly number[],
   failures: Map<string, string>,
-): Promise<{ rotated: number; last: number | undefined }> {
+): Promise<number> {
   return db.transaction().execute(async (trx) => {
-    const held = await holdSealedOtherwise(trx, column, vault.keyId, { after, limit: BATCH })
+    const held = await holdSealedOtherwise(trx, column, vault.keyId, ids)
     const values = held.flatMap(({ id, keyId, sealed }) => {
       const purpose = `${column.purpose}:${id}`
       try {
@@ -93,7 +95,7 @@ async function rotateBatch(
       }
     })
     if (values.length > 0) await updateSealed(trx, column, vault.keyId, values)
-    return { rotated: values.length, last: held.at(-1)?.id }
+    return values.length
   })
 }
 

@@ -29,20 +29,29 @@ export async function sampleSealed(db: Database, column: SealedColumn): Promise<
   return rows
 }
 
-/**
- * Up to `limit` values after the id `after` that are sealed with another key than `keyId`, by id, held until the
- * transaction ends.
- */
+/** The first ids behind `after` whose values are sealed with another key than `keyId`, `limit` at most. */
+export async function findSealedOtherwise(
+  db: Database,
+  column: SealedColumn,
+  keyId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<number[]> {
+  const { table, id } = partsOf(column)
+  const { rows } = await sql<{ id: number }>`select ${id} as id from ${table}
+    where ${id} > ${after} and key_id <> ${keyId} order by ${id} limit ${limit}`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** Those of the values that still are sealed with another key than `keyId`, held until the transaction ends. */
 export async function holdSealedOtherwise(
   trx: Trx,
   column: SealedColumn,
   keyId: string,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  ids: readonly number[],
 ): Promise<SealedValue[]> {
   const { id } = partsOf(column)
-  const condition = sql`${id} > ${after} and key_id <> ${keyId}`
-  const { rows } =
-    await sql<SealedValue>`${selectSealed(column, condition)} limit ${limit} for update`.execute(trx)
+  const condition = sql`${id} = any(${ids}::integer[]) and key_id <> ${keyId}`
+  const { rows } = await sql<SealedValue>`${selectSealed(column, condition)} for update`.execute(trx)
   return rows
 }
 
