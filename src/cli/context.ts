@@ -2,6 +2,7 @@ import type { Config } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { Log } from '../log.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
+import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 
 /** A stream that a command prints to. */
 export interface Output {
@@ -37,6 +38,8 @@ export interface Compose {
   readonly runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) => Promise<void>
   readonly runWorker: (config: Config, log: Log, signal: AbortSignal) => Promise<void>
   readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
+  readonly openServiceAdmin: (config: Config, log: Log) => Promise<ServiceAdmin>
+  readonly createServiceKey: (path: string) => Promise<CreatedKey>
   readonly runCheck: (
     config: Config,
     log: Log,
@@ -61,9 +64,8 @@ interface DaemonOutput {
   readonly onRunEnd: (run: RunView) => void
 }
 
-/** Everything that a running command may use. */
-export interface Session {
-  readonly config: Config
+/** What every running command may use. */
+export interface BareSession {
   readonly log: Log
   /** One JSON object a line instead of text for people. */
   readonly json: boolean
@@ -75,13 +77,24 @@ export interface Session {
   readonly printJson: (value: unknown) => void
 }
 
+/** What a command may use that has a configuration, which all have but a few. */
+export interface Session extends BareSession {
+  readonly config: Config
+}
+
 /** Does the command's work and gives the exit code. */
 export type Job = (session: Session) => Promise<number>
+export type BareJob = (session: BareSession) => Promise<number>
 
 /** How a command is run: `program.ts` hands it to the commands, `run.ts` makes it. */
-export type Runner = (job: Job, options?: RunnerOptions) => Promise<void>
+export interface Runner {
+  (job: Job, options?: RunnerOptions): Promise<void>
+  (job: BareJob, options: RunnerOptions & { readonly configured: false }): Promise<void>
+}
 
 export interface RunnerOptions {
   /** A process that goes on running logs at the configured level, a command only what is wrong. */
   readonly longRunning?: boolean
+  /** False where no configuration is read. */
+  readonly configured?: boolean
 }

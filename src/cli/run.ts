@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
-import { environment, loadConfig, type Env } from '../config/load.ts'
+import { type Config, environment, loadConfig, type Env } from '../config/load.ts'
 import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
 import { createLog, type LogLevel } from '../log.ts'
 import { installShutdown } from '../shutdown.ts'
-import type { Compose, Io, Job, RunnerOptions } from './context.ts'
+import type { BareSession, Compose, Io, Job, RunnerOptions } from './context.ts'
 import { createProgram, type GlobalOptions } from './program.ts'
 
 /** What tests put in the place of the process's own. */
@@ -42,12 +42,15 @@ async function runJob(
 ): Promise<number> {
   using shutdown = installShutdown()
   const file = globals.config
-  const config = await loadConfig({ env: parts.env, ...(file !== undefined && { file }) })
+  const config =
+    options.configured === false
+      ? undefined
+      : await loadConfig({ env: parts.env, ...(file !== undefined && { file }) })
   const longRunning = options.longRunning === true
-  const configured = longRunning ? config.log.level : quieter(config.log.level)
+  const level = config?.log.level ?? 'warn'
+  const configured = longRunning ? level : quieter(level)
   const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
-  return await job({
-    config,
+  const session: BareSession = {
     log: createLog(globals.logLevel ?? configured, { format: isForPeople ? 'text' : 'json' }),
     json: globals.json === true,
     signal: shutdown.signal,
@@ -59,7 +62,9 @@ async function runJob(
     printJson: (value) => {
       io.stdout.write(`${JSON.stringify(value)}\n`)
     },
-  })
+  }
+  // A job without a configuration takes a bare session: the runner's type sees to it.
+  return await job({ ...session, config: config as Config })
 }
 
 /** Commands that end by themselves show their result; only what is wrong is logged besides. */

@@ -1,39 +1,33 @@
 import type { Command } from 'commander'
-import type { Config } from '../config/load.ts'
-import { DirsyncdError } from '../errors.ts'
-import type { Runner, Session } from './context.ts'
-import { announce } from './start.ts'
+import type { Runner } from './context.ts'
+import { addContact } from './service/contact.ts'
+import { addDirectory } from './service/directory.ts'
+import { addKey } from './service/key.ts'
+import { addOrganization } from './service/organization.ts'
+import { runService } from './service/run.ts'
+import { addToken } from './service/token.ts'
 
 const HELP = `
-The section service of the configuration says where it listens and where its data is.
+Without a command the service runs: the section service of the configuration says where it listens and where its data is.
+The commands work while it runs and while it does not.
 
 Examples:
   dirsyncd service --config config/demo.yaml
-  dirsyncd service --faults 500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.05,drop-after=0.05,seed=7`
+  dirsyncd service --faults 500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.05,drop-after=0.05,seed=7
+  dirsyncd service key create /etc/dirsyncd/service-keys
+  dirsyncd service organization create --name "Northgate Instruments" --domain northgate.example
+  dirsyncd service contact create --organization 1 --name "Directory Sync" --email sync@northgate.example
+  dirsyncd service directory create --organization 1 --name "Northgate people"
+  dirsyncd service token create --contact 1 --scope ORG_READ --scope ORG`
 
 export function addService(program: Command, run: Runner): void {
-  program
+  const service = program
     .command('service')
-    .description('Run the access-management service itself, for trials and tests.')
+    .description('Run the access-management service itself, or manage what is in it.')
     .option('--faults <faults>', 'Make this share of the requests go wrong, on purpose.')
     .addHelpText('after', HELP)
     .action((options: { faults?: string }) =>
-      run((session) => service(session, options.faults), { longRunning: true }),
+      run((session) => runService(session, options.faults), { longRunning: true }),
     )
-}
-
-async function service(session: Session, faults: string | undefined): Promise<number> {
-  const { compose, log, signal } = session
-  await compose.runService(withFaults(session.config, faults), log, signal, announce(session))
-  return 0
-}
-
-function withFaults(config: Config, faults: string | undefined): Config {
-  if (config.service === undefined) {
-    throw new DirsyncdError(
-      'config-invalid',
-      `${config.file} has no section service; add one, as config/example.yaml shows.`,
-    )
-  }
-  return faults === undefined ? config : { ...config, service: { ...config.service, faults } }
+  for (const add of [addOrganization, addContact, addDirectory, addToken, addKey]) add(service, run)
 }

@@ -18,6 +18,8 @@ import { migrateService } from '../service/store/migrations/index.ts'
 import { hashToken } from '../service/store/tokens.ts'
 import { openServicePool, requireService } from './open-service.ts'
 
+export type { CreatedKey }
+
 /** What the commands of an administrator do with a service, whether it runs or not. */
 export interface ServiceAdmin extends AsyncDisposable {
   readonly perform: Perform

@@ -1,6 +1,9 @@
+import { readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CheckLine, CheckRequest, Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
+import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
 import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
 import type { Control, RunRequest, RunView } from '../../../src/control/control.ts'
@@ -32,6 +35,7 @@ interface Outcome {
   readonly checked: CheckRequest | undefined
   readonly compared: ContractRequest | undefined
   readonly faults: string | undefined
+  readonly performed: readonly (readonly [operation: string, input: object])[]
   readonly closed: number
 }
 
@@ -41,7 +45,12 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
     'dirsyncd.yaml',
     yaml ?? `service: { keyFile: keys }\nsyncs:${SYNC('corp', 1)}${SYNC('labs', 2)}\n`,
   )
-  const seen = { asked: [] as RunRequest[], closed: 0, faults: undefined as string | undefined }
+  const seen = {
+    asked: [] as RunRequest[],
+    performed: [] as [string, object][],
+    closed: 0,
+    faults: undefined as string | undefined,
+  }
   let checked: CheckRequest | undefined
   let compared: ContractRequest | undefined
   const compose: Compose = {
@@ -56,6 +65,9 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       seen.faults = config.service?.faults
       return Promise.resolve()
     },
+    openServiceAdmin: () => Promise.resolve(scriptedService(seen)),
+    createServiceKey: (path) =>
+      Promise.resolve({ path, keyId: 'k2', olderKeyIds: path.endsWith('/new') ? [] : ['k1'] }),
     async *runCheck(_config, _log, request) {
       checked = request
       yield* script.check ?? []
@@ -100,6 +112,45 @@ function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: nu
       ),
     approve: () => Promise.resolve().then(script.approve ?? unknownRun),
     reject: () => Promise.resolve().then(script.approve ?? unknownRun),
+    [Symbol.asyncDispose]() {
+      seen.closed += 1
+      return Promise.resolve()
+    },
+  }
+}
+
+/** A service that answers every operation with its input and what its rows have. */
+function scriptedService(seen: { performed: [string, object][]; closed: number }): ServiceAdmin {
+  const row = {
+    id: 3,
+    users: 1234,
+    groups: 0,
+    status: 'active',
+    contact: 'Ada\u001b[2J',
+    organizationId: 1,
+    contactId: 11,
+    scopes: ['ORG'],
+    expiresAt: '2030-01-31T00:00:00.000Z',
+    name: 'Ada',
+    email: 'ada@x.org',
+    targetType: 'ldap',
+    allowedDomains: ['x.org'],
+    expired: false,
+  }
+  const answer = (operation: string, input: object) => {
+    seen.performed.push([operation, input])
+    if (operation === 'rotateKeys') return { keyId: 'k2', sealed: 1, removable: ['k1', 'k0'] }
+    if (operation === 'listTokens') return [{ ...row, id: 'abc' }]
+    return operation.startsWith('list') ? [row] : { ...row, ...input }
+  }
+  return {
+    perform: ((operation: string, input: object) => Promise.resolve(answer(operation, input))) as never,
+    createToken: (input) =>
+      Promise.resolve({
+        ...(answer('addToken', input) as typeof row),
+        id: 'abc',
+        token: 'am_secret',
+      } as never),
     [Symbol.asyncDispose]() {
       seen.closed += 1
       return Promise.resolve()
@@ -229,6 +280,87 @@ test('service takes its faults from the command line', async () => {
   expect((await dirsyncd(['service', '--faults', '500=0.1'])).faults).toBe('500=0.1')
 })
 
+test.each([
+  [
+    'organization create --name Labs --domain a.org --domain b.org',
+    ['createOrganization', { name: 'Labs', allowedDomains: ['a.org', 'b.org'] }],
+    'Organization 3, Labs, is created.\n',
+  ],
+  [
+    'contact create --organization 2 --name Ada --email ada@x.org',
+    ['createContact', { organizationId: 2, name: 'Ada', email: 'ada@x.org' }],
+    'Contact 3, Ada, of organization 2 is created.\n',
+  ],
+  [
+    'directory create --organization 2 --name People',
+    ['createDirectory', { organizationId: 2, name: 'People', targetType: 'ldap' }],
+    'Directory 3, People, of organization 2 is created.\n',
+  ],
+  [
+    'directory list --organization 2',
+    ['listDirectories', { organizationId: 2 }],
+    'ID  ORGANIZATION  NAME  TYPE  USERS  GROUPS\n 3             1  Ada   ldap  1,234       0\n',
+  ],
+  ['token revoke abc', ['revokeToken', { id: 'abc' }], 'Token abc of contact 11 is revoked.\n'],
+  [
+    'key rotate',
+    ['rotateKeys', {}],
+    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Nothing needs k1, k0 any more but ' +
+      'backups from before: remove their lines from the file.\n',
+  ],
+] as const)('service %s', async (line, performed, stdout) => {
+  const result = await dirsyncd(['service', ...line.split(' ')])
+  expect(result).toMatchObject({ code: 0, performed: [performed], stdout, stderr: '', closed: 1 })
+})
+
+test('service token create prints the token alone, so that a file can take it', async () => {
+  const argv = ['service', 'token', 'create', '--contact', '11', '--scope', 'ORG', '--scope', 'ORG_READ']
+  const result = await dirsyncd([...argv, '--expires', '2030-01-31T00:00:00Z'])
+  const input = { contactId: 11, scopes: ['ORG', 'ORG_READ'], expiresAt: '2030-01-31T00:00:00.000Z' }
+  expect(result.performed).toEqual([['addToken', input]])
+  expect(result.stdout).toBe('am_secret\n')
+  expect(result.stderr).toBe(
+    'Token abc of contact 11 allows ORG, ORG_READ until 2030-01-31 00:00:00Z. It is not shown again.\n',
+  )
+  const json = await dirsyncd([...argv, '--json'])
+  expect(JSON.parse(json.stdout)).toMatchObject({ id: 'abc', token: 'am_secret' })
+  expect(json.stderr).toBe('')
+})
+
+test('service token create writes the token into a file of its own, and shows it nowhere', async () => {
+  await using folder = await createFolder()
+  const file = join(folder.path, 'token')
+  const argv = ['service', 'token', 'create', '--contact', '11', '--scope', 'ORG', '--file', file]
+  for (const more of [[], ['--json']]) {
+    const result = await dirsyncd([...argv, ...more])
+    expect(result.code).toBe(0)
+    expect(result.stdout).toContain(file)
+    expect(result.stdout + result.stderr).not.toContain('am_secret')
+    expect(await readFile(file, 'utf8')).toBe('am_secret\n')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    if (more.length === 0) {
+      const again = await dirsyncd(argv)
+      expect(again).toMatchObject({ code: 64, performed: [] })
+      expect(again.stderr).toMatch(/^The token cannot be written into .*: it exists; remove it or/)
+      await rm(file)
+    }
+  }
+})
+
+test('service token list never shows what rewrites a terminal', async () => {
+  const { stdout } = await dirsyncd(['service', 'token', 'list'])
+  expect(stdout).toContain('Ada\\u001b[2J')
+})
+
+test('service key create needs no configuration', async () => {
+  const missing = ['--config', 'no/such.yaml']
+  const made = await dirsyncd(['service', 'key', 'create', '/x/new', ...missing])
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  expect(made.stdout).toMatch(/^\/x\/new has the key k2\. Keep a copy elsewhere/)
+  const added = await dirsyncd(['service', 'key', 'create', '/x/old', ...missing])
+  expect(added.stdout).toMatch(/has the new key k2 in front of k1\. .* dirsyncd service key rotate\.\n$/)
+})
+
 const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp][] = [
   [[], 64, /^Name a command, such as dirsyncd sync; dirsyncd --help lists them\.\n$/],
   [['snyc'], 64, /^Unknown command 'snyc' \(Did you mean sync\?\); see dirsyncd --help\.\n$/],
@@ -240,6 +372,13 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
   [['approve', '1.5'], 64, /^.*must be a whole number from 1.*\n$/],
   [['runs', '--limit', '0'], 64, /^.*must be a whole number from 1.*\n$/],
   [['--log-level', 'loud', 'sync'], 64, /^.*Allowed choices are debug, info.*\n$/],
+  [['service', 'token', 'create', '--contact', '1'], 64, /^Required option '--scope <scope>' not specified;/],
+  [
+    ['service', 'token', 'create', '--contact', '1', '--scope', 'ORG', '--expires', 'soon'],
+    64,
+    /^.*must be a duration such as 30d or a time such as 2030-01-31T00:00:00Z; see.*\n$/,
+  ],
+  [['service', 'token', 'lst'], 64, /^Unknown command 'lst' \(Did you mean list\?\)/],
   [['sync', '--config', 'no/such.yaml'], 78, /^There is no configuration file no\/such\.yaml.*\n$/],
 ]
 
@@ -261,10 +400,31 @@ test('the log level debug shows where an error comes from', async () => {
   expect(result.stderr).toContain('at unknownRun')
 })
 
-const COMMANDS = ['start', 'worker', 'plan', 'sync', 'runs', 'approve', 'reject', 'check', 'service']
+const COMMANDS = [
+  'start',
+  'worker',
+  'plan',
+  'sync',
+  'runs',
+  'approve',
+  'reject',
+  'check',
+  'service',
+  'service organization create',
+  'service organization list',
+  'service contact create',
+  'service contact list',
+  'service directory create',
+  'service directory list',
+  'service token create',
+  'service token list',
+  'service token revoke',
+  'service key create',
+  'service key rotate',
+]
 
 test.each(COMMANDS)('%s --help shows examples', async (command) => {
-  const result = await dirsyncd([command, '--help'])
+  const result = await dirsyncd([...command.split(' '), '--help'])
   expect(result.code).toBe(0)
   expect(result.stdout).toContain(`Usage: dirsyncd ${command}`)
   expect(result.stdout).toContain('Examples:\n  dirsyncd ')

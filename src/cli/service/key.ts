@@ -1,0 +1,60 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { BareSession, Runner, Session } from '../context.ts'
+import { amount } from '../render/text.ts'
+import { printResult, withService } from './admin.ts'
+
+const CREATE_HELP = `
+A file that does not exist is made, with mode 0600. In one that exists the new key is put in front: it encrypts, the
+others only decrypt until \`dirsyncd service key rotate\` has encrypted everything with the new one. No configuration is
+needed. Keep a copy of the file elsewhere: without it nobody reads the credentials again.
+
+Examples:
+  dirsyncd service key create /etc/dirsyncd/service-keys`
+
+const ROTATE_HELP = `
+Encrypts everything again with the first key of the file, while the service runs: a running service reads the file
+again and does the work, so that it knows the key. Where services on other machines share the store, give all of them the
+new file and restart them first.
+
+Examples:
+  dirsyncd service key create /etc/dirsyncd/service-keys && dirsyncd service key rotate`
+
+export function addKey(service: Command, run: Runner): void {
+  const group = service.command('key').description('Keys that credentials are encrypted with.')
+  group
+    .command('create')
+    .description('Make a key file, or put a new key in front of those that a file has.')
+    .argument('<file>', 'The key file.')
+    .addHelpText('after', CREATE_HELP)
+    .action((file: string) => run((session) => create(session, file), { configured: false }))
+  group
+    .command('rotate')
+    .description('Encrypt everything with the first key of the file.')
+    .addHelpText('after', ROTATE_HELP)
+    .action(() => run(rotate))
+}
+
+async function create(session: BareSession, file: string): Promise<number> {
+  const made = await session.compose.createServiceKey(resolve(file))
+  const { path, keyId, olderKeyIds } = made
+  const sentence =
+    olderKeyIds.length === 0
+      ? `${path} has the key ${keyId}. Keep a copy elsewhere: without it nobody reads what is encrypted with it.`
+      : `${path} has the new key ${keyId} in front of ${olderKeyIds.join(', ')}. Keep a copy elsewhere, and run ` +
+        'dirsyncd service key rotate.'
+  printResult(session, made, sentence)
+  return 0
+}
+
+async function rotate(session: Session): Promise<number> {
+  const rotation = await withService(session, (admin) => admin.perform('rotateKeys', {}))
+  const { keyId, sealed, removable } = rotation
+  const done = `Everything is encrypted with the key ${keyId} now; ${amount(sealed, 'value')} had to be encrypted again.`
+  const next =
+    removable.length === 0
+      ? 'There is no key to remove from the file.'
+      : `Nothing needs ${removable.join(', ')} any more but backups from before: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file.`
+  printResult(session, rotation, `${done} ${next}`)
+  return 0
+}
