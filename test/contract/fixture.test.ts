@@ -20,6 +20,56 @@ function organization(id: number, tokens: string, directories = ''): string {
 `
 }
 
+interface Access {
+  readonly provider?: number
+  readonly installation?: number
+  /** The contact Ben. */
+  readonly second?: number
+  /** The first of the two that Ada has. */
+  readonly subscription?: number
+  readonly group?: number
+  /** Of Ada, instead of the two. */
+  readonly subscriptions?: string
+  /** Besides Ada and Ben. */
+  readonly contacts?: string
+  /** Of the group, instead of Ada and Ben. */
+  readonly members?: string
+  readonly events?: string
+}
+
+/** An organization with one of everything that has to do with subscriptions, and with ids made of its own. */
+function access(id: number, more: Access = {}): string {
+  const { provider = id, installation = id, second = id + 1, subscription = id * 10 + 1, group = id } = more
+  const app = `{ id: ${subscription}, installation: ${installation}, name: App, created_at: 30d, last_login: 3h, bookmarks: [{ name: Home, url: "https://app.example" }, plain], credentials: { login: ada, password: hidden-password } }`
+  const item = `{ id: ${id * 10 + 2}, installation: ${installation}, kind: vault-item, name: Item, credentials: { login: hidden-login, password: hidden-value } }`
+  const ada = `{ id: ${id}, name: Ada, email: ada@example.org, created_at: 365d, tokens: [{ token: token-of-${id}, scopes: [ORG_READ, USER_READ], expires: 5000d }], subscriptions: [${more.subscriptions ?? `${app}, ${item}`}] }`
+  const ben = `{ id: ${second}, name: Ben, email: ben@example.org, last_activity: 2d }`
+  return `
+  - id: ${id}
+    name: Organization ${id}
+    allowedDomains: [example.org]
+    installations:
+      - id: ${installation}
+        provider: ${provider}
+        name: App
+        slug: app
+        configuration: { url: "https://app.example/${id}", extra: { region: eu, shards: [1, 2] } }
+    contacts: [${[ada, ben, ...(more.contacts === undefined ? [] : [more.contacts])].join()}]
+    groups:
+      - { id: ${group}, name: Group, created_at: 7d, contacts: [${more.members ?? `${id}, ${second}`}], installations: [${installation}] }
+    events: [${more.events ?? ''}]
+providers:
+  - id: ${provider}
+    name: Provider of ${id}
+    slug: p
+    icons: { small: "https://i.example/s", large: "https://i.example/l", color_code: "#0a5fb4", first_letter: P }
+`
+}
+
+function many(count: number, row: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => row(index)).join()
+}
+
 describeService('the fixture', {}, (service) => {
   const load = (text: string, path = 'fixture.yaml', now?: Date) => {
     return loadFixture(service().pool, `organizations:${text}`, {
@@ -76,6 +126,84 @@ describeService('the fixture', {}, (service) => {
       name: 'D',
       doppler: true,
       target_type: 'csv',
+    })
+  })
+
+  test('brings what a contact may open, with times that count from the start', async () => {
+    await load(access(110), 'fixture.yaml', new Date('2026-05-01T12:00:00Z'))
+    const request = { token: 'token-of-110', organizationId: 110, subscriptionId: 1101 }
+    expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
+      created_at: '2026-04-01T12:00:00.000+00:00',
+      last_login: '2026-05-01T09:00:00.000+00:00',
+      launch_url: 'https://app.example/110',
+      login: 'ada',
+      bookmarks: [{ name: 'Home', url: 'https://app.example' }, 'plain'],
+      installation: {
+        created_at: '2026-05-01T12:00:00.000+00:00',
+        provider: { id: 110 },
+        configuration: { extra: { region: 'eu', shards: [1, 2] }, login: null },
+      },
+      subscriber: { created_at: '2025-05-01T12:00:00.000+00:00' },
+    })
+    const query = 'select last_activity from access_management.contacts where id = 111'
+    const { rows } = await service().pool.query<{ last_activity: Date | null }>(query)
+    expect(rows).toEqual([{ last_activity: new Date('2026-04-29T12:00:00Z') }])
+    expect((await ask(service(), 'listOrganizationGroups', request)).body).toMatchObject([
+      { id: 110, contacts_count: 2, installations_count: 1, created_at: '2026-04-24T12:00:00.000+00:00' },
+    ])
+  })
+
+  test('shows nothing of a vault item, and keeps no credentials as they are', async () => {
+    await load(access(120))
+    const request = { token: 'token-of-120', organizationId: 120, subscriptionId: 1202 }
+    expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
+      login: '',
+      password_strength: { grade: 'very weak', score: 0, crack_time: null },
+    })
+    const query = 'select s::text as row from access_management.subscriptions s where id in (1201, 1202)'
+    const { rows } = await service().pool.query<{ row: string }>(query)
+    expect(rows).toHaveLength(2)
+    expect(JSON.stringify(rows)).not.toContain('hidden')
+  })
+
+  test('brings thousands of subscriptions, members and events', async () => {
+    const subscriptions = many(1500, (index) => {
+      return `{ id: ${130_000 + index}, installation: 130, kind: vault-item, name: S, credentials: { a: b } }`
+    })
+    const contacts = many(2500, (index) => `{ id: ${131_000 + index}, name: C, email: c@example.org }`)
+    const members = many(2500, (index) => `${131_000 + index}`)
+    const events = many(8000, (index) => {
+      return `{ type: t, operation: update, at: ${index}s, description: { en: E. }, actor: 130 }`
+    })
+    await load(access(130, { subscriptions, contacts, members, events }))
+    const request = { token: 'token-of-130', organizationId: 130 }
+    expect((await ask(service(), 'listSubscriptions', request)).headers.get('total')).toBe('1500')
+    expect((await ask(service(), 'listOrganizationGroups', request)).body).toMatchObject([
+      { contacts_count: 2500 },
+    ])
+    const query = 'select event_count from access_management.organizations where id = 130'
+    expect((await service().pool.query(query)).rows).toEqual([{ event_count: 8000 }])
+  })
+
+  test('leaves a provider alone that is there', async () => {
+    await load(access(140))
+    await load(access(145, { provider: 140 }))
+    const request = { token: 'token-of-145', organizationId: 145, subscriptionId: 1451 }
+    expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
+      installation: { provider: { id: 140, name: 'Provider of 140' } },
+    })
+  })
+
+  test.each([
+    ['installations', { installation: 150 }],
+    ['contacts', { second: 151 }],
+    ['subscriptions', { subscription: 1501 }],
+    ['organization_groups', { group: 150 }],
+  ])('that uses what another organization has of the %s is refused', async (table, ids) => {
+    await load(access(150))
+    await expect(load(access(160, ids))).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining(`an id of its ${table}`),
     })
   })
 
