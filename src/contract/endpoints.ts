@@ -296,7 +296,9 @@ export const endpoints = {
     path: '/events',
     scope: 'ORG_READ',
     paged: { key: 'id' },
-    query: z.object({ filters: eventFilters.optional() }),
+    query: z.object({
+      filters: eventFilters.optional().meta({ examples: [{ type: 'create_directory_user' }] }),
+    }),
     status: 200,
     response: z.array(event),
     purpose: 'List the events of the organization, newest first.',

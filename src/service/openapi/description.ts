@@ -10,8 +10,8 @@ The service manages access to applications for an organization: external directo
 application subscriptions of the current user, the history of events, and the organization's groups. Everything is below
 \`/api/v2/organizations/{organization_id}\`; answers are JSON in UTF-8.
 
-Where the API description leaves something open, this document says what this service does. Unknown fields of a request
-are ignored; a client should ignore unknown fields of an answer.
+Where the API description leaves something open, this document says what this service does. Unknown fields of a body and
+unknown parameters of a query are ignored; a client should ignore unknown fields of an answer.
 
 ## Tokens, scopes and the device
 
@@ -68,12 +68,19 @@ operation.
   permit it (\`permissions\`).
 - 409: an external id is taken, or the installation or its provider is not able to do what is asked for.
 - 413, 414, 431: the body (over 16 MiB unless the operator sets another limit), the path or the headers are too large.
+- 408: the request did not arrive in time.
 - 500 and 503: the service failed, or cannot work for now. Whether a change was made is not known then; read before sending it again.
 
 ## Rate limits
 
-Above the limit that the operator sets for a token, requests are answered with 429 and \`Retry-After\`, in whole seconds. Nothing
-was done then.
+The operator of the service sets a limit, 10,000 requests in 10 seconds by default, for each token, and as many with a token that
+is not valid for each address (for IPv6, each /64). What is above it is answered with 429 and \`Retry-After\`, in whole seconds.
+Nothing was done then, so the same request may be sent again.
+
+## Secrets
+
+Passwords and the values of vault items are in the answer of #17 only, and nowhere else: no log, event or list has them. No answer may
+be cached (\`Cache-Control: no-store\`).
 
 ## Extensions
 

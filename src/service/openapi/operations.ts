@@ -82,8 +82,7 @@ export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
   updateSubscription: {
     tag: 'Subscriptions',
     answer: 'The subscription as it is now, without `subscriber`.',
-    notes:
-      'What is not sent stays as it is. The scope `USER` is one that the API description does not name. Only a change that changes something is an event.',
+    notes: 'What is not sent stays as it is. The scope `USER` is one that the API description does not name.',
   },
   createAssertion: {
     tag: 'Subscriptions',
@@ -123,7 +122,7 @@ The service writes events of these types, beside whatever the history held befor
 | \`reset_password\` | \`update\` | the subscription |
 | \`create_assertion\` | \`create\` | the subscription |
 
-The actor is the contact that the token belongs to. An event and what it tells of are written together, so that neither is there without the other.`,
+The actor is the contact that the token belongs to. An event and what it tells of are written together, so that neither is there without the other; an update that changes nothing is no event.`,
     problems: ['value-not-allowed'],
   },
   listOrganizationGroups: {
