@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml: random passwords, a token, and a CA with a certificate for OpenLDAP. What
+# Makes the secrets of docker-compose.yml: random passwords, a token, a key, and a CA with a certificate for OpenLDAP. What
 # exists is left alone; remove a file to get a new one.
 #
 #   deploy/make-secrets.sh [FOLDER]      the folder is deploy/secrets otherwise
@@ -17,6 +17,9 @@ umask 022
 for name in postgres-password store-password service-store-password redis-password ldap-password directory-token; do
   [ -s "$name" ] || openssl rand -hex 24 | tr -d '\n' >"$name"
 done
+
+# What the service encrypts credentials with. Keep a copy: without it nobody reads them again.
+[ -s service-keys ] || printf 'k1 %s\n' "$(openssl rand -base64 32)" >service-keys
 
 if [ ! -s ldap-ca.pem ] || [ ! -s ldap-cert.pem ] || [ ! -s ldap-key.pem ]; then
   scratch=$(mktemp -d)

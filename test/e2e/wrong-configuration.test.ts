@@ -218,6 +218,38 @@ test('an unknown sync, an unknown run, an unknown command', async () => {
   expectOneSentence(await run(embeddedConfig([sync()]), 'snyc'), { code: 64, says: ['snyc'] })
 })
 
+test('the service has no key file', async () => {
+  await using site = await openSite()
+  await site.configure({ dataDir: './data', service: { keyFile: './no-such-keys' } })
+  expectOneSentence(await site.run('service'), {
+    code: 78,
+    says: [/There is no key file .*no-such-keys/, /dirsyncd service key create/],
+  })
+})
+
+test('the service has a key file with a bad line', async () => {
+  await using site = await openSite()
+  await site.write('keys', `# our keys\nk1 ${SECRET}\n`)
+  await site.configure({ dataDir: './data', service: { keyFile: './keys' } })
+  expectOneSentence(await site.run('service'), { code: 78, says: [/Line 2 of the key file .*keys/] })
+})
+
+test('the service is not told where its keys are', async () => {
+  await using site = await openSite()
+  await site.configure({ dataDir: './data', service: {} })
+  expectOneSentence(await site.run('service'), {
+    code: 78,
+    says: [/service\.keyFile: is missing/, /dirsyncd service key create FILE/],
+  })
+})
+
+test('a service command without a service', async () => {
+  expectOneSentence(await run(embeddedConfig([sync()]), 'service', 'token', 'list'), {
+    code: 78,
+    says: ['service', 'config/example.yaml'],
+  })
+})
+
 test('check names everything that is wrong, line by line, and still shows the rest', async () => {
   const directory = directorySection(service, { token: { command: ['echo', FIXTURE.readOnlyToken] } })
   const ended = await run(embeddedConfig([sync({ directory })]), 'check', '--writes')

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../../src/log.ts'
 import { parseFixture } from '../../src/service/fixture/schema.ts'
+import { openVault } from '../../src/service/vault.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { freePort, startServer, type ServerProcess } from '../support/server-process.ts'
@@ -120,6 +121,12 @@ test('deploy/service.yaml and its fixture fit to the daemon', async () => {
     allowedDomains: directory?.allowedDomains,
   })
   expect(organization?.directories[0]?.id).toBe(directory?.directoryId)
+  expect(openVault(config.service?.keyFile ?? '').keyIds).toEqual(['k1'])
+  const written = await readFile(at('deploy/service.yaml'), 'utf8')
+  const named = [...`${written}${await readFile(fixture, 'utf8')}`.matchAll(/\/secrets\/([\w.-]+)/g)]
+  expect(compose.services['access-management']?.secrets.toSorted()).toEqual(
+    named.map(([, name]) => name).toSorted(),
+  )
 })
 
 test('deploy/openldap seeds a server that the configured source can read', async () => {

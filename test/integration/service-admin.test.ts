@@ -1,0 +1,261 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newKeyLine } from '../../src/service/vault.ts'
+import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import type { Program } from '../support/program.ts'
+import { freePort } from '../support/server-process.ts'
+import { openSite, type Site } from '../support/site.ts'
+
+/** The administrator's commands as real processes, beside a real service or without one. */
+
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.close())
+
+interface AdminSite extends Site {
+  readonly baseUrl: string
+  /** Starts the service, and resolves when it listens. */
+  serve(): Promise<Program>
+}
+
+/** A folder with a key file and the configuration of a service, with the fixture of the tests or empty. */
+async function openAdminSite(
+  stack: AsyncDisposableStack,
+  options: { readonly store?: string; readonly fixture?: boolean } = {},
+): Promise<AdminSite> {
+  const site = stack.use(await openSite())
+  const port = await freePort()
+  await site.write('keys', newKeyLine('k1'))
+  await site.write('fixture.yaml', FIXTURE_YAML)
+  const { store = 'embedded', fixture = true } = options
+  await site.configure({
+    dataDir: './data',
+    service: {
+      listen: `127.0.0.1:${port}`,
+      keyFile: './keys',
+      store,
+      ...(fixture && { fixture: './fixture.yaml' }),
+    },
+  })
+  return {
+    ...site,
+    baseUrl: `http://127.0.0.1:${port}`,
+    async serve() {
+      const program = stack.use(site.start('service'))
+      await program.printed(/listens on/)
+      return program
+    },
+  }
+}
+
+async function ask(site: AdminSite, token: string, path: string, method = 'GET') {
+  const answer = await fetch(`${site.baseUrl}/api/v2/organizations/${path}`, {
+    method,
+    headers: { authorization: `token ${token}`, 'x-device-id': 'test' },
+  })
+  return { status: answer.status, body: (await answer.json()) as any }
+}
+
+async function one(site: Site, ...args: readonly string[]): Promise<any> {
+  const { code, lines, stderr } = await site.json('service', ...args)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return lines[0]
+}
+
+const STORES = [
+  { name: 'this machine', storeOf: () => Promise.resolve('embedded') },
+  { name: 'PostgreSQL', storeOf: () => postgres.createDatabase() },
+]
+
+describe.each(STORES)('a store on $name', ({ storeOf }) => {
+  test.each([
+    { running: true, when: 'while the service runs' },
+    { running: false, when: 'before the service runs' },
+  ])('from an empty service to a request, $when', async ({ running }) => {
+    await using stack = new AsyncDisposableStack()
+    const site = await openAdminSite(stack, { store: await storeOf(), fixture: false })
+    if (running) await site.serve()
+    const organization = await one(
+      site,
+      'organization',
+      'create',
+      '--name',
+      'Labs',
+      '--domain',
+      'Labs.Example',
+    )
+    expect(organization).toMatchObject({ id: 1, name: 'Labs', allowedDomains: ['labs.example'] })
+    const contact = await one(
+      site,
+      ...['contact', 'create', '--organization', '1', '--name', 'Ada', '--email', 'ada@labs.example'],
+    )
+    const directory = await one(site, 'directory', 'create', '--organization', '1', '--name', 'People')
+    expect([contact.id, directory]).toMatchObject([1, { id: 1, targetType: 'ldap', users: 0 }])
+    const scopes = ['--scope', 'ORG_READ', '--scope', 'ORG', '--expires', '30d']
+    const token = await one(site, 'token', 'create', '--contact', '1', ...scopes)
+    expect(token.token).toMatch(/^am_[\w-]{43}$/)
+    if (!running) await site.serve()
+
+    expect(await ask(site, token.token, '1/admin/directories')).toMatchObject({
+      status: 200,
+      body: [{ id: 1, name: 'People', target_type: 'ldap', doppler: false }],
+    })
+    const listed = await site.json('service', 'token', 'list')
+    expect(listed.lines).toMatchObject([
+      { id: token.id, contactId: 1, scopes: ['ORG_READ', 'ORG'], expired: false },
+    ])
+    expect(JSON.stringify(listed.lines)).not.toContain(token.token)
+    await one(site, 'token', 'revoke', token.id)
+    expect((await ask(site, token.token, '1/admin/directories')).status).toBe(401)
+  })
+
+  test('key rotate seals everything again in the running service, and says which key may go', async () => {
+    await using stack = new AsyncDisposableStack()
+    const store = await storeOf()
+    const site = await openAdminSite(stack, { store })
+    const first = await site.serve()
+    const created = await site.json('service', 'key', 'create', join(site.dir, 'keys'))
+    const { keyId, olderKeyIds } = created.lines[0]
+    expect(olderKeyIds).toEqual(['k1'])
+    const rotation = await one(site, 'key', 'rotate')
+    expect(rotation).toEqual({ keyId, sealed: 5, removable: ['k1'] })
+    expect(await one(site, 'key', 'rotate')).toMatchObject({ sealed: 0 })
+
+    const credentials = async () => {
+      const path = `1/subscriptions/${FIXTURE.samlSubscriptionId}`
+      return (await ask(site, FIXTURE.userToken, `${path}/credentials`, 'POST')).body.password
+    }
+    expect(await credentials()).toBe(FIXTURE.secrets[0])
+    // What the process seals from now on needs the old key no more.
+    const reset = `1/subscriptions/${FIXTURE.samlSubscriptionId}/password/reset`
+    expect((await ask(site, FIXTURE.userToken, reset, 'POST')).status).toBe(200)
+    const password = await credentials()
+    first.kill('SIGTERM')
+    expect((await first.ended).code).toBe(0)
+
+    const [newest = ''] = (await readFile(join(site.dir, 'keys'), 'utf8')).split('\n')
+    await site.write('keys', `${newest}\n`)
+    await site.serve()
+    expect(await credentials()).toBe(password)
+  })
+})
+
+test('a broken key file rotates nothing, and the service goes on with the keys that it has', async () => {
+  await using stack = new AsyncDisposableStack()
+  const site = await openAdminSite(stack)
+  await site.serve()
+  await site.write('keys', 'k2 nonsense\n')
+  const { code, stderr } = await site.run('service', 'key', 'rotate')
+  expect(code).toBe(78)
+  expect(stderr).toMatch(/^Line 1 of the key file .* is no key/)
+  const path = `1/subscriptions/${FIXTURE.samlSubscriptionId}/credentials`
+  expect((await ask(site, FIXTURE.userToken, path, 'POST')).body.password).toBe(FIXTURE.secrets[0])
+})
+
+test('the socket is for this user only, also that of a service within the daemon', async () => {
+  await using stack = new AsyncDisposableStack()
+  const site = stack.use(await openSite())
+  await site.write('keys', newKeyLine('k1'))
+  await site.configure({
+    dataDir: './data',
+    admin: { listen: false },
+    service: {
+      listen: `127.0.0.1:${await freePort()}`,
+      dataDir: './data',
+      keyFile: './keys',
+      withDaemon: true,
+    },
+  })
+  const daemon = stack.use(site.start('start'))
+  await daemon.printed(/daemon started/)
+  expect((await stat(join(site.dataDir, 'service.sock'))).mode & 0o777).toBe(0o600)
+  expect(await one(site, 'organization', 'create', '--name', 'Labs', '--domain', 'a.org')).toMatchObject({
+    id: 1,
+  })
+  daemon.kill('SIGTERM')
+  expect((await daemon.ended).code).toBe(0)
+  expect(await one(site, 'organization', 'list')).toMatchObject({ id: 1, name: 'Labs' })
+})
+
+test('what is not there, or not allowed, is one sentence', async () => {
+  await using stack = new AsyncDisposableStack()
+  const site = await openAdminSite(stack)
+  await site.serve()
+  const refused = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await site.run('service', ...args)
+    expect(stdout).toBe('')
+    return [code, stderr.trimEnd()]
+  }
+  const contact = ['contact', 'create', '--name', 'X']
+  expect(await refused(...contact, '--organization', '99', '--email', 'x@a.org')).toEqual([
+    1,
+    'There is no organization 99; dirsyncd service organization list shows those that there are.',
+  ])
+  expect(await refused(...contact, '--organization', '1', '--email', 'nobody')).toEqual([
+    64,
+    'The email must be an e-mail address.',
+  ])
+  expect(await refused('token', 'create', '--contact', '11', '--scope', 'ALL')).toEqual([
+    64,
+    'The scope must be one of ORG_READ, ORG, USER_READ, USER.',
+  ])
+  const past = ['--expires', '2020-01-01T00:00:00Z']
+  expect(await refused('token', 'create', '--contact', '11', '--scope', 'ORG', ...past)).toEqual([
+    64,
+    'The token would have expired already at 2020-01-01T00:00:00.000Z.',
+  ])
+  expect(await refused('token', 'revoke', '0123456789ab')).toEqual([
+    1,
+    'There is no token 0123456789ab; dirsyncd service token list shows those that there are.',
+  ])
+  expect(await refused('organization', 'create', '--name', ' ', '--domain', '@a')).toEqual([
+    64,
+    'The name must not be empty. The allowed domain must be a domain such as example.org, without @.',
+  ])
+})
+
+test('many at once on PostgreSQL get ids of their own', async () => {
+  await using stack = new AsyncDisposableStack()
+  const site = await openAdminSite(stack, { store: await postgres.createDatabase(), fixture: false })
+  const create = (name: string) => one(site, 'organization', 'create', '--name', name, '--domain', 'a.org')
+  const made = await Promise.all(['a', 'b', 'c', 'd'].map(create))
+  expect(made.map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4])
+})
+
+test('two services begin one empty PostgreSQL database together', async () => {
+  await using stack = new AsyncDisposableStack()
+  const store = await postgres.createDatabase()
+  const sites = [await openAdminSite(stack, { store }), await openAdminSite(stack, { store })]
+  const keys = await readFile(join(sites[0]!.dir, 'keys'), 'utf8')
+  await sites[1]!.write('keys', keys)
+  await Promise.all(sites.map((site) => site.serve()))
+  for (const site of sites) expect((await ask(site, FIXTURE.token, '1/admin/directories')).status).toBe(200)
+})
+
+test('a query that never ends does not keep the service from stopping', async () => {
+  await using stack = new AsyncDisposableStack()
+  const store = await postgres.createDatabase()
+  const site = await openAdminSite(stack, { store })
+  const service = await site.serve()
+  const other = new Client({ connectionString: store })
+  await other.connect()
+  stack.defer(() => other.end())
+  await other.query('begin; lock table access_management.directories')
+  const stuck = ask(site, FIXTURE.token, '1/admin/directories').then(
+    () => 'answered',
+    () => 'cut',
+  )
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock'"
+  while ((await other.query(waiting)).rowCount === 0);
+  const begin = performance.now()
+  service.kill('SIGTERM')
+  expect((await service.ended).code).toBe(0)
+  expect(performance.now() - begin).toBeLessThan(10_000)
+  expect(await stuck).toBe('cut')
+})
