@@ -12,7 +12,7 @@ const PAGE_PATH = '/docs'
 const CONTENT_SECURITY_POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
-  `style-src 'self' 'unsafe-inline'`,
+  `style-src 'self'`,
   `img-src 'self' data:`,
   `connect-src 'self'`,
   `base-uri 'none'`,
