@@ -107,3 +107,9 @@ export function linksOf(answer: ApiAnswer): Record<string, string> {
     }),
   )
 }
+
+/** The query of #19 with these filters. */
+export function filterQuery(filters: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(filters).map(([name, value]): [string, string] => [`filters[${name}]`, value])
+  return `?${new URLSearchParams(pairs).toString()}`
+}

@@ -135,6 +135,8 @@ export interface Tables {
     actor: Json<Party>
     subject: Json<Party | null>
     actor_id: number
+    /** Of a subject that is a group of the organization, its id. */
+    subject_group_id: number | null
     ip: string | null
   }
 }

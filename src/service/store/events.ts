@@ -27,21 +27,28 @@ const ORGANIZATIONS = sql.id(SCHEMA, 'organizations')
 export async function recordEvents(trx: Trx, origin: Origin, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const { organizationId, actor, at } = origin
-  const rows = events.map((event) => ({ ...event, description: { en: event.description } }))
-  await sql`with written as (
+  const rows = events.map(({ description, subject, ...event }) => ({
+    ...event,
+    description: { en: description },
+    subject,
+    group_id: subject?.type === 'group' ? subject.id : null,
+  }))
+  const counted = await sql`with written as (
     insert into ${EVENTS}
-      (organization_id, created_at, type, operation, description, actor, subject, actor_id, ip)
+      (organization_id, created_at, type, operation, description, actor, subject, actor_id, subject_group_id, ip)
     select ${organizationId}::integer, ${at}::timestamptz, e.type, e.operation, e.description,
-      ${json(actor)}, e.subject, ${actor.id}::integer, ${parseIp(origin.ip)?.text ?? null}::inet
+      ${json(actor)}, e.subject, ${actor.id}::integer, e.group_id,
+      ${parseIp(origin.ip)?.text ?? null}::inet
     from jsonb_to_recordset(${json(rows)})
-      as e(type text, operation text, description jsonb, subject jsonb)
+      as e(type text, operation text, description jsonb, subject jsonb, group_id integer)
   )
   update ${ORGANIZATIONS} set event_count = event_count + ${events.length}
   where id = ${organizationId}`.execute(trx)
+  if (counted.numAffectedRows !== 1n) throw new Error('an event of an organization that does not exist')
 }
 
 /**
- * A page, the newest first, and the total from the same snapshot. An index finds the ids of the page, and only its own
+ * A page, the newest first, and the total from the same snapshot. Indexes find the ids of the page, and only its own
  * events are read; without a filter nothing is counted.
  */
 export async function listEvents(
@@ -51,30 +58,48 @@ export async function listEvents(
   page: PageRequest,
 ): Promise<Page<EventRow>> {
   const members = search.groupId === undefined ? [] : await contactsOf(db, organizationId, search.groupId)
-  const found = db
-    .selectFrom('events')
-    .where('organization_id', '=', organizationId)
-    .where((eb) => eb.and(conditions(eb, search, members)))
-  const shown = found
-    .select('id')
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.perPage)
-    .offset(offsetOf(page))
-  const counted = found.select(({ fn }) => fn.countAll<string>().as('total'))
   const rows = await db
+    .with(
+      (cte) => (isInOrder(search) ? cte('found').notMaterialized() : cte('found').materialized()),
+      (found) =>
+        found
+          .selectFrom('events')
+          .select(['id', 'created_at'])
+          .where('organization_id', '=', organizationId)
+          .where((eb) => eb.and(conditions(eb, search, members))),
+    )
+    .with('shown', (shown) =>
+      shown
+        .selectFrom('found')
+        .select('id')
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(page.perPage)
+        .offset(offsetOf(page)),
+    )
     .selectFrom('organizations as o')
-    .leftJoinLateral(shown.as('shown'), (join) => join.onTrue())
+    .leftJoin('shown', (join) => join.onTrue())
     .leftJoin('events as e', 'e.id', 'shown.id')
     .select(COLUMNS)
-    .select(({ ref }) => (isEmpty(search) ? ref('o.event_count') : counted).as('total'))
+    .select((eb) => {
+      const counted = eb.selectFrom('found').select(({ fn }) => fn.countAll<string>().as('count'))
+      return (isEmpty(search) ? eb.ref('o.event_count') : counted).as('total')
+    })
     .where('o.id', '=', organizationId)
     .orderBy('e.created_at', 'desc')
     .orderBy('e.id', 'desc')
     .execute()
-  // The organization comes also without an event.
-  const items = rows.filter((row) => row.id !== null) as EventRow[]
+  // Where there is no event the organization comes alone.
+  const items = rows.filter((row): row is typeof row & EventRow => row.id !== null)
   return { items, total: Number(rows[0]?.total ?? 0) }
+}
+
+/**
+ * Whether an index has the events that are searched for in the order of the list. Else they are collected first: they
+ * may all lie at the end of the order, and walking there takes longer than finding and sorting them.
+ */
+function isInOrder({ ips, groupId }: EventSearch): boolean {
+  return ips === undefined && groupId === undefined
 }
 
 function isEmpty(search: EventSearch): boolean {
@@ -105,8 +130,8 @@ function conditions(
   if (ips !== undefined) all.push(sql`ip between ${ips.from}::inet and ${ips.to}::inet`)
   if (contactId !== undefined) all.push(eb('actor_id', '=', contactId))
   if (groupId !== undefined) {
-    const isSubject = sql<SqlBool>`subject->>'type' = 'group' and (subject->>'id')::integer = ${groupId}`
-    all.push(sql`(actor_id = any(${members}::integer[]) or (${isSubject}))`)
+    const isActors = sql<SqlBool>`actor_id = any(${members}::integer[])`
+    all.push(eb.or([isActors, eb('subject_group_id', '=', groupId)]))
   }
   return all
 }

@@ -1,0 +1,391 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { Event } from '../../src/contract/event.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { type ApiAnswer, type ApiRequest, ask, filterQuery, linksOf, problem } from './api.ts'
+import { describeService } from './with-service.ts'
+
+const eventsOf = (answer: ApiAnswer) => answer.body as Event[]
+const idsOf = (answer: ApiAnswer) => eventsOf(answer).map((event) => event.id)
+const sentencesOf = (answer: ApiAnswer) => eventsOf(answer).map((event) => event.description.en)
+
+describeService('the history of the fixture', {}, (service) => {
+  const list = (query = '', request: ApiRequest = {}) => ask(service(), 'listEvents', { query, ...request })
+
+  test('is shown newest first, with every field of the description', async () => {
+    const answer = await list()
+    const context = 'https://schema.org'
+    const contacts = `${service().baseUrl}/api/v2/organizations/1/contacts`
+    const party = { type: 'contact', '@context': context }
+    const ada = { ...party, id: 11, name: 'Ada Admin', email: 'ada@example.org', '@id': `${contacts}/11` }
+    const ben = { ...party, id: 12, name: 'Ben Miller', email: 'ben@example.org', '@id': `${contacts}/12` }
+    expect(answer).toMatchObject({ status: 200 })
+    expect(answer.headers.get('total')).toBe('2')
+    expect(answer.body).toEqual([
+      {
+        id: expect.any(Number),
+        type: 'update_policy',
+        operation: 'update',
+        created_at: '2026-01-11T08:00:00.000+00:00',
+        description: {
+          en: 'Ben Miller changed the password policy.',
+          de: 'Ben Miller änderte die Passwortregel.',
+        },
+        actor: ben,
+        subject: null,
+      },
+      {
+        id: expect.any(Number),
+        type: 'enable_contact_admin',
+        operation: 'enable',
+        created_at: '2026-01-10T08:00:00.000+00:00',
+        description: { en: 'Ada Admin made Ben Miller an administrator.' },
+        actor: ada,
+        subject: ben,
+      },
+    ])
+  })
+
+  test('without an address of the service the parties have a URN', async () => {
+    const { app } = service()
+    const answer = await app.inject({
+      url: '/api/v2/organizations/1/events',
+      headers: { authorization: `token ${service().token}`, 'x-device-id': 'd', host: 'evil>host' },
+    })
+    expect(answer.json<Event[]>()[1]!.actor['@id']).toBe('urn:access-management:organization:1:contact:11')
+  })
+
+  test.each([
+    ['one type', 'filters[type]=update_policy', [1]],
+    ['several types', 'filters[type]=update_policy,enable_contact_admin', [1, 0]],
+    ['several types, one unknown', 'filters[type]=nothing,%20enable_contact_admin', [0]],
+    ['an unknown type', 'filters[type]=nothing', []],
+    ['part of a type', 'filters[type]=update', []],
+    ['the time of the first', 'filters[time_to]=2026-01-10T08:00:00.000%2B00:00', [0]],
+    ['the time of the first, its plus not encoded', 'filters[time_to]=2026-01-10T08:00:00.000+00:00', [0]],
+    ['one millisecond less', 'filters[time_to]=2026-01-10T07:59:59.999Z', []],
+    ['the time of the second', 'filters[time_from]=2026-01-11T08:00:00Z', [1]],
+    ['one millisecond more', 'filters[time_from]=2026-01-11T08:00:00.001Z', []],
+    ['a day', 'filters[time_from]=2026-01-10&filters[time_to]=2026-01-10', [0]],
+    ['a time with another offset', 'filters[time_from]=2026-01-11T03:00:00-05:00', [1]],
+    ['an IPv4 address', 'filters[ip_from]=192.0.2.10&filters[ip_to]=192.0.2.10', [0]],
+    ['an IPv4 address that is mapped', 'filters[ip_from]=::ffff:192.0.2.10', [0]],
+    ['an IPv4 range beside it', 'filters[ip_from]=192.0.2.11&filters[ip_to]=192.0.2.255', []],
+    ['an IPv4 bound, which no IPv6 address matches', 'filters[ip_from]=0.0.0.0', [0]],
+    ['an IPv6 bound, which no IPv4 address matches', 'filters[ip_from]=::', [1]],
+    ['an IPv6 range', 'filters[ip_from]=2001:db8::&filters[ip_to]=2001:db8::ffff', [1]],
+    ['a group of both', `filters[group_id]=${FIXTURE.groupId}`, [1, 0]],
+    ['a group of one', 'filters[group_id]=52', [1]],
+    ['an unknown group', 'filters[group_id]=999', []],
+    ["another organization's group", `filters[group_id]=${FIXTURE.otherGroupId}`, []],
+    ['an id that is too large', 'filters[group_id]=99999999999999999999', []],
+    ['an actor', `filters[contact_id]=${FIXTURE.contactId}`, [0]],
+    ["another organization's contact", 'filters[contact_id]=21', []],
+    ['empty filters', 'filters[type]=&filters[time_from]=&filters[ip_to]=&filters[group_id]=', [1, 0]],
+    [
+      'all seven',
+      'filters[type]=update_policy&filters[time_from]=2026-01-11&filters[time_to]=2026-01-11&filters[ip_from]=2001:db8::1&filters[ip_to]=2001:db8::12&filters[group_id]=52&filters[contact_id]=12',
+      [1],
+    ],
+    ['two that exclude each other', 'filters[type]=update_policy&filters[contact_id]=11', []],
+    ['names that are percent-encoded', 'filters%5Bcontact_id%5D=12', [1]],
+    [
+      'the first and the last time that can be said',
+      'filters[time_from]=0000-01-01&filters[time_to]=9999-12-31',
+      [1, 0],
+    ],
+    ['an offset beyond the first year', 'filters[time_from]=0000-01-01T00:00%2B23:59', [1, 0]],
+    ['an offset beyond the last year', 'filters[time_to]=9999-12-31T23:59-23:59', [1, 0]],
+  ])('is filtered by %s', async (_name, query, which) => {
+    const oldestFirst = idsOf(await list()).toReversed()
+    const answer = await list(`?${query}`)
+    expect(answer.status).toBe(200)
+    expect(idsOf(answer)).toEqual(which.map((index) => oldestFirst[index]))
+    expect(answer.headers.get('total')).toBe(String(which.length))
+  })
+
+  test.each([
+    ['time_from', 'yesterday'],
+    ['time_to', '2026-02-30'],
+    ['ip_from', '192.0.2.0/24'],
+    ['ip_to', 'localhost'],
+    ['group_id', 'Sales'],
+    ['contact_id', '-1'],
+    ['type', ','],
+    ['type', 'a\0b'],
+  ])('a filter %s that is "%s" is refused with 400', async (name, value) => {
+    expect(await list(filterQuery({ [name]: value }))).toMatchObject(problem(400, [`filters[${name}]`]))
+  })
+
+  test.each([
+    ['filters[typ]=update_policy', 'filters[typ]'],
+    ['filters[Type]=update_policy', 'filters[Type]'],
+    ['filters[__proto__]=x', 'filters[__proto__]'],
+    ['filters[type][]=update_policy', 'filters[type]'],
+    ['filters[type][a]=update_policy', 'filters[type]'],
+    ['filters=update_policy', 'filters'],
+    ['filters[]=update_policy', 'filters'],
+  ])('%s is refused with 400, not left out', async (query, field) => {
+    expect(await list(`?${query}`)).toMatchObject(problem(400, [field]))
+  })
+
+  test.each([
+    ['filters[ip_from]=192.0.2.1&filters[ip_to]=2001:db8::1', 'ip'],
+    ['filters[ip_from]=192.0.2.2&filters[ip_to]=192.0.2.1', 'ip'],
+    ['filters[time_from]=2026-01-12&filters[time_to]=2026-01-11', 'time'],
+  ])('%s, which can hold nothing, is refused with 422', async (query, what) => {
+    const fields = [`filters[${what}_from]`, `filters[${what}_to]`]
+    expect(await list(`?${query}`)).toMatchObject(problem(422, fields))
+  })
+
+  test('links keep the filters', async () => {
+    const filters = 'filters[type]=update_policy,enable_contact_admin&filters%5Bgroup_id%5D=51'
+    const answer = await list(`?${filters}&per_page=1&page=1`)
+    expect(linksOf(answer)).toEqual({
+      next: `?${filters}&page=2&per_page=1`,
+      last: `?${filters}&page=2&per_page=1`,
+    })
+    expect(idsOf(await list(linksOf(answer)['next']))).toEqual(idsOf(await list()).slice(1))
+  })
+
+  test('a page past the end is empty and keeps the total', async () => {
+    const answer = await list('?page=3&per_page=1&filters[group_id]=51')
+    expect(answer).toMatchObject({ status: 200, body: [] })
+    expect(answer.headers.get('total')).toBe('2')
+    expect(linksOf(answer)['prev']).toContain('page=2')
+  })
+
+  test("is not the other organization's, whatever is asked for", async () => {
+    const theirs = await list('', { organizationId: 2, token: FIXTURE.otherToken })
+    expect(sentencesOf(theirs)).toEqual(['Otto Other changed a policy.'])
+    expect(await list('', { organizationId: 2 })).toMatchObject(problem(404))
+    for (const filters of [
+      { contact_id: '21' },
+      { group_id: '61' },
+      { type: 'update_policy' },
+      { time_from: '2020-01-01' },
+    ]) {
+      expect(idsOf(await list(filterQuery(filters)))).not.toContain(idsOf(theirs)[0])
+    }
+  })
+})
+
+describeService('what happens in a directory', {}, (service) => {
+  const create = (users: object[]) => ask(service(), 'createUsers', { json: { users } })
+  const latest = async (many: number) =>
+    eventsOf(await ask(service(), 'listEvents', { query: `?per_page=${many}` }))
+  const total = async () =>
+    Number((await ask(service(), 'listEvents', { query: '?per_page=1' })).headers.get('total'))
+
+  /** The events that `work` adds, the newest first. */
+  async function eventsBy(work: () => Promise<unknown>): Promise<Event[]> {
+    const before = await total()
+    await work()
+    const added = (await total()) - before
+    return added === 0 ? [] : latest(added)
+  }
+
+  test('a user that is created, renamed and deleted leaves three events', async () => {
+    const externalId = 'p/17 ü'
+    const [created] = await eventsBy(() =>
+      create([{ external_id: externalId, name: 'Zoë Keller', email: 'zoe@example.org' }]),
+    )
+    const { body } = await ask(service(), 'getUser', { externalId })
+    expect(created).toMatchObject({
+      type: 'create_directory_user',
+      operation: 'create',
+      description: { en: 'Ada Admin created the user Zoë Keller (p/17 ü) in the directory Corporate.' },
+      actor: { type: 'contact', id: 11, name: 'Ada Admin', email: 'ada@example.org' },
+      subject: {
+        type: 'directory_user',
+        id: (body as { id: number }).id,
+        name: 'Zoë Keller',
+        email: 'zoe@example.org',
+        '@context': 'https://schema.org',
+        '@id': `${service().baseUrl}/api/v2/organizations/1/admin/directories/7/users/p%2F17%20%C3%BC`,
+      },
+    })
+    expect(Math.abs(Date.parse(created!.created_at) - Date.now())).toBeLessThan(60_000)
+
+    const change = { name: 'Zoë Meier', email: 'meier@example.org' }
+    const [updated] = await eventsBy(() => ask(service(), 'updateUser', { externalId, json: change }))
+    expect(updated).toMatchObject({
+      type: 'update_directory_user',
+      operation: 'update',
+      description: {
+        en: 'Ada Admin updated the user Zoë Meier (p/17 ü) in the directory Corporate: name (before: Zoë Keller), email.',
+      },
+      subject: { name: 'Zoë Meier', email: 'meier@example.org' },
+    })
+
+    const [deleted] = await eventsBy(() => ask(service(), 'deleteUser', { externalId }))
+    expect(deleted).toMatchObject({
+      type: 'delete_directory_user',
+      operation: 'delete',
+      description: { en: 'Ada Admin deleted the user Zoë Meier (p/17 ü) in the directory Corporate.' },
+      subject: { name: 'Zoë Meier', email: 'meier@example.org', id: created!.subject!.id },
+    })
+  })
+
+  test('the event of an address that can be read leads to it', async () => {
+    const externalId = randomUUID()
+    const [created] = await eventsBy(() => create([{ external_id: externalId }]))
+    const headers = { authorization: `token ${service().token}`, 'x-device-id': 'device' }
+    const answer = await fetch(created!.subject!['@id'], { headers })
+    expect(await answer.json()).toMatchObject({ external_id: externalId, id: created!.subject!.id })
+  })
+
+  test.each([
+    ['only an external id', { external_id: 'bare' }, 'bare', 'the user bare'],
+    [
+      'no external id',
+      { name: 'Nameless Id', email: 'n@example.org' },
+      'Nameless Id',
+      'the user Nameless Id',
+    ],
+    ['only an e-mail', { email: 'only@example.org' }, 'only@example.org', 'the user only@example.org'],
+    ['nothing', { employee_id: '5' }, '', 'the user with the id '],
+  ])('a user with %s has a name in its event', async (_name, user, name, label) => {
+    const [created] = await eventsBy(() => create([user]))
+    expect(created!.subject).toMatchObject({ name, email: 'email' in user ? user.email : '' })
+    expect(created!.description.en).toContain(label)
+    expect(created!.subject!['@id']).toMatch(/^http:.*\/api\/v2\/organizations\/1\/.*\w$/)
+  })
+
+  test('a group that is created, changed and deleted leaves events without an e-mail', async () => {
+    const externalId = 'staff'
+    const group = { external_id: externalId, name: 'Staff', external_member_ids: ['a', 'b'] }
+    const change = (json: object) => () => ask(service(), 'updateGroup', { externalId, json })
+    const [created] = await eventsBy(() => ask(service(), 'createGroups', { json: { groups: [group] } }))
+    expect(created).toMatchObject({
+      type: 'create_directory_group',
+      description: { en: 'Ada Admin created the group Staff (staff) in the directory Corporate.' },
+      subject: {
+        type: 'directory_group',
+        name: 'Staff',
+        email: '',
+        '@id': `${service().baseUrl}/api/v2/organizations/1/admin/directories/7/groups/staff`,
+      },
+    })
+    const said = async (json: object) => (await eventsBy(change(json))).map((event) => event.description.en)
+    const updated = 'Ada Admin updated the group'
+    expect(await said({ name: 'Staff' })).toEqual([])
+    expect(await said({ name: 'Staff', external_member_ids: ['b', 'a', 'a'] })).toEqual([])
+    expect(await said({ name: 'Staff', external_member_ids: ['a'] })).toEqual([
+      `${updated} Staff (staff) in the directory Corporate: members.`,
+    ])
+    expect(await said({ name: 'All', external_member_ids: ['a', 'c'] })).toEqual([
+      `${updated} All (staff) in the directory Corporate: name (before: Staff), members.`,
+    ])
+    expect(await said({ name: 'All', external_member_ids: [] })).toEqual([
+      `${updated} All (staff) in the directory Corporate: members.`,
+    ])
+    const [deleted] = await eventsBy(() => ask(service(), 'deleteGroup', { externalId }))
+    expect(deleted).toMatchObject({
+      type: 'delete_directory_group',
+      subject: { name: 'All', id: created!.subject!.id },
+    })
+  })
+
+  test('a request that creates 100 users leaves 100 events, the last one first', async () => {
+    const users = Array.from({ length: 100 }, (_, index) => ({ external_id: `hundred-${index}` }))
+    const events = await eventsBy(() => create(users))
+    expect(events.map((event) => event.subject!.name)).toEqual(
+      users.map((user) => user.external_id).toReversed(),
+    )
+  })
+
+  test('what is refused or changes nothing leaves no event', async () => {
+    const externalId = randomUUID()
+    const user = { external_id: externalId, name: 'Same', email: 'same@example.org' }
+    await create([user])
+    const events = await eventsBy(async () => {
+      expect(await create([{ external_id: randomUUID() }, user])).toMatchObject(problem(409))
+      expect(await create([{ email: 'x@elsewhere.example' }])).toMatchObject(problem(422))
+      for (const json of [{}, { name: 'Same' }, { name: 'Same', email: 'same@example.org' }]) {
+        expect((await ask(service(), 'updateUser', { externalId, json })).status).toBe(200)
+      }
+      expect(await ask(service(), 'updateUser', { json: { name: 'x' } })).toMatchObject(problem(404))
+      expect(await ask(service(), 'deleteUser')).toMatchObject(problem(404))
+      expect(await ask(service(), 'deleteGroup')).toMatchObject(problem(404))
+      expect(await ask(service(), 'listUsers', { directoryId: 8 })).toMatchObject(problem(404))
+    })
+    expect(events).toEqual([])
+  })
+
+  test('the address is that of the request, an IPv4 one also when it is mapped', async () => {
+    const { pool } = service()
+    await create([{ external_id: randomUUID() }])
+    const { rows } = await pool.query(
+      'select host(ip) as ip from access_management.events order by id desc limit 1',
+    )
+    expect(rows).toEqual([{ ip: '127.0.0.1' }])
+    const [newest] = await latest(1)
+    for (const filters of [{ ip_from: '127.0.0.1', ip_to: '127.0.0.1' }, { ip_to: '::ffff:127.0.0.1' }]) {
+      const answer = await ask(service(), 'listEvents', { query: filterQuery(filters) })
+      expect(idsOf(answer)).toContain(newest!.id)
+    }
+  })
+
+  test.each(['create_directory_user', 'update_directory_user', 'delete_directory_user'])(
+    'a change whose event %s cannot be written does not happen',
+    async (type) => {
+      const externalId = randomUUID()
+      await create([{ external_id: externalId, name: 'Before' }])
+      const { pool } = service()
+      const count = await total()
+      await pool.query(
+        `alter table access_management.events add constraint refused check (type <> '${type}') not valid`,
+      )
+      try {
+        const attempts: Record<string, () => Promise<ApiAnswer>> = {
+          create_directory_user: () => create([{ external_id: `not-${externalId}` }]),
+          update_directory_user: () => ask(service(), 'updateUser', { externalId, json: { name: 'After' } }),
+          delete_directory_user: () => ask(service(), 'deleteUser', { externalId }),
+        }
+        expect((await attempts[type]!()).status).toBe(500)
+      } finally {
+        await pool.query('alter table access_management.events drop constraint refused')
+      }
+      expect(await ask(service(), 'getUser', { externalId: `not-${externalId}` })).toMatchObject(problem(404))
+      expect((await ask(service(), 'getUser', { externalId })).body).toMatchObject({ name: 'Before' })
+      expect(await total()).toBe(count)
+    },
+  )
+
+  test('writers at once lose no event and leave a right total', async () => {
+    const ids = Array.from({ length: 30 }, () => randomUUID())
+    const events = await eventsBy(() => Promise.all(ids.map((id) => create([{ external_id: id }]))))
+    expect(events.map((event) => event.subject!.name).toSorted()).toEqual(ids.toSorted())
+    const { rows } = await service().pool.query(
+      'select count(*)::integer as many from access_management.events where organization_id = 1',
+    )
+    expect(rows).toEqual([{ many: await total() }])
+  })
+
+  test('the other organization sees nothing of it', async () => {
+    const { headers } = await ask(service(), 'listEvents', { organizationId: 2, token: FIXTURE.otherToken })
+    expect(headers.get('total')).toBe('1')
+  })
+})
+
+describeService('behind a proxy', { trustedProxies: ['127.0.0.1'] }, (service) => {
+  test.each([
+    ['192.0.2.33', '192.0.2.33'],
+    ['::ffff:192.0.2.34', '192.0.2.34'],
+    ['2001:DB8:0::33', '2001:db8::33'],
+    ['fe80::33%eth0', 'fe80::33'],
+    ['198.51.100.1, 192.0.2.35', '192.0.2.35'],
+    ['192.0.2.36:4711', null],
+    ['unknown', null],
+    ["'; drop table events", null],
+  ])('a request from "%s" is an event from %s', async (forwarded, ip) => {
+    const json = { users: [{ external_id: randomUUID() }] }
+    const headers = { 'x-forwarded-for': forwarded }
+    expect((await ask(service(), 'createUsers', { json, headers })).status).toBe(201)
+    const { rows } = await service().pool.query(
+      'select host(ip) as ip from access_management.events order by id desc limit 1',
+    )
+    expect(rows).toEqual([{ ip }])
+  })
+})
