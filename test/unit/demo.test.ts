@@ -62,6 +62,33 @@ describe('the demo configuration', () => {
   })
 })
 
+describe('the service of the demo', () => {
+  test('has something to show at every endpoint', async () => {
+    const { config } = await loadDemo()
+    const { fixture = '' } = config.service ?? {}
+    const { providers, organizations } = parseFixture(await readFile(fixture, 'utf8'), fixture)
+    const [{ installations, contacts, groups, events }] = organizations as [(typeof organizations)[0]]
+    const subscriptions = contacts.flatMap((contact) => contact.subscriptions)
+    expect([providers, installations, subscriptions, groups, events].map(({ length }) => length)).toEqual([
+      5, 6, 6, 3, 12,
+    ])
+    expect(installations.filter(({ configuration }) => configuration.saml)).toMatchObject([{ provider: 1 }])
+    expect(installations.filter(({ icons }) => icons !== undefined)).toHaveLength(1)
+    expect(subscriptions.filter(({ kind }) => kind === 'vault-item')).toHaveLength(1)
+  })
+
+  test('lets a person in with a token that is there', async () => {
+    const { config } = await loadDemo()
+    const { fixture = '' } = config.service ?? {}
+    const [organization] = parseFixture(await readFile(fixture, 'utf8'), fixture).organizations
+    expect(organization?.contacts[1]).toMatchObject({
+      name: 'Zoë Keller',
+      tokens: [{ token: { file: 'user-token.txt' }, scopes: ['USER_READ', 'USER', 'ORG_READ'] }],
+    })
+    expect(await readFile(new URL('config/demo/user-token.txt', ROOT), 'utf8')).toMatch(/^demo-\S+\n$/)
+  })
+})
+
 describe('the people of the demo', () => {
   let snapshot: SourceSnapshot
 
