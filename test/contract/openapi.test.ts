@@ -267,6 +267,7 @@ describeService('the OpenAPI document', { bodyLimit: 100_000 }, (service) => {
     const sample = SAMPLES[operation]
     const fields = formOf(sample.json!())
     const { schema } = documented.operation(operation).requestBody.content[FORM]
+    for (const field of Object.values(schema.properties)) expect(field).toHaveProperty('type')
     expect([...new Set(fields.map(([name]) => name))]).toEqual(
       expect.arrayContaining(Object.keys(schema.properties)),
     )

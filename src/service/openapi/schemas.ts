@@ -119,11 +119,12 @@ function isEmpty(schema: unknown): boolean {
 
 /** Shows a value that may also be written as text, as a form has to, by its own type only. */
 function simplifyInput({ jsonSchema: schema }: Conversion): void {
-  simplify({ jsonSchema: schema })
   const typed = schema.anyOf?.find(({ type }) => type === 'boolean' || type === 'integer')
-  if (typed === undefined) return
-  delete schema.anyOf
-  Object.assign(schema, typed)
+  if (typed !== undefined) {
+    delete schema.anyOf
+    Object.assign(schema, typed)
+  }
+  simplify({ jsonSchema: schema })
 }
 
 /** Without what only a schema that stands alone needs. */
