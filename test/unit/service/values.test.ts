@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { splitPersonName, valueErrors } from '../../../src/service/values.ts'
+import { splitPersonName, subscriptionErrors, valueErrors } from '../../../src/service/values.ts'
 
 test.each([
   [null, null, null],
@@ -25,4 +25,17 @@ test.each([
 test('a fault has the place in front of its field', () => {
   const errors = valueErrors({ name: '', external_member_ids: ['a', '..'] }, [], 'groups[2].')
   expect(errors.map((error) => error.field)).toEqual(['groups[2].name', 'groups[2].external_member_ids[1]'])
+})
+
+test.each([
+  ['nothing', {}, []],
+  ['a name and the first position', { name: 'Atlas', position: 0 }, []],
+  ['the largest position', { position: 2_147_483_647 }, []],
+  ['an empty name', { name: ' ' }, ['name']],
+  ['a name that is half a character', { name: '\ud800' }, ['name']],
+  ['a negative position', { position: -1 }, ['position']],
+  ['a position that is too large', { position: 2_147_483_648 }, ['position']],
+  ['infinitely far away', { name: '', position: Infinity }, ['name', 'position']],
+])('of a subscription %s has these faults', (_name, values, fields) => {
+  expect(subscriptionErrors(values).map(({ field }) => field)).toEqual(fields)
 })
