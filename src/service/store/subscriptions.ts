@@ -17,16 +17,6 @@ export interface SubscriptionValues {
   readonly position: number
 }
 
-function joined(db: Database) {
-  return db
-    .selectFrom('subscriptions as s')
-    .innerJoin('installations as i', 'i.id', 's.installation_id')
-    .innerJoin('providers as p', 'p.id', 'i.provider_id')
-    .select(SUBSCRIPTION_COLUMNS)
-    .select(INSTALLATION_COLUMNS)
-    .select(PROVIDER_COLUMNS)
-}
-
 const SUBSCRIPTION_COLUMNS = [
   's.id',
   's.name',
@@ -65,6 +55,21 @@ const PROVIDER_COLUMNS = [
   'p.icons as provider_icons',
   'p.capabilities as provider_capabilities',
 ] as const
+
+const averageScore = sql<number | null>`(
+  select avg((a.password_strength ->> 'score')::double precision) from ${SUBSCRIPTIONS} a
+  where a.contact_id = c.id and a.kind = 'app'
+)`
+
+function joined(db: Database) {
+  return db
+    .selectFrom('subscriptions as s')
+    .innerJoin('installations as i', 'i.id', 's.installation_id')
+    .innerJoin('providers as p', 'p.id', 'i.provider_id')
+    .select(SUBSCRIPTION_COLUMNS)
+    .select(INSTALLATION_COLUMNS)
+    .select(PROVIDER_COLUMNS)
+}
 
 /** A page of the contact's subscriptions by id. */
 export async function listSubscriptions(
@@ -139,11 +144,7 @@ export async function findSubscriptionWithSubscriber(db: Database, contactId: nu
     .executeTakeFirst()
 }
 
-const averageScore = sql<number | null>`(
-  select avg((a.password_strength ->> 'score')::double precision) from ${SUBSCRIPTIONS} a
-  where a.contact_id = c.id and a.kind = 'app'
-)`
-
+/** Sets what is there of the values; the rest stays as it is. */
 export async function updateSubscription(
   trx: Trx,
   id: number,
