@@ -30,5 +30,6 @@ export function createFaultInjector(
 async function apply(fault: FaultShare | undefined): Promise<void> {
   if (fault?.kind === '500') throw new Problem('internal', 'This failure was asked for with --faults.')
   if (fault?.kind === '429') throw tooManyRequests(fault.wait)
-  if (fault?.kind === 'latency') await wait(fault.wait)
+  // A process that has nothing else to do need not wait for it.
+  if (fault?.kind === 'latency') await wait(fault.wait, undefined, { ref: false })
 }

@@ -1,0 +1,335 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createLog } from '../../src/log.ts'
+import { newKeyLine } from '../../src/service/vault.ts'
+import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
+import type { Program } from '../support/program.ts'
+import { freePort } from '../support/server-process.ts'
+import { type RunningService, startService, type StartOptions } from '../support/service.ts'
+import { openSite } from '../support/site.ts'
+import { ask, problem } from '../contract/api.ts'
+
+let service: RunningService | undefined
+
+afterEach(async () => {
+  await service?.close()
+  service = undefined
+})
+
+async function start(options: StartOptions): Promise<RunningService> {
+  service = await startService(options)
+  return service
+}
+
+/** Statuses of so many requests, one after the other. */
+async function statuses(
+  count: number,
+  request: () => Promise<{ readonly status: number }>,
+): Promise<number[]> {
+  const seen: number[] = []
+  for (let index = 0; index < count; index += 1) seen.push((await request()).status)
+  return seen
+}
+
+/** How often the store was asked since. */
+function countQueries(running: RunningService): () => number {
+  const connects = vi.spyOn(running.pool, 'connect')
+  return () => connects.mock.calls.length
+}
+
+describe('the limit of requests', () => {
+  const LIMIT = { requests: 3, per: 60_000 }
+
+  test('a token that is above it waits as long as the answer says, and others go on', async () => {
+    const running = await start({ rateLimit: LIMIT })
+    expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([200, 200, 200])
+    const refused = await ask(running, 'listDirectories')
+    expect(refused).toMatchObject(problem(429))
+    const wait = Number(refused.headers.get('retry-after'))
+    expect(Number.isInteger(wait) && wait >= 1 && wait <= 60).toBe(true)
+    expect((await ask(running, 'listDirectories', { token: FIXTURE.readOnlyToken })).status).toBe(200)
+    expect(running.requests().map(({ status, done }) => [status, done])).toContainEqual([429, false])
+  })
+
+  test('it is no work to refuse', async () => {
+    const running = await start({ rateLimit: LIMIT })
+    await statuses(4, () => ask(running, 'listDirectories'))
+    const queries = countQueries(running)
+    expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([429, 429, 429])
+    expect(queries()).toBe(0)
+  })
+
+  test('it ends, and Retry-After is at least a second', async () => {
+    const running = await start({ rateLimit: { requests: 1, per: 300 } })
+    await ask(running, 'listDirectories')
+    const refused = await ask(running, 'listDirectories')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    await vi.waitFor(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
+  })
+
+  test('a hundred entries are one request', async () => {
+    const running = await start({ rateLimit: { requests: 1, per: 60_000 } })
+    const users = Array.from({ length: 100 }, (_, index) => ({ external_id: `u${index}` }))
+    expect(await statuses(2, () => ask(running, 'createUsers', { json: { users } }))).toEqual([201, 429])
+  })
+
+  test('the same token, however it is written, is one token', async () => {
+    const running = await start({ rateLimit: LIMIT })
+    const written = ['token', 'Token', 'TOKEN ', 'token   '].map((scheme) => `${scheme} ${FIXTURE.token}`)
+    const seen: number[] = []
+    for (const authorization of written) {
+      seen.push((await ask(running, 'listDirectories', { headers: { authorization } })).status)
+    }
+    expect(seen).toEqual([200, 200, 200, 429])
+  })
+
+  test('who has no good token is counted by address, and the store is not asked for them for ever', async () => {
+    const running = await start({ rateLimit: LIMIT })
+    let number = 0
+    const guess = () => ask(running, 'listDirectories', { token: `guess-${(number += 1)}` })
+    expect(await statuses(5, guess)).toEqual([401, 401, 401, 429, 429])
+    const queries = countQueries(running)
+    expect((await ask(running, 'listDirectories', { token: null })).status).toBe(429)
+    expect(await guess()).toMatchObject(problem(429))
+    expect(queries()).toBe(0)
+  })
+
+  test('a token that was good before goes on working beside them', async () => {
+    const running = await start({ rateLimit: { requests: 5, per: 60_000 } })
+    await ask(running, 'listDirectories')
+    await statuses(7, () => ask(running, 'listDirectories', { token: FIXTURE.expiredToken }))
+    expect((await ask(running, 'listDirectories')).status).toBe(200)
+    expect((await ask(running, 'listDirectories', { token: FIXTURE.readOnlyToken })).status).toBe(429)
+  })
+
+  test('behind a trusted proxy the address is that of the client, and nobody else may name one', async () => {
+    const from = (running: RunningService, client: string) =>
+      ask(running, 'listDirectories', { token: 'unknown', headers: { 'x-forwarded-for': client } })
+    const limit = { rateLimit: { requests: 1, per: 60_000 } }
+    const behind = await start({ ...limit, trustedProxies: ['127.0.0.1'] })
+    const seen = [
+      await from(behind, '192.0.2.1'),
+      await from(behind, '192.0.2.1'),
+      await from(behind, '192.0.2.2'),
+    ]
+    expect(seen.map(({ status }) => status)).toEqual([401, 429, 401])
+    await behind.close()
+    const open = await start(limit)
+    const lying = [await from(open, '192.0.2.1'), await from(open, '192.0.2.2')]
+    expect(lying.map(({ status }) => status)).toEqual([401, 429])
+  })
+
+  test('faults keep their own limit, and the health has none', async () => {
+    const running = await start({ rateLimit: LIMIT, faults: 'limit=2/60s' })
+    expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([200, 200, 429])
+    expect(running.requests().map(({ fault }) => fault)).toEqual([undefined, undefined, 'limit'])
+    expect(await statuses(10, () => fetch(`${running.baseUrl}/healthz`))).toEqual(Array(10).fill(200))
+  })
+})
+
+/** Sends bytes one by one, as long as the other side takes them, and resolves with what it answered. */
+async function trickle(port: number, head: string, rest: string): Promise<{ answer: string; took: number }> {
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+  socket.on('error', () => undefined)
+  const begin = performance.now()
+  const closed = once(socket, 'close')
+  socket.write(head)
+  void (async () => {
+    for (const byte of rest) {
+      if (socket.destroyed) return
+      socket.write(byte)
+      await sleep(50)
+    }
+  })()
+  await closed
+  return { answer, took: performance.now() - begin }
+}
+
+function portOf(running: RunningService): number {
+  return Number(new URL(running.baseUrl).port)
+}
+
+describe('clients that are slow, many or large', () => {
+  const LONG = 'x'.repeat(10_000)
+
+  test('one that sends its headers byte by byte is cut', async () => {
+    const running = await start({ timeouts: { headers: 300, request: 600 } })
+    const { answer, took } = await trickle(portOf(running), 'GET /healthz HTTP/1.1\r\nX-Slow: ', LONG)
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+    expect(answer).toContain('urn:access-management:problem:request-timeout')
+    expect(took).toBeLessThan(5000)
+  })
+
+  test('one that sends its body byte by byte is cut, and nothing is done', async () => {
+    const running = await start({ timeouts: { headers: 300, request: 600 } })
+    const head =
+      `POST /api/v2/organizations/1/admin/directories/7/users HTTP/1.1\r\nHost: x\r\nX-Device-Id: d\r\n` +
+      `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+      `Content-Length: ${LONG.length}\r\n\r\nusers[][external_id]=`
+    const { took } = await trickle(portOf(running), head, LONG)
+    expect(took).toBeLessThan(5000)
+    await vi.waitFor(() => expect(running.requests()).toMatchObject([{ done: false }]))
+  })
+
+  test('one that sends nothing at all is cut', async () => {
+    const running = await start({ timeouts: { headers: 300, request: 600, silence: 1000 } })
+    expect((await trickle(portOf(running), '', '')).took).toBeLessThan(5000)
+  })
+
+  test('headers that are too large are refused', async () => {
+    const running = await start({})
+    const answer = await fetch(`${running.baseUrl}/healthz`, { headers: { 'x-large': 'x'.repeat(20_000) } })
+    expect(answer.status).toBe(431)
+    expect(await answer.json()).toMatchObject({ status: 431 })
+  })
+
+  test('a body that is too large is refused before it is read', async () => {
+    const running = await start({ bodyLimit: 1000 })
+    const form: [string, string][] = [['users[][external_id]', 'x'.repeat(2000)]]
+    expect(await ask(running, 'createUsers', { form })).toMatchObject(problem(413))
+  })
+
+  test('connections above the limit are closed, and said once', async () => {
+    const lines: string[] = []
+    const log = createLog('warn', { destination: { write: (line) => void lines.push(line) } })
+    const running = await start({ maxConnections: 2, log })
+    const sockets: Socket[] = []
+    for (let count = 0; count < 5; count += 1) {
+      const socket = connect(portOf(running), '127.0.0.1')
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      sockets.push(socket)
+    }
+    await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
+    for (const socket of sockets) socket.destroy()
+    expect(lines.filter((line) => line.includes('too many are open'))).toHaveLength(1)
+    await vi.waitFor(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
+  })
+})
+
+test('no log has a token, a body, a password or the query of what is not read, at any level', async () => {
+  const lines: string[] = []
+  const log = createLog('debug', { destination: { write: (line) => void lines.push(line) } })
+  log.level = 'trace'
+  const running = await start({ log, rateLimit: { requests: 4, per: 60_000 } })
+  const planted = 'planted-in-a-request'
+  const path = `/api/v2/organizations/1/subscriptions/${FIXTURE.samlSubscriptionId}`
+  const post = (url: string, body: string | undefined, token: string) =>
+    fetch(`${running.baseUrl}${url}`, {
+      method: 'POST',
+      headers: {
+        authorization: `token ${token}`,
+        'x-device-id': 'd',
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      ...(body !== undefined && { body }),
+    })
+  await post(`${path}/credentials?password=${planted}`, undefined, FIXTURE.userToken)
+  await post(`${path}/password/reset?x=${planted}`, undefined, FIXTURE.userToken)
+  await post(`${path}/assertion`, `RelayState=${planted}`, FIXTURE.userToken)
+  await ask(running, 'createUsers', { form: [['users[][name]', planted]] })
+  await ask(running, 'createUsers', { json: { users: planted }, token: `${planted}-token` })
+  // What fails within the service is logged.
+  await running.pool.query('alter table access_management.external_users rename to gone')
+  expect((await ask(running, 'createUsers', { form: [['users[][name]', planted]] })).status).toBe(500)
+  await vi.waitFor(() => expect(running.requests()).toHaveLength(6))
+  const logged = `${lines.join('')}${JSON.stringify(running.requests())}`
+  expect(logged).toContain('request failed')
+  for (const secret of [planted, FIXTURE.token, FIXTURE.userToken, ...FIXTURE.secrets]) {
+    expect(logged).not.toContain(secret)
+  }
+})
+
+describe('a stop of the real process', () => {
+  /** `dirsyncd service` with requests that take so long. */
+  async function serve(stack: AsyncDisposableStack, faults: string) {
+    const site = stack.use(await openSite())
+    const port = await freePort()
+    await site.write('keys', newKeyLine('k1'))
+    await site.write('fixture.yaml', FIXTURE_YAML)
+    await site.configure({
+      dataDir: './data',
+      service: {
+        listen: `127.0.0.1:${port}`,
+        keyFile: './keys',
+        fixture: './fixture.yaml',
+        ...(faults !== '' && { faults }),
+      },
+    })
+    const program = stack.use(site.start('service'))
+    await program.printed(/listens on/)
+    return { port, program }
+  }
+
+  async function stopped(program: Program): Promise<number> {
+    const begin = performance.now()
+    program.kill('SIGTERM')
+    expect((await program.ended).code).toBe(0)
+    return performance.now() - begin
+  }
+
+  /** What comes of a new connection: it stands, or the code of its error. */
+  async function connecting(port: number): Promise<string> {
+    const socket = connect(port, '127.0.0.1')
+    return once(socket, 'connect').then(
+      () => {
+        socket.destroy()
+        return 'connected'
+      },
+      (error: NodeJS.ErrnoException) => error.code ?? '',
+    )
+  }
+
+  /** Sends a request and resolves when the service has it; `answer` is the status, or `cut`. */
+  async function begin(port: number): Promise<{ readonly answer: Promise<number | 'cut'> }> {
+    const sent = get({
+      port,
+      host: '127.0.0.1',
+      path: '/api/v2/organizations/1/admin/directories',
+      // The service says at once that it has the headers.
+      headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'd', expect: '100-continue' },
+    })
+    const answer = once(sent, 'response').then(
+      ([response]: IncomingMessage[]) => response?.resume().statusCode ?? 0,
+      () => 'cut' as const,
+    )
+    await once(sent, 'continue')
+    return { answer }
+  }
+
+  test('lets a request in flight end, and takes no new one', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { port, program } = await serve(stack, 'latency=1:2s')
+    const { answer } = await begin(port)
+    const ended = stopped(program)
+    await vi.waitFor(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
+    expect(await answer).toBe(200)
+    expect(await ended).toBeLessThan(10_000)
+  })
+
+  test('does not wait for a client that keeps its connection', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { port, program } = await serve(stack, '')
+    const dispatcher = stack.adopt(new Agent({ keepAliveTimeout: 60_000 }), (agent) => agent.destroy())
+    const { body } = await request(`http://127.0.0.1:${port}/healthz`, { dispatcher })
+    await body.text()
+    const silent = connect(port, '127.0.0.1')
+    silent.on('error', () => undefined)
+    await once(silent, 'connect')
+    expect(await stopped(program)).toBeLessThan(10_000)
+  })
+
+  test('does not wait for ever for a request that is stuck', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { port, program } = await serve(stack, 'latency=1:60s')
+    const { answer } = await begin(port)
+    expect(await stopped(program)).toBeLessThan(10_000)
+    expect(await answer).toBe('cut')
+  })
+})
