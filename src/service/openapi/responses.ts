@@ -3,25 +3,10 @@ import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../proble
 import { OPERATIONS } from './operations.ts'
 import { answerSchema, type JsonObject, ref } from './schemas.ts'
 
-/** What any request may meet. */
-const ALWAYS: readonly ProblemCode[] = [
-  'malformed',
-  'device-id-invalid',
-  'token-refused',
-  'scope-missing',
-  'not-found',
-  'request-timeout',
-  'path-too-long',
-  'too-many-requests',
-  'headers-too-large',
-  'internal',
-  'unavailable',
-]
-
-/** What a request that may have a body can meet besides. */
+/** What only some requests may meet: those that may have a body, those that have a form, and those that say so. */
 const WITH_BODY: readonly ProblemCode[] = ['body-too-large', 'media-type-unsupported']
-
 const WITH_FORM: readonly ProblemCode[] = ['value-not-allowed']
+const OF_SOME: readonly ProblemCode[] = ['not-permitted', 'external-id-taken', 'not-supported']
 
 /** The headers of answers, by name. */
 export function componentHeaders(): Record<string, JsonObject> {
@@ -112,13 +97,15 @@ interface ProblemGroup {
 /** The problems that an endpoint may answer with, those of one status together. */
 function problemGroups(operation: Operation, endpoint: Endpoint): ProblemGroup[] {
   const { problems = [] } = OPERATIONS[operation]
-  const possible = new Set([
-    ...ALWAYS,
+  const possible = new Set<ProblemCode>([
     ...(endpoint.method === 'GET' ? [] : WITH_BODY),
     ...(endpoint.form === undefined ? [] : WITH_FORM),
     ...problems,
   ])
-  const codes = (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => possible.has(code))
+  const ofSome = new Set<ProblemCode>([...WITH_BODY, ...WITH_FORM, ...OF_SOME])
+  const codes = (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => {
+    return possible.has(code) || !ofSome.has(code)
+  })
   const groups = Map.groupBy(codes, (code) => PROBLEMS[code].status)
   return [...groups].map(([status, ofStatus]) => ({ status, codes: ofStatus }))
 }
