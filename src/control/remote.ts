@@ -9,12 +9,11 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
     afterLoss: 'What it was asked for goes on when it runs again.',
   })
   if (daemon === undefined) return undefined
-  const { call } = daemon
   return {
-    requestRun: async (request) => (await call<{ run: number }>('POST', '/runs', request)).run,
+    requestRun: async (request) => (await daemon.call<{ run: number }>('POST', '/runs', request)).run,
     run: async (number, detail) => {
       try {
-        return await call<RunView>('GET', `/runs/${number}?limit=${detail?.limit ?? 1000}`)
+        return await daemon.call<RunView>('GET', `/runs/${number}?limit=${detail?.limit ?? 1000}`)
       } catch (error) {
         if (error instanceof DirsyncdError && error.code === 'run-unknown') return undefined
         throw error
@@ -22,10 +21,10 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
     },
     runs: ({ sync, limit }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(sync !== undefined && { sync }) })
-      return call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
+      return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
     },
-    approve: (run, by) => call<RunSummary>('POST', `/runs/${run}/approve`, { by }),
-    reject: (run, by) => call<RunSummary>('POST', `/runs/${run}/reject`, { by }),
+    approve: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by }),
+    reject: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, { by }),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }

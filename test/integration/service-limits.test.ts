@@ -41,6 +41,11 @@ function countQueries(running: RunningService): () => number {
   return () => connects.mock.calls.length
 }
 
+/** A request without a good token from behind a proxy. */
+function from(running: RunningService, client: string) {
+  return ask(running, 'listDirectories', { token: 'unknown', headers: { 'x-forwarded-for': client } })
+}
+
 describe('the limit of requests', () => {
   const LIMIT = { requests: 3, per: 60_000 }
 
@@ -107,8 +112,6 @@ describe('the limit of requests', () => {
   })
 
   test('behind a trusted proxy the address is that of the client, and nobody else may name one', async () => {
-    const from = (running: RunningService, client: string) =>
-      ask(running, 'listDirectories', { token: 'unknown', headers: { 'x-forwarded-for': client } })
     const limit = { rateLimit: { requests: 1, per: 60_000 } }
     const behind = await start({ ...limit, trustedProxies: ['127.0.0.1'] })
     const seen = [
@@ -246,67 +249,67 @@ test('no log has a token, a body, a password or the query of what is not read, a
   }
 })
 
+/** `dirsyncd service` with requests that take so long. */
+async function serve(stack: AsyncDisposableStack, faults: string) {
+  const site = stack.use(await openSite())
+  const port = await freePort()
+  await site.write('keys', newKeyLine('k1'))
+  await site.write('fixture.yaml', FIXTURE_YAML)
+  await site.configure({
+    dataDir: './data',
+    service: {
+      listen: `127.0.0.1:${port}`,
+      keyFile: './keys',
+      fixture: './fixture.yaml',
+      ...(faults !== '' && { faults }),
+    },
+  })
+  const program = stack.use(site.start('service'))
+  await program.printed(/listens on/)
+  return { port, program }
+}
+
+async function stopped(program: Program): Promise<number> {
+  const begin = performance.now()
+  program.kill('SIGTERM')
+  expect((await program.ended).code).toBe(0)
+  return performance.now() - begin
+}
+
+/** What comes of a new connection: it stands, or the code of its error. */
+async function connecting(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  return once(socket, 'connect').then(
+    () => {
+      socket.destroy()
+      return 'connected'
+    },
+    (error: NodeJS.ErrnoException) => error.code ?? '',
+  )
+}
+
+/** Sends a request and resolves when the service has it; `answer` is the status, or `cut`. */
+async function send(port: number): Promise<{ readonly answer: Promise<number | 'cut'> }> {
+  const sent = get({
+    port,
+    host: '127.0.0.1',
+    path: '/api/v2/organizations/1/admin/directories',
+    // The service says at once that it has the headers.
+    headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'd', expect: '100-continue' },
+  })
+  const answer = once(sent, 'response').then(
+    ([response]: IncomingMessage[]) => response?.resume().statusCode ?? 0,
+    () => 'cut' as const,
+  )
+  await once(sent, 'continue')
+  return { answer }
+}
+
 describe('a stop of the real process', () => {
-  /** `dirsyncd service` with requests that take so long. */
-  async function serve(stack: AsyncDisposableStack, faults: string) {
-    const site = stack.use(await openSite())
-    const port = await freePort()
-    await site.write('keys', newKeyLine('k1'))
-    await site.write('fixture.yaml', FIXTURE_YAML)
-    await site.configure({
-      dataDir: './data',
-      service: {
-        listen: `127.0.0.1:${port}`,
-        keyFile: './keys',
-        fixture: './fixture.yaml',
-        ...(faults !== '' && { faults }),
-      },
-    })
-    const program = stack.use(site.start('service'))
-    await program.printed(/listens on/)
-    return { port, program }
-  }
-
-  async function stopped(program: Program): Promise<number> {
-    const begin = performance.now()
-    program.kill('SIGTERM')
-    expect((await program.ended).code).toBe(0)
-    return performance.now() - begin
-  }
-
-  /** What comes of a new connection: it stands, or the code of its error. */
-  async function connecting(port: number): Promise<string> {
-    const socket = connect(port, '127.0.0.1')
-    return once(socket, 'connect').then(
-      () => {
-        socket.destroy()
-        return 'connected'
-      },
-      (error: NodeJS.ErrnoException) => error.code ?? '',
-    )
-  }
-
-  /** Sends a request and resolves when the service has it; `answer` is the status, or `cut`. */
-  async function begin(port: number): Promise<{ readonly answer: Promise<number | 'cut'> }> {
-    const sent = get({
-      port,
-      host: '127.0.0.1',
-      path: '/api/v2/organizations/1/admin/directories',
-      // The service says at once that it has the headers.
-      headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'd', expect: '100-continue' },
-    })
-    const answer = once(sent, 'response').then(
-      ([response]: IncomingMessage[]) => response?.resume().statusCode ?? 0,
-      () => 'cut' as const,
-    )
-    await once(sent, 'continue')
-    return { answer }
-  }
-
   test('lets a request in flight end, and takes no new one', async () => {
     await using stack = new AsyncDisposableStack()
     const { port, program } = await serve(stack, 'latency=1:2s')
-    const { answer } = await begin(port)
+    const { answer } = await send(port)
     const ended = stopped(program)
     await vi.waitFor(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
     expect(await answer).toBe(200)
@@ -328,7 +331,7 @@ describe('a stop of the real process', () => {
   test('does not wait for ever for a request that is stuck', async () => {
     await using stack = new AsyncDisposableStack()
     const { port, program } = await serve(stack, 'latency=1:60s')
-    const { answer } = await begin(port)
+    const { answer } = await send(port)
     expect(await stopped(program)).toBeLessThan(10_000)
     expect(await answer).toBe('cut')
   })
