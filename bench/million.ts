@@ -94,11 +94,9 @@ async function* randomPages(http: Pool, target: Target): AsyncGenerator<number> 
 
 /** Reads of another kind, ten a second, until the work has ended. */
 async function* othersDuring(http: Pool, target: Target, work: Promise<unknown>): AsyncGenerator<number> {
-  let busy = true
-  const done = work.finally(() => {
-    busy = false
-  })
-  for (let index = 0; busy; index++) {
+  const ended = new AbortController()
+  const done = work.finally(() => ended.abort())
+  for (let index = 0; !ended.signal.aborted; index++) {
     yield timed(http, target, `${target.usersPath}/person-${1 + ((index * 7919) % PEOPLE)}`)
     yield timed(http, target, target.usersPath.replace('/users', ''))
     await sleep(100)

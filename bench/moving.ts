@@ -79,12 +79,12 @@ async function syncMeanwhile(site: MovingSite): Promise<string> {
 /** Deletes guests from anywhere in the list and creates others at its end until the work is done; says how many. */
 async function whileMoving(site: MovingSite, work: () => Promise<unknown>): Promise<string> {
   const { http, target, guests } = site
-  let busy = true
+  const ended = new AbortController()
   let created = 0
   let deleted = 0
   const move = async () => {
     const headers = { ...target.headers, 'content-type': 'application/json' }
-    while (busy) {
+    while (!ended.signal.aborted) {
       const body = JSON.stringify({ users: [{ external_id: `late-${process.hrtime.bigint()}` }] })
       const post = await http.request({ path: target.usersPath, method: 'POST', headers, body })
       await post.body.text()
@@ -99,7 +99,7 @@ async function whileMoving(site: MovingSite, work: () => Promise<unknown>): Prom
   try {
     await work()
   } finally {
-    busy = false
+    ended.abort()
     await moving
   }
   return `${created} users were created and ${deleted} deleted`

@@ -16,6 +16,10 @@ organizations:
     directories: [{ id: 7, name: Corporate }, { id: 8, name: Beside }]
 `
 
+function idsOf(answer: ApiAnswer): string[] {
+  return (answer.body as { external_id: string }[]).map((item) => item.external_id)
+}
+
 describeService('pages over many blocks of ids', { fixture: FIXTURE_YAML }, (service) => {
   const create = async (directoryId: number, from: number, many: number): Promise<void> => {
     const ids = Array.from({ length: many }, (_, index) => `${directoryId}-${from + index}`)
@@ -39,8 +43,6 @@ describeService('pages over many blocks of ids', { fixture: FIXTURE_YAML }, (ser
       left.delete(externalId)
     }
     const expected = [...left]
-    const idsOf = (answer: ApiAnswer) =>
-      (answer.body as { external_id: string }[]).map((item) => item.external_id)
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('listUsers', 'listGroups'),

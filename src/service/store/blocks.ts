@@ -9,7 +9,7 @@ import { SCHEMA, type Trx } from './database.ts'
  */
 
 /** Ids in a block. A larger one means longer walks, a smaller one more blocks to add up. */
-export const BLOCK = 1024
+const BLOCK = 1024
 
 export type EntryKind = 'user' | 'group'
 
