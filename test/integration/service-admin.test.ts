@@ -91,10 +91,8 @@ describe.each(STORES)('a store on $name', ({ storeOf }) => {
       'Labs.Example',
     )
     expect(organization).toMatchObject({ id: 1, name: 'Labs', allowedDomains: ['labs.example'] })
-    const contact = await one(
-      site,
-      ...['contact', 'create', '--organization', '1', '--name', 'Ada', '--email', 'ada@labs.example'],
-    )
+    const person = ['--name', 'Ada', '--email', 'ada@labs.example']
+    const contact = await one(site, 'contact', 'create', '--organization', '1', ...person)
     const directory = await one(site, 'directory', 'create', '--organization', '1', '--name', 'People')
     expect([contact.id, directory]).toMatchObject([1, { id: 1, targetType: 'ldap', users: 0 }])
     const scopes = ['--scope', 'ORG_READ', '--scope', 'ORG', '--expires', '30d']

@@ -26,12 +26,9 @@ async function start(options: StartOptions): Promise<RunningService> {
 }
 
 /** Statuses of so many requests, one after the other. */
-async function statuses(
-  count: number,
-  request: () => Promise<{ readonly status: number }>,
-): Promise<number[]> {
+async function statuses(count: number, make: () => Promise<{ readonly status: number }>): Promise<number[]> {
   const seen: number[] = []
-  for (let index = 0; index < count; index += 1) seen.push((await request()).status)
+  for (let index = 0; index < count; index += 1) seen.push((await make()).status)
   return seen
 }
 

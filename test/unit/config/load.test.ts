@@ -284,9 +284,11 @@ test('defaults are safe, paths start at the folder of the file', async () => {
   })
 })
 
+async function limitOf(more: string): Promise<object | undefined> {
+  return (await load(`service: { keyFile: keys${more} }\n${CORP}`)).service?.rateLimit
+}
+
 test('the service has a generous limit of requests, which can be changed or switched off', async () => {
-  const limitOf = async (more: string) =>
-    (await load(`service: { keyFile: keys${more} }\n${CORP}`)).service?.rateLimit
   expect(await limitOf('')).toEqual({ requests: 10_000, perMs: 10_000 })
   expect(await limitOf(', rateLimit: { requests: 50 }')).toEqual({ requests: 50, perMs: 1000 })
   expect(await limitOf(', rateLimit: null')).toBeUndefined()

@@ -1,0 +1,72 @@
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createKey, openLiveVault } from '../../../src/service/key-file.ts'
+import { openVault } from '../../../src/service/vault.ts'
+import { tempDir } from '../../support/temp.ts'
+
+const DAY = new Date('2026-01-31T12:00:00Z')
+
+test('a new file has one key and is for its owner only', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'keys')
+  expect(await createKey(path, DAY)).toEqual({ path, keyId: 'k20260131', olderKeyIds: [] })
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(openVault(path).keyIds).toEqual(['k20260131'])
+  expect(await readdir(dir.path)).toEqual(['keys'])
+})
+
+test('a key is put in front of those that a file has, whose lines and mode stay', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'keys')
+  await createKey(path, DAY)
+  const before = `# ours\n${await readFile(path, 'utf8')}`
+  await writeFile(path, before)
+  await chmod(path, 0o640)
+  await createKey(path, DAY)
+  const third = await createKey(path, DAY)
+  expect(third).toMatchObject({ keyId: 'k20260131-3', olderKeyIds: ['k20260131-2', 'k20260131'] })
+  expect((await readFile(path, 'utf8')).endsWith(before)).toBe(true)
+  expect((await stat(path)).mode & 0o777).toBe(0o640)
+  expect(await readdir(dir.path)).toEqual(['keys'])
+})
+
+test('a file of something else is left alone', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'notes')
+  await writeFile(path, 'remember the milk\n')
+  await expect(createKey(path, DAY)).rejects.toThrow(/^Line 1 of the key file .* is no key/)
+  expect(await readFile(path, 'utf8')).toBe('remember the milk\n')
+})
+
+test('who comes while another one makes the file is told so', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'keys')
+  await writeFile(`${path}.new`, '')
+  await expect(createKey(path, DAY)).rejects.toThrow(/being made by somebody else; .* remove .*keys\.new/)
+  expect(await readdir(dir.path)).toEqual(['keys.new'])
+})
+
+test.each([
+  ['no/such/keys', /cannot be written: ENOENT/],
+  ['folder', /cannot be written: EISDIR/],
+])('a path that cannot be one of a file: %s', async (name, sentence) => {
+  await using dir = await tempDir()
+  await mkdir(join(dir.path, 'folder'))
+  await expect(createKey(join(dir.path, name), DAY)).rejects.toThrow(sentence)
+})
+
+test('a vault in use takes the keys of the file when it is told to, and keeps its own where the file is broken', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'keys')
+  await createKey(path, DAY)
+  const vault = openLiveVault(path)
+  const sealed = vault.seal('secret', 'a')
+  await createKey(path, DAY)
+  expect(vault.keyId).toBe('k20260131')
+  expect(vault.reload().keyId).toBe('k20260131-2')
+  expect(vault.open(sealed, 'k20260131', 'a')).toBe('secret')
+  await writeFile(path, 'nonsense\n')
+  expect(() => vault.reload()).toThrow(/is no key/)
+  expect(vault.open(vault.seal('new', 'b'), vault.keyId, 'b')).toBe('new')
+})
