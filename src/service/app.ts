@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './answer.ts'
 import { parseForm } from './form.ts'
 import type { Faults, RateLimit } from './faults.ts'
+import { keepHttpRules } from './http-rules.ts'
 import { createFaultInjector } from './inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
 import { createLimits, NO_LIMITS } from './limits.ts'
@@ -90,6 +91,7 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: Math.min(CHECK_INTERVAL, timeouts.headers),
       maxHeaderSize: HEADER_LIMIT,
+      requireHostHeader: false,
     },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
@@ -101,6 +103,7 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   limitConnections(app, options.maxConnections ?? MAX_CONNECTIONS, options.log)
   acceptBodies(app)
   addHooks(app, options)
+  keepHttpRules(app)
   app.setErrorHandler((error, request, reply) => answerError(options.log, error, request, reply))
   app.setNotFoundHandler(answerNotFound)
   const db = openDatabase(options.pool)

@@ -8,6 +8,9 @@ interface FormObject {
 /** How deep a name such as `groups[][external_member_ids][]` may be nested. */
 const MAX_DEPTH = 8
 
+/** More than the members of a very large group, and so few that they are taken apart within a second. */
+const MAX_FIELDS = 250_000
+
 /**
  * Decodes `application/x-www-form-urlencoded` with the Rack convention: `a[]` appends to a list, `a[b]` sets a key,
  * and in `a[][b]` a key that the last entry of the list already has starts the next entry. A list of one empty
@@ -15,7 +18,11 @@ const MAX_DEPTH = 8
  */
 export function parseForm(text: string): FormObject {
   const form = newObject()
-  for (const pair of text.split('&')) {
+  const pairs = text.split('&')
+  if (pairs.length > MAX_FIELDS) {
+    throw new Problem('malformed', `The form has more than ${MAX_FIELDS} fields.`)
+  }
+  for (const pair of pairs) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))

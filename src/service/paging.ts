@@ -69,6 +69,6 @@ function pageUrl(url: string, page: number, perPage: number): string {
 }
 
 /** What a client put unescaped into its query must not break out of the angle brackets of the header. */
-function headerSafe(url: string): string {
+export function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]|[<>"]/gu, (character) => encodeURIComponent(character))
 }

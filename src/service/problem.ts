@@ -10,7 +10,7 @@ export const PROBLEMS = {
   'external-id-taken': { status: 409, title: 'The external id is taken' },
   'not-supported': { status: 409, title: 'The resource does not support this' },
   'body-too-large': { status: 413, title: 'The body is too large' },
-  'path-too-long': { status: 414, title: 'The path is too long' },
+  'path-too-long': { status: 414, title: 'The path or the query is too long' },
   'media-type-unsupported': { status: 415, title: 'The media type is not supported' },
   'value-not-allowed': { status: 422, title: 'A value is not allowed' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

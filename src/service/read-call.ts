@@ -2,14 +2,17 @@ import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../contract/endpoints.ts'
 import { parseForm } from './form.ts'
-import { readPageRequest } from './paging.ts'
-import { type FieldError, fieldProblem, notFound } from './problem.ts'
+import { headerSafe, readPageRequest } from './paging.ts'
+import { type FieldError, fieldProblem, notFound, Problem } from './problem.ts'
 import type { Call } from './routes/handler.ts'
 import type { Origin } from './event.ts'
 import type { Grant } from './store/tokens.ts'
 
 /** The largest number that the store takes as an id. */
 const MAX_ID = 2_147_483_647
+
+/** Four links repeat the query, in headers of which many clients take no more than 16 KiB. */
+const MAX_QUERY = 3000
 
 /** What is known of a request besides its content. */
 export interface CallContext {
@@ -45,7 +48,9 @@ export function readCall<O extends Operation>(
 /** The query as it was sent, without the question mark. */
 function queryOf(request: FastifyRequest): string {
   const question = request.url.indexOf('?')
-  return question < 0 ? '' : request.url.slice(question + 1)
+  const query = question < 0 ? '' : request.url.slice(question + 1)
+  if (headerSafe(query).length <= MAX_QUERY) return query
+  throw new Problem('path-too-long', `The query is longer than ${MAX_QUERY} characters.`)
 }
 
 function readId(text: string): number {

@@ -79,7 +79,7 @@ function answer(
 /** The address that was asked; empty, for a path alone, where the Host header is not one to repeat. */
 export function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
-  return /^[\w.:[\]-]+$/.test(request.host) ? `${request.protocol}://${request.host}` : ''
+  return /^[\w.:[\]-]{1,300}$/.test(request.host) ? `${request.protocol}://${request.host}` : ''
 }
 
 function originOf(grant: Grant, ip: string, at: Date): Origin {

@@ -116,6 +116,13 @@ describeService('pages', { fixture: FIXTURE_YAML }, (service) => {
     )
   })
 
+  test('a query that would make links too long for a header is refused', async () => {
+    const answer = await list(`?q=${'x'.repeat(2980)}&page=2`)
+    expect(Object.keys(linksOf(answer))).toEqual(['first', 'prev', 'next', 'last'])
+    expect(await list(`?q=${'x'.repeat(3000)}`)).toMatchObject(problem(414))
+    expect(await list(`?q=${'"'.repeat(1001)}`)).toMatchObject(problem(414))
+  })
+
   test('all pages together are the whole list, whatever the size of a page', async () => {
     for (const perPage of [1, 7, 59, 60, 61, 100]) {
       const seen: string[] = []

@@ -107,3 +107,8 @@ describe('a form', () => {
     )
   })
 })
+
+test('more fields than any form needs are refused', () => {
+  expect(Object.keys(parseForm('a=&'.repeat(249_999)))).toEqual(['a'])
+  expect(() => parseForm('a=&'.repeat(250_000))).toThrow('more than 250000 fields')
+})
