@@ -254,6 +254,58 @@ test('approve and reject of a run that is not held', async () => {
   }
 })
 
+test('check --api-contract compares, sums up, and ends with 1 where a service differs or was left with something', async () => {
+  const begin = {
+    step: 'begin',
+    sync: 'corp',
+    baseUrl: 'https://x.org',
+    organizationId: 1,
+    directoryId: 1,
+  } as const
+  const row = { operation: 'getUser', number: 5, method: 'GET', path: '/u/{id}', notes: [] } as const
+  const good = { ...row, probe: 'good', state: 'ok', differences: [] } as const
+  const bad = {
+    ...row,
+    probe: 'no\u001b[2J token',
+    state: 'differs',
+    differences: [{ expected: 'a', actual: 'b' }],
+  } as const
+  const steps = (
+    results: Extract<ContractStep, { step: 'endpoint' }>['results'],
+    left: string[],
+  ): ContractStep[] => [
+    { ...begin, writes: false, paths: ['/u/{id}'] },
+    { step: 'endpoint', sync: 'corp', results },
+    { step: 'end', sync: 'corp', left },
+  ]
+  const argv = ['check', 'corp', '--api-contract']
+  const fine = await dirsyncd(argv, { contract: steps([good], []) })
+  expect(fine).toMatchObject({ code: 0, stderr: '', compared: { sync: 'corp', writes: false } })
+  expect(fine.stdout).toContain('The service follows the API description in 1 case of 1 endpoint.')
+  const differing = await dirsyncd(argv, { contract: steps([good, bad], []) })
+  expect(differing.code).toBe(1)
+  expect(differing.stdout).toContain(
+    ' 5  GET     /u/{id}  differs      1 of 2 differ\n      no\\u001b[2J token: expected a, got b\n',
+  )
+  const leaving = await dirsyncd([...argv, '--json'], { contract: steps([good], ['u could not be removed']) })
+  expect(leaving.code).toBe(1)
+  expect(
+    leaving.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).step),
+  ).toEqual(['begin', 'case', 'end'])
+})
+
+test('check --reset-password is handed on only with --api-contract and --writes', async () => {
+  const all = await dirsyncd(['check', '--api-contract', '--writes', '--reset-password', '4'])
+  expect(all.compared).toEqual({ writes: true, resetSubscription: 4 })
+  for (const some of [[], ['--writes'], ['--api-contract']]) {
+    const result = await dirsyncd(['check', ...some, '--reset-password', '4'])
+    expect(result).toMatchObject({ code: 64, compared: undefined, checked: undefined })
+  }
+})
+
 test('check shows every line, and one that failed gives exit code 1', async () => {
   const result = await dirsyncd(['check', 'corp', '--writes'], {
     check: [

@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { openConformance, type Target } from '../../../src/conformance/conformance.ts'
+
+type Answerer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A service that answers what it is told to, and what it was asked. */
+async function startService(answerer: Answerer) {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${decodeURIComponent(request.url ?? '').replace(/.*\/directories/, '')}`)
+    request.resume()
+    answerer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    asked,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+function targetAt(baseUrl: string, more: Partial<Target> = {}): Target {
+  return {
+    baseUrl,
+    organizationId: 1,
+    directoryId: 7,
+    token: 'secret-token',
+    deviceId: 'd',
+    writes: false,
+    ...more,
+  }
+}
+
+const never = new AbortController().signal
+
+function json(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'x-token-expires-in': '60', ...headers })
+  response.end(JSON.stringify(body))
+}
+
+const DIRECTORY = { id: 7, name: 'Corporate', doppler: false, target_type: 'ldap' }
+
+test.each([
+  [401, 'token-refused', /refuses the token \(401\)/],
+  [404, 'directory-unknown', /has no directory 7 in organization 1/],
+])('where the service answers %i nothing can be learned', async (status, code, message) => {
+  await using service = await startService((_request, response) => json(response, status, {}))
+  const opening = openConformance(targetAt(service.baseUrl), never)
+  await expect(opening).rejects.toMatchObject({ code, message: expect.stringMatching(message) as unknown })
+})
+
+test('a service that is away is one sentence', async () => {
+  const opening = openConformance(targetAt('http://127.0.0.1:9'), never)
+  await expect(opening).rejects.toMatchObject({
+    code: 'directory-unreachable',
+    message: 'http://127.0.0.1:9 does not answer: connection refused.',
+  })
+})
+
+test('a request that meets a limit is sent again', async () => {
+  let limited = 0
+  await using service = await startService((_request, response) => {
+    limited += 1
+    if (limited === 1) json(response, 429, {}, { 'retry-after': '0' })
+    else json(response, 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const { value } = await conformance.check('getDirectory').next()
+  expect(value).toMatchObject({ probe: 'good', state: 'ok' })
+  await conformance.close()
+})
+
+test('a limit that never ends is no difference', async () => {
+  await using service = await startService((request, response) => {
+    if (request.url?.endsWith('/groups') === true) json(response, 429, {}, { 'retry-after': '0' })
+    else json(response, 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const { value } = await conformance.check('listGroups').next()
+  expect(value).toMatchObject({
+    state: 'not-checked',
+    reason: 'the service lets no more requests through (429)',
+  })
+  await conformance.close()
+})
+
+test('silence is a difference', async () => {
+  let silent = false
+  await using service = await startService((_request, response) => {
+    if (!silent) json(response, 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl, { timeoutMs: 200 }), never)
+  silent = true
+  const { value } = await conformance.check('getDirectory').next()
+  expect(value).toMatchObject({
+    state: 'differs',
+    differences: [{ expected: 'an answer', actual: 'no answer within 0.2 s' }],
+  })
+  await conformance.close()
+})
+
+test('every request waits for the budget', async () => {
+  let waited = 0
+  await using service = await startService((_request, response) => json(response, 200, DIRECTORY))
+  const limit = async () => void (waited += 1)
+  const conformance = await openConformance(targetAt(service.baseUrl, { limit }), never)
+  await conformance.check('getDirectory').next()
+  expect(waited).toBe(service.asked.length)
+  await conformance.close()
+})
+
+test('what an interrupted check has made is removed', async () => {
+  const interrupt = new AbortController()
+  await using service = await startService((request, response) => {
+    if (request.method === 'POST') interrupt.abort(new Error('interrupted'))
+    json(response, request.method === 'POST' ? 201 : 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl, { writes: true }), interrupt.signal)
+  await expect(Array.fromAsync(conformance.check('createUsers'))).rejects.toThrow('interrupted')
+  expect(await conformance.close()).toEqual([])
+  expect(service.asked.at(-1)).toMatch(/^DELETE \/7\/users\/dirsyncd-check-/)
+})
+
+test('what cannot be removed is told', async () => {
+  await using service = await startService((request, response) => {
+    const statuses: Record<string, number> = { POST: 201, DELETE: 403 }
+    json(response, statuses[request.method ?? ''] ?? 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl, { writes: true }), never)
+  await conformance.check('createUsers').next()
+  expect(await conformance.close()).toEqual([
+    expect.stringMatching(/^dirsyncd-check-\S+ could not be removed: the service answered 403$/),
+  ])
+})
+
+test('a token that an answer repeats is not passed on', async () => {
+  let opened = false
+  await using service = await startService((request, response) => {
+    json(
+      response,
+      200,
+      DIRECTORY,
+      opened ? { 'x-token-expires-in': String(request.headers.authorization) } : {},
+    )
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  opened = true
+  const { value } = await conformance.check('getDirectory').next()
+  expect(JSON.stringify(value)).toContain('[token]')
+  expect(JSON.stringify(value)).not.toContain('secret-token')
+  await conformance.close()
+})
+
+test('a list that the token may not see leaves the rest of its endpoints unchecked', async () => {
+  await using service = await startService((request, response) => {
+    if (request.url?.includes('/subscriptions') === true) json(response, 403, {})
+    else json(response, 200, DIRECTORY)
+  })
+  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const results = await Array.fromAsync(conformance.check('getSubscription'))
+  const reason = 'the service answered 403 to #13: the token seems to lack the scope USER_READ'
+  expect(results[0]).toMatchObject({ probe: 'good', state: 'not-checked', reason })
+  expect(results.find(({ probe }) => probe === 'unknown subscription')).toMatchObject({ reason })
+  await conformance.close()
+})
