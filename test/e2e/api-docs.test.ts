@@ -110,7 +110,3 @@ function cellsOf(row: string): string[] {
     .slice(1, -1)
     .map((cell) => cell.trim())
 }
-
-test('the table of the endpoints is on the page', () => {
-  expect(TABLES).toContain('docs/api.md')
-})
