@@ -52,7 +52,7 @@ export const refusal: Check = ({ status: got }) =>
   got >= 400 && got < 500 ? [] : [{ expected: 'a refusal (4xx)', actual: `${got}` }]
 
 /** Whatever the service decides, it must have decided something. */
-export const decision: Check = ({ status: got }) =>
+const decision: Check = ({ status: got }) =>
   got >= 200 && got < 500 ? [] : [{ expected: 'a success or a refusal', actual: `${got}` }]
 
 /** The body has the shape; at most three faults are told. */
@@ -83,7 +83,7 @@ export const tokenExpiry: Check = (answer) => {
     : [{ expected: 'a number in x-token-expires-in', actual: `"${value.slice(0, 40)}"` }]
 }
 
-export const noBody: Check = ({ text }) => (text === '' ? [] : [{ expected: 'no body', actual: 'one' }])
+const noBody: Check = ({ text }) => (text === '' ? [] : [{ expected: 'no body', actual: 'one' }])
 
 /** A field of a JSON object has the value. */
 export function field(name: string, value: unknown): Check {

@@ -11,7 +11,6 @@ import { isNoAnswer, openSite, requireWrites, type Site } from './site.ts'
 import type { Target } from './target.ts'
 import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
 
-export type { Fault } from './checks.ts'
 export type { Target } from './target.ts'
 export type { Result } from './verdict.ts'
 

@@ -58,7 +58,7 @@ function isAddress(value: unknown): boolean {
 }
 
 /** A user of the directory that was made for this check; throws `Unchecked` where none can be made. */
-export async function ownEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
+async function ownEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
   return site.once(`own ${kind}`, () => newEntry(site, kind))
 }
 

@@ -140,6 +140,16 @@ test(`${BROKEN} requests that are not quite HTTP: no 5xx, no silence, no leak, a
   )
 })
 
+test.each([
+  ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 'The header Host is missing.'],
+  ['an unknown Expect', 'GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: more\r\n\r\n', 'The only expectation'],
+  ['no HTTP', 'hello\r\n\r\n', 'The request is not valid HTTP.'],
+])('%s is a problem', async (_name, bytes, detail) => {
+  const [answer] = answersIn(await sendBytes(bytes))
+  expect(answer).toMatchObject({ status: 400, type: 'application/problem+json' })
+  expect(answer?.all).toContain(detail)
+})
+
 /** One connection may have carried several. */
 function answersIn(text: string): Seen[] {
   return text
@@ -147,7 +157,7 @@ function answersIn(text: string): Seen[] {
     .filter((part) => part !== '')
     .map((all) => ({
       status: Number(/^HTTP\/1\.1 (\d{3})/.exec(all)?.[1] ?? 599),
-      type: /^content-type: (.*)$/im.exec(all)?.[1] ?? '',
+      type: /^content-type: (.*)$/im.exec(all)?.[1]?.replace(/;.*/, '').trim() ?? '',
       all,
     }))
 }
