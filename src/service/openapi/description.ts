@@ -68,7 +68,7 @@ operation.
   permit it (\`permissions\`).
 - 409: an external id is taken, or the installation or its provider is not able to do what is asked for.
 - 413, 414, 431: the body (over 16 MiB unless the operator sets another limit), the path, the query (over 3,000 characters) or the headers are too large.
-- 408: the request did not arrive in time. 417: \`Expect\` asks for something else than \`100-continue\`.
+- 408: the request did not arrive in time.
 - 500 and 503: the service failed, or cannot work for now. Whether a change was made is not known then; read before sending it again.
 
 ## Rate limits

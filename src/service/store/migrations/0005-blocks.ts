@@ -6,7 +6,7 @@ import { type Kysely, sql } from 'kysely'
  */
 export async function createBlocks(db: Kysely<unknown>): Promise<void> {
   await sql`create table access_management.entry_blocks (
-    directory_id integer not null references access_management.directories,
+    directory_id integer not null references access_management.directories on delete cascade,
     kind text not null,
     block integer not null,
     entries integer not null,
