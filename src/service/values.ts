@@ -1,4 +1,4 @@
-import type { FieldError } from './problem.ts'
+import type { FieldError } from './http/problem.ts'
 
 /** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
 const MAX_BYTES = 2048

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createVault } from '../../src/service/vault.ts'
+import { createVault } from '../../src/service/keys/vault.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { type ApiRequest, ask, problem } from './api.ts'

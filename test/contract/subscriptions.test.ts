@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createActivityNotes } from '../../src/service/activity.ts'
+import { createActivityNotes } from '../../src/service/http/activity.ts'
 import { loadFixture } from '../../src/service/fixture/load.ts'
 import { createEstimator } from '../../src/service/password.ts'
 import { openDatabase } from '../../src/service/store/database.ts'

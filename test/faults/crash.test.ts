@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
 import { CHANGES, companyAfter, companyBefore } from '../support/company.ts'
 import {

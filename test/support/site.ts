@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Ended, type Program, type ProgramOptions, runProgram, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
-import { newKeyLine } from '../../src/service/vault.ts'
+import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import type { LiveVault } from '../key-file.ts'
-import { rotateKey } from '../rotate-key.ts'
+import type { LiveVault } from '../keys/key-file.ts'
+import { rotateKey } from '../keys/rotate-key.ts'
 import { openDatabase } from '../store/database.ts'
 import { usedKeyIds } from '../store/sealed.ts'
 

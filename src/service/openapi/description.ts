@@ -1,5 +1,5 @@
 import { MAX_ENTRIES, PAGE } from '../../contract/endpoints.ts'
-import { MAX_DEVICE_ID } from '../authenticate.ts'
+import { MAX_DEVICE_ID } from '../http/authenticate.ts'
 
 /**
  * What holds for the whole API, as Markdown: above all what the API description leaves open and this service decided.

@@ -1,5 +1,5 @@
 import { MAX_ENTRIES, MAX_RELAY_STATE, type Operation } from '../../contract/endpoints.ts'
-import type { ProblemCode } from '../problem.ts'
+import type { ProblemCode } from '../http/problem.ts'
 
 /** The parts of the API with a sentence on each, in the order of the document. */
 export const TAGS = {

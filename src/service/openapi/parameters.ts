@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type Endpoint, PAGE, PREFIX } from '../../contract/endpoints.ts'
-import { MAX_DEVICE_ID } from '../authenticate.ts'
+import { MAX_DEVICE_ID } from '../http/authenticate.ts'
 import { inputSchema, type JsonObject, ref } from './schemas.ts'
 
 const PATH_PARAMETERS: Readonly<

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { baseUrlOf } from '../register.ts'
+import { baseUrlOf } from '../http/register.ts'
 import { createDocument } from './document.ts'
 import type { JsonObject } from './schemas.ts'
 

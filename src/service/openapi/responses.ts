@@ -1,5 +1,5 @@
 import { type Endpoint, endpoints, type Operation } from '../../contract/endpoints.ts'
-import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../problem.ts'
+import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../http/problem.ts'
 import { OPERATIONS } from './operations.ts'
 import { answerSchema, type JsonObject, ref } from './schemas.ts'
 

@@ -1,6 +1,6 @@
-import type { NewEvent, Origin } from '../event.ts'
+import type { NewEvent, Origin } from '../events/event.ts'
 import { generatePassword } from '../password.ts'
-import { notFound, Problem } from '../problem.ts'
+import { notFound, Problem } from '../http/problem.ts'
 import * as store from '../store/credentials.ts'
 import { recordEvents } from '../store/events.ts'
 import { findSubscription } from '../store/subscriptions.ts'

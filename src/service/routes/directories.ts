@@ -1,4 +1,4 @@
-import { notFound } from '../problem.ts'
+import { notFound } from '../http/problem.ts'
 import * as store from '../store/directories.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'
 

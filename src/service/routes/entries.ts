@@ -1,4 +1,4 @@
-import { type FieldError, fieldProblem } from '../problem.ts'
+import { type FieldError, fieldProblem } from '../http/problem.ts'
 import { valueErrors, type WrittenValues } from '../values.ts'
 
 /** Throws a `Problem` (value-not-allowed) that names every value of these entries that may not be written. */

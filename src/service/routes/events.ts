@@ -1,6 +1,6 @@
 import type { Event, EventParty } from '../../contract/event.ts'
-import type { Party } from '../event.ts'
-import { readEventFilters } from '../event-filters.ts'
+import type { Party } from '../events/event.ts'
+import { readEventFilters } from '../events/event-filters.ts'
 import * as store from '../store/events.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'

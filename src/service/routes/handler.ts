@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { endpoints, Operation } from '../../contract/endpoints.ts'
-import type { Page, PageRequest } from '../paging.ts'
-import type { Origin } from '../event.ts'
+import type { Page, PageRequest } from '../http/paging.ts'
+import type { Origin } from '../events/event.ts'
 import type { Estimator } from '../password.ts'
 import type { Database } from '../store/database.ts'
 import type { Grant } from '../store/tokens.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../keys/vault.ts'
 
 /** What every handler works with. */
 export interface HandlerDeps {

@@ -1,5 +1,5 @@
 import type { OrganizationGroup } from '../../contract/resources.ts'
-import { notFound } from '../problem.ts'
+import { notFound } from '../http/problem.ts'
 import * as store from '../store/organization-groups.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Answer, Call, HandlerDeps } from './handler.ts'

@@ -1,5 +1,5 @@
-import type { NewEvent, Party } from '../event.ts'
-import { fieldProblem, notFound } from '../problem.ts'
+import type { NewEvent, Party } from '../events/event.ts'
+import { fieldProblem, notFound } from '../http/problem.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/subscriptions.ts'
 import { subscriptionErrors } from '../values.ts'

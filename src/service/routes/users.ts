@@ -1,6 +1,6 @@
 import type { ExternalUser } from '../../contract/resources.ts'
-import { type EntryContext, entryChanges, entryEvent, type Origin } from '../event.ts'
-import { notFound } from '../problem.ts'
+import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
+import { notFound } from '../http/problem.ts'
 import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/users.ts'

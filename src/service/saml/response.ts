@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ServiceProvider } from '../service-provider.ts'
+import type { ServiceProvider } from './service-provider.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import { BASIC_NAME, BEARER, NAME_ID_FORMATS, NAMESPACES, SUCCESS, UNSPECIFIED_LOGIN } from './names.ts'
 import { sign } from './sign.ts'

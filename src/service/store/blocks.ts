@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { offsetOf, type PageRequest } from '../paging.ts'
+import { offsetOf, type PageRequest } from '../http/paging.ts'
 import { SCHEMA, type Trx } from './database.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { PasswordStrength } from '../../contract/subscription.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../keys/vault.ts'
 import { type Database, json, type Trx } from './database.ts'
 
 /** Values by name, as they are when they are not sealed. */

@@ -9,8 +9,8 @@ import {
 } from 'kysely'
 import type { Pool } from 'pg'
 import type { Configuration, PasswordStrength, Provider } from '../../contract/subscription.ts'
-import type { Party } from '../event.ts'
-import type { ServiceProvider } from '../service-provider.ts'
+import type { Party } from '../events/event.ts'
+import type { ServiceProvider } from '../saml/service-provider.ts'
 
 /** The schema that holds everything of the service, its migration tables included. */
 export const SCHEMA = 'access_management'

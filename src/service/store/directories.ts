@@ -1,6 +1,6 @@
 import type { Directory } from '../../contract/resources.ts'
-import { offsetOf, type Page, type PageRequest } from '../paging.ts'
-import { notFound } from '../problem.ts'
+import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
+import { notFound } from '../http/problem.ts'
 import type { Database, Trx } from './database.ts'
 
 const COLUMNS = ['id', 'name', 'doppler', 'target_type'] as const

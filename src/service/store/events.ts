@@ -1,8 +1,8 @@
 import { type Expression, type ExpressionBuilder, type Selectable, sql, type SqlBool } from 'kysely'
-import type { NewEvent, Origin } from '../event.ts'
-import type { EventSearch } from '../event-filters.ts'
-import { parseIp } from '../ip-address.ts'
-import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import type { NewEvent, Origin } from '../events/event.ts'
+import type { EventSearch } from '../events/event-filters.ts'
+import { parseIp } from '../events/ip-address.ts'
+import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
 import { type Database, json, SCHEMA, type Tables, type Trx } from './database.ts'
 
 export type EventRow = Omit<Selectable<Tables['events']>, 'organization_id' | 'actor_id' | 'ip'>

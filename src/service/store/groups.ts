@@ -1,6 +1,6 @@
 import { type Expression, sql } from 'kysely'
 import type { ExternalGroup } from '../../contract/resources.ts'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Page, PageRequest } from '../http/paging.ts'
 import { countEntries, startOfPage } from './blocks.ts'
 import { type Database, SCHEMA, type Trx } from './database.ts'
 

@@ -1,5 +1,5 @@
 import { createIdentityProvider, type IdentityProvider, issuerOf } from '../saml/identity-provider.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../keys/vault.ts'
 import type { Database } from './database.ts'
 
 /**

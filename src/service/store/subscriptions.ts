@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { offsetOf, type Page, type PageRequest } from '../paging.ts'
+import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
 import { type Database, SCHEMA, type Trx } from './database.ts'
 
 const SUBSCRIPTIONS = sql.id(SCHEMA, 'subscriptions')

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Page, PageRequest } from '../http/paging.ts'
 import { countEntries, startOfPage } from './blocks.ts'
 import type { Database, Tables, Trx } from './database.ts'
 

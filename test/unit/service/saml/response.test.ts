@@ -7,7 +7,7 @@ import {
 } from '../../../../src/service/saml/identity-provider.ts'
 import { createResponse, type Subject } from '../../../../src/service/saml/response.ts'
 import { clean, element, isClean } from '../../../../src/service/saml/xml.ts'
-import type { ServiceProvider } from '../../../../src/service/service-provider.ts'
+import type { ServiceProvider } from '../../../../src/service/saml/service-provider.ts'
 
 const TO: ServiceProvider = {
   entityId: 'https://sp.example/saml?a=1&b=2',

@@ -1,5 +1,5 @@
-import type { Database } from './store/database.ts'
-import { writeActivity } from './store/activity.ts'
+import type { Database } from '../store/database.ts'
+import { writeActivity } from '../store/activity.ts'
 
 /** How exact the last activity of a contact is. */
 const GRAIN_MS = 60_000

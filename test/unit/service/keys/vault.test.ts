@@ -3,9 +3,9 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DirsyncdError } from '../../../src/errors.ts'
-import { createVault, newKeyLine, openVault, type Vault } from '../../../src/service/vault.ts'
-import { tempDir } from '../../support/temp.ts'
+import { DirsyncdError } from '../../../../src/errors.ts'
+import { createVault, newKeyLine, openVault, type Vault } from '../../../../src/service/keys/vault.ts'
+import { tempDir } from '../../../support/temp.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const vault = createVault(new Map([['k1', KEY]]))

@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createKey, openLiveVault } from '../../../src/service/key-file.ts'
-import { openVault } from '../../../src/service/vault.ts'
-import { tempDir } from '../../support/temp.ts'
+import { createKey, openLiveVault } from '../../../../src/service/keys/key-file.ts'
+import { openVault } from '../../../../src/service/keys/vault.ts'
+import { tempDir } from '../../../support/temp.ts'
 
 const DAY = new Date('2026-01-31T12:00:00Z')
 

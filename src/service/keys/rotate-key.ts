@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { DirsyncdError, sentence } from '../errors.ts'
-import { type Database, openDatabase } from './store/database.ts'
+import { DirsyncdError, sentence } from '../../errors.ts'
+import { type Database, openDatabase } from '../store/database.ts'
 import {
   findSealedOtherwise,
   holdSealedOtherwise,
@@ -8,7 +8,7 @@ import {
   SEALED_COLUMNS,
   type SealedColumn,
   updateSealed,
-} from './store/sealed.ts'
+} from '../store/sealed.ts'
 import type { Vault } from './vault.ts'
 
 /** Values of one transaction: so few that nobody waits for their rows. */

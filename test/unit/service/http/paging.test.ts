@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { offsetOf, pageHeaders, readPageRequest } from '../../../src/service/paging.ts'
+import { offsetOf, pageHeaders, readPageRequest } from '../../../../src/service/http/paging.ts'
 
 const whole = fc.integer({ min: 1, max: 1000 })
 

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { DirsyncdError, sentence, systemCode } from '../errors.ts'
+import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32

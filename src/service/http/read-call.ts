@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../contract/endpoints.ts'
+import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../../contract/endpoints.ts'
 import { parseForm } from './form.ts'
 import { headerSafe, readPageRequest } from './paging.ts'
 import { type FieldError, fieldProblem, notFound, Problem } from './problem.ts'
-import type { Call } from './routes/handler.ts'
-import type { Origin } from './event.ts'
-import type { Grant } from './store/tokens.ts'
+import type { Call } from '../routes/handler.ts'
+import type { Origin } from '../events/event.ts'
+import type { Grant } from '../store/tokens.ts'
 
 /** The largest number that the store takes as an id. */
 const MAX_ID = 2_147_483_647

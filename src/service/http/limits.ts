@@ -1,9 +1,9 @@
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { tokenOf } from './access-token.ts'
-import type { RateLimit } from './faults.ts'
+import { tokenOf } from '../access-token.ts'
+import type { RateLimit } from '../faults/faults.ts'
 import { Problem, tooManyRequests } from './problem.ts'
-import { hashToken } from './store/tokens.ts'
+import { hashToken } from '../store/tokens.ts'
 
 /**
  * Runs the authentication of a request within the limits: throws a `Problem` (too-many-requests) before it where there is

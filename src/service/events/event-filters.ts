@@ -1,6 +1,6 @@
-import type { EventFilters } from '../contract/event.ts'
+import type { EventFilters } from '../../contract/event.ts'
 import { type IpAddress, parseIp } from './ip-address.ts'
-import { type FieldError, fieldProblem } from './problem.ts'
+import { type FieldError, fieldProblem } from '../http/problem.ts'
 
 /** Which events are asked for; all that is there must hold, and both ends of a range belong to it. */
 export interface EventSearch {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseForm } from '../../../src/service/form.ts'
+import { parseForm } from '../../../../src/service/http/form.ts'
 
 /** Without the missing prototypes, which a comparison would see. */
 function decode(text: string): unknown {

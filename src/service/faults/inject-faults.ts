@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { drawFault, type Faults, type FaultShare } from './faults.ts'
-import { Problem, tooManyRequests } from './problem.ts'
+import { Problem, tooManyRequests } from '../http/problem.ts'
 import { createRateLimiter } from './rate-limit.ts'
-import type { RequestRecord } from './record.ts'
+import type { RequestRecord } from '../http/record.ts'
 
 /**
  * What happens to a request before any work: a fault that is drawn, or a 429 above the limit, noted in its record.

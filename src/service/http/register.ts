@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
 import { createActivityNotes, type NoteActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
 import type { Limits } from './limits.ts'
 import { type Page, pageHeaders } from './paging.ts'
 import { readCall } from './read-call.ts'
-import type { Call, Handler, HandlerDeps } from './routes/handler.ts'
-import { handlers } from './routes/index.ts'
-import type { Origin } from './event.ts'
-import type { Grant } from './store/tokens.ts'
+import type { Call, Handler, HandlerDeps } from '../routes/handler.ts'
+import { handlers } from '../routes/index.ts'
+import type { Origin } from '../events/event.ts'
+import type { Grant } from '../store/tokens.ts'
 
 export interface ApiDeps extends HandlerDeps {
   readonly now: () => Date

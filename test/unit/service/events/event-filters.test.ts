@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { EventFilters } from '../../../src/contract/event.ts'
-import { type EventSearch, readEventFilters } from '../../../src/service/event-filters.ts'
-import { Problem } from '../../../src/service/problem.ts'
+import type { EventFilters } from '../../../../src/contract/event.ts'
+import { type EventSearch, readEventFilters } from '../../../../src/service/events/event-filters.ts'
+import { Problem } from '../../../../src/service/http/problem.ts'
 
 function refusal(filters: EventFilters): { status: number; fields: string[] } {
   try {

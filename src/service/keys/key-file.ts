@@ -1,5 +1,5 @@
 import { chmod, chown, link, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { DirsyncdError, sentence, systemCode } from '../errors.ts'
+import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
 /** A vault whose key file may change while it is in use. */

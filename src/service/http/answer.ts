@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../log.ts'
+import type { Log } from '../../log.ts'
 import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.ts'
 
 /** Errors of Fastify itself that a client can cause. */

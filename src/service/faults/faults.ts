@@ -1,5 +1,5 @@
-import { DirsyncdError } from '../errors.ts'
-import { parseDuration } from './duration.ts'
+import { DirsyncdError } from '../../errors.ts'
+import { parseDuration } from '../duration.ts'
 
 /** What can be made to go wrong with a request, for tests and trials. */
 export type FaultKind = '500' | '429' | 'latency' | 'drop-before' | 'drop-after'

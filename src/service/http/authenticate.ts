@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Scope } from '../contract/endpoints.ts'
-import { tokenOf } from './access-token.ts'
+import type { Scope } from '../../contract/endpoints.ts'
+import { tokenOf } from '../access-token.ts'
 import type { Limits } from './limits.ts'
 import { notFound, Problem } from './problem.ts'
-import type { Database } from './store/database.ts'
-import { findGrant, type Grant } from './store/tokens.ts'
+import type { Database } from '../store/database.ts'
+import { findGrant, type Grant } from '../store/tokens.ts'
 
 /** Characters of the header X-Device-Id. */
 export const MAX_DEVICE_ID = 255

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import type { FaultKind } from './faults.ts'
+import type { FaultKind } from '../faults/faults.ts'
 
 /** What the log says about one request; never a header, so never a token. */
 export interface RequestLine {
