@@ -177,7 +177,7 @@ test('a program of others uses all endpoints, one by one and with iterators', as
 describe('the docs', () => {
   test('name every method', async () => {
     const text = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
-    const rows = [...text.matchAll(/^\| (\d+) \| `(\w+)` \| .* \| (\w+) \| (yes )?\|$/gm)]
+    const rows = [...text.matchAll(/^\| +(\d+) +\| `(\w+)` +\| .* \| (\w+) +\| (yes)? *\|$/gm)]
     const wanted = Object.entries(endpoints).map(([operation, { number, scope, ...row }]) => [
       String(number),
       operation,
