@@ -22,7 +22,10 @@ export type ServerOptions = {
   env?: NodeJS.ProcessEnv
 }
 
-/** A test run that is killed cannot stop its servers: the guard does it when its standard input closes. */
+/**
+ * A test run that is killed cannot stop its servers: the guard does it when its standard input closes. A server that has
+ * not ended after ten seconds is killed.
+ */
 const GUARD = `
 exec 3<&0
 "$@" </dev/null &
@@ -30,9 +33,10 @@ server=$!
 {
   read -r word <&3
   kill -$STOP $server 2>/dev/null
-  [ "$word" = stop ] && exit
-  while kill -0 $server 2>/dev/null; do sleep 0.1; done
-  [ -n "$DIR" ] && rm -rf "$DIR"
+  patience=100
+  while kill -0 $server 2>/dev/null && [ $patience -gt 0 ]; do sleep 0.1; patience=$((patience - 1)); done
+  kill -KILL $server 2>/dev/null
+  [ "$word" != stop ] && [ -n "$DIR" ] && rm -rf "$DIR"
 } &
 wait $server
 exit 0
