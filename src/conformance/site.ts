@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
+import { sentence } from '../errors.ts'
 import { type Answer, exchange, NoAnswer } from './answer.ts'
 import { type Ask, toWire } from './request.ts'
 import type { Target } from './target.ts'
@@ -98,9 +99,7 @@ export function openSite(target: Target, signal: AbortSignal): Site {
       stop = AbortSignal.timeout(2 * LIMIT_WAIT_MS)
       const failed: string[] = []
       for (let next = cleanings.pop(); next !== undefined; next = cleanings.pop()) {
-        await next().catch((error: unknown) => {
-          if (error instanceof Error) failed.push(error.message)
-        })
+        await next().catch((error: unknown) => failed.push(sentence(error)))
       }
       return failed
     },
