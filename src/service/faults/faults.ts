@@ -1,3 +1,4 @@
+import type { RateLimit } from '../http/limits.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { parseDuration } from '../duration.ts'
 
@@ -10,12 +11,6 @@ export interface FaultShare {
   readonly share: number
   /** In milliseconds: how long `latency` waits, and what `429` asks the client to wait. */
   readonly wait: number
-}
-
-/** At most so many requests within any stretch of time of `per` milliseconds. */
-export interface RateLimit {
-  readonly requests: number
-  readonly per: number
 }
 
 export interface Faults {

@@ -1,4 +1,4 @@
-import type { RateLimit } from './faults.ts'
+import type { RateLimit } from '../http/limits.ts'
 
 /**
  * A sliding window over the requests that were let through. Called once per request with the time in milliseconds;

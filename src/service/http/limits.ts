@@ -1,9 +1,14 @@
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { tokenOf } from '../access-token.ts'
-import type { RateLimit } from '../faults/faults.ts'
 import { Problem, tooManyRequests } from './problem.ts'
 import { hashToken } from '../store/tokens.ts'
+
+/** At most so many requests in a stretch of `per` milliseconds. */
+export interface RateLimit {
+  readonly requests: number
+  readonly per: number
+}
 
 /**
  * Runs the authentication of a request within the limits: throws a `Problem` (too-many-requests) before it where there is
