@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { startPostgres } from '../test/support/postgres.ts'
 import { directorySection, embeddedConfig } from '../test/support/site.ts'
-import { type Slapd, startSlapd } from '../test/support/slapd.ts'
+import { type Slapd, startSlapd, peopleSections } from '../test/support/slapd.ts'
 import { tempDir } from '../test/support/temp.ts'
 import { compare, type Comparison } from './compare.ts'
 import type { BareReadingTask } from './contenders/bare-reading.ts'
@@ -73,21 +73,7 @@ function configOf(service: BenchService, slapd: Slapd): object {
             dn: slapd.readers.reader.dn,
             password: { command: ['echo', slapd.readers.reader.password] },
           },
-          users: {
-            base: `ou=people,${slapd.base}`,
-            filter: '(objectClass=inetOrgPerson)',
-            map: {
-              external_id: 'entryUUID',
-              email: 'mail',
-              name: '{givenName} {sn}',
-              employee_id: 'employeeNumber',
-            },
-          },
-          groups: {
-            base: `ou=groups,${slapd.base}`,
-            filter: '(objectClass=groupOfNames)',
-            map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
-          },
+          ...peopleSections(slapd.base),
         },
         directory: directorySection(service, { readConcurrency: CONCURRENCY }),
       },

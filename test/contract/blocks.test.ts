@@ -1,26 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { directoriesFixture } from '../support/fixture.ts'
 import { type ApiAnswer, ask } from './api.ts'
 import { describeService } from './with-service.ts'
 
-const FIXTURE_YAML = `
-organizations:
-  - id: 1
-    name: Example
-    allowedDomains: [example.org]
-    contacts:
-      - id: 11
-        name: Ada Admin
-        email: ada@example.org
-        tokens: [{ token: full-token-of-organization-1, scopes: [ORG, ORG_READ], expires: 1h }]
-    directories: [{ id: 7, name: Corporate }, { id: 8, name: Beside }]
-`
+const TWO = directoriesFixture(['{ id: 7, name: Corporate }', '{ id: 8, name: Beside }'])
 
 function idsOf(answer: ApiAnswer): string[] {
   return (answer.body as { external_id: string }[]).map((item) => item.external_id)
 }
 
-describeService('pages over many blocks of ids', { fixture: FIXTURE_YAML }, (service) => {
+describeService('pages over many blocks of ids', { fixture: TWO }, (service) => {
   const create = async (directoryId: number, from: number, many: number): Promise<void> => {
     const ids = Array.from({ length: many }, (_, index) => `${directoryId}-${from + index}`)
     const users = ids.map((id) => ({ external_id: id }))

@@ -4,23 +4,11 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRequestLog, type RequestLine } from '../../src/service/http/request-log.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { type RunningService, startService, type StartOptions } from '../support/service.ts'
+import { type RunningService, startForTest } from '../support/service.ts'
 import { ask, problem } from './api.ts'
-
-let service: RunningService | undefined
-
-afterEach(async () => {
-  await service?.close()
-  service = undefined
-})
-
-async function start(options: StartOptions): Promise<RunningService> {
-  service = await startService(options)
-  return service
-}
 
 const create = (running: RunningService, externalId: string) => {
   return ask(running, 'createUsers', { json: { users: [{ external_id: externalId }] } })
@@ -57,14 +45,14 @@ function holdConnect(pool: Pool, number: number): { reached: Promise<void>; rele
 
 describe('faults', () => {
   test('500 answers a problem before the work', async () => {
-    const running = await start({ faults: '500=1' })
+    const running = await startForTest({ faults: '500=1' })
     expect(await create(running, 'a')).toMatchObject(problem(500))
     expect(await exists(running, 'a')).toBe(false)
     expect(running.requests()).toMatchObject([{ status: 500, done: false, fault: '500' }])
   })
 
   test('429 answers with Retry-After in whole seconds before the work', async () => {
-    const running = await start({ faults: '429=1:2500ms' })
+    const running = await startForTest({ faults: '429=1:2500ms' })
     const answer = await create(running, 'a')
     expect(answer).toMatchObject(problem(429))
     expect(answer.headers.get('retry-after')).toBe('3')
@@ -72,7 +60,7 @@ describe('faults', () => {
   })
 
   test('latency delays the answer', async () => {
-    const running = await start({ faults: 'latency=1:300ms' })
+    const running = await startForTest({ faults: 'latency=1:300ms' })
     const begin = performance.now()
     expect((await create(running, 'a')).status).toBe(201)
     expect(performance.now() - begin).toBeGreaterThanOrEqual(299)
@@ -80,7 +68,7 @@ describe('faults', () => {
   })
 
   test('drop-before cuts the connection and does nothing', async () => {
-    const running = await start({ faults: 'drop-before=1' })
+    const running = await startForTest({ faults: 'drop-before=1' })
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
     expect(await exists(running, 'a')).toBe(false)
     await vi.waitFor(() => {
@@ -89,7 +77,7 @@ describe('faults', () => {
   })
 
   test('drop-after does the work and cuts the connection', async () => {
-    const running = await start({ faults: 'drop-after=1' })
+    const running = await startForTest({ faults: 'drop-after=1' })
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
     expect(await exists(running, 'a')).toBe(true)
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
@@ -103,7 +91,7 @@ describe('faults', () => {
 
   test('shares come out as asked for, one fault at most for a request', async () => {
     const shares = '500=0.1,429=0.1,latency=0.1:1ms,drop-before=0.1,drop-after=0.1,seed=1'
-    const running = await start({ faults: shares })
+    const running = await startForTest({ faults: shares })
     for (let index = 0; index < 500; index += 1) await create(running, `u${index}`).catch(() => {})
     await vi.waitFor(() => expect(running.requests()).toHaveLength(500))
     const counts = Map.groupBy(running.requests(), (line) => line.fault ?? 'none')
@@ -119,7 +107,7 @@ describe('faults', () => {
   })
 
   test('the health route has no faults, no limit and no line', async () => {
-    const running = await start({ faults: 'drop-before=1,limit=1/1h' })
+    const running = await startForTest({ faults: 'drop-before=1,limit=1/1h' })
     for (let index = 0; index < 3; index += 1) {
       expect((await fetch(`${running.baseUrl}/healthz`)).status).toBe(200)
     }
@@ -127,7 +115,7 @@ describe('faults', () => {
   })
 
   test('a limit answers 429 to what is above it', async () => {
-    const running = await start({ faults: 'limit=5/1h' })
+    const running = await startForTest({ faults: 'limit=5/1h' })
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(running, 'listUsers')))
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(5)
     const refused = answers.filter((answer) => answer.status === 429)
@@ -144,7 +132,7 @@ describe('the request log', () => {
     const path = join(dir, 'requests.jsonl')
     const requestLog = createRequestLog(path)
     onTestFinished(() => requestLog.close())
-    const running = await start({ requestLog })
+    const running = await startForTest({ requestLog })
     const before = Date.now()
     await create(running, 'a')
     await ask(running, 'listUsers', { query: '?page=1', deviceId: 'device-2' })
@@ -168,7 +156,7 @@ describe('the request log', () => {
   })
 
   test('says what was done for a client that did not wait for the answer', async () => {
-    const running = await start({})
+    const running = await startForTest({})
     // The first request notes the contact's activity as well, with a query of its own.
     await ask(running, 'listDirectories')
     const { reached, release } = holdConnect(running.pool, 2)
@@ -193,7 +181,7 @@ describe('the request log', () => {
   })
 
   test('says that nothing was done for a client that had gone before the work', async () => {
-    const running = await start({})
+    const running = await startForTest({})
     await create(running, 'stays')
     const { reached, release } = holdConnect(running.pool, 1)
     const gone = new AbortController()
@@ -214,7 +202,7 @@ describe('the request log', () => {
   })
 
   test('closing the service lets a request in flight end', async () => {
-    const running = await start({ faults: 'latency=1:300ms' })
+    const running = await startForTest({ faults: 'latency=1:300ms' })
     const request = create(running, 'a')
     await once(running.app.server, 'request')
     const closing = running.app.close()

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../../src/contract/endpoints.ts'
 import { PROBLEMS } from '../../src/service/http/problem.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { type RunningService, startService, type StartOptions } from '../support/service.ts'
+import { type RunningService, startForTest } from '../support/service.ts'
 import { describeService } from './with-service.ts'
 
 const OPERATIONS = Object.keys(endpoints) as Operation[]
@@ -373,23 +373,11 @@ function listing(): Operation[] {
 }
 
 describe('the documentation', () => {
-  let service: RunningService | undefined
-
-  afterEach(async () => {
-    await service?.close()
-    service = undefined
-  })
-
-  async function start(options: StartOptions): Promise<RunningService> {
-    service = await startService(options)
-    return service
-  }
-
   test('names the address that was asked, or the one that the service is known by', async () => {
-    const running = await start({})
+    const running = await startForTest({})
     expect((await readDocument(running)).servers).toEqual([{ url: running.baseUrl }])
     await running.close()
-    const known = await start({ publicUrl: 'https://access.example.org/' })
+    const known = await startForTest({ publicUrl: 'https://access.example.org/' })
     expect((await readDocument(known)).servers).toEqual([{ url: 'https://access.example.org' }])
   })
 
@@ -397,7 +385,7 @@ describe('the documentation', () => {
     ['429', '429=1'],
     ['500', '500=1'],
   ])('shows what comes back when everything is answered with %s', async (status, faults) => {
-    const running = await start({ faults })
+    const running = await startForTest({ faults })
     const documented = new Documented(await readDocument(running))
     for (const operation of OPERATIONS) {
       const answer = await ask(running, operation)
@@ -407,7 +395,7 @@ describe('the documentation', () => {
   })
 
   test('has a page that runs nothing from elsewhere, without a token, a fault or a line in the log', async () => {
-    const running = await start({ faults: 'drop-before=1' })
+    const running = await startForTest({ faults: 'drop-before=1' })
     const page = await fetch(`${running.baseUrl}/docs`)
     expect(page.status).toBe(200)
     const policy = page.headers.get('content-security-policy') ?? ''
@@ -427,7 +415,7 @@ describe('the documentation', () => {
   })
 
   test('has no other files', async () => {
-    const running = await start({})
+    const running = await startForTest({})
     for (const path of ['/docs/static/nothing.js', '/docs/static/..%2f..%2fpackage.json']) {
       expect((await fetch(`${running.baseUrl}${path}`)).status).toBe(404)
     }

@@ -1,24 +1,15 @@
 import { expect, test } from 'vitest'
+import { directoriesFixture } from '../support/fixture.ts'
 import type { RunningService } from '../support/service.ts'
 import { type ApiAnswer, ask, problem, linksOf } from './api.ts'
 import { describeService } from './with-service.ts'
 
-const FIXTURE_YAML = `
-organizations:
-  - id: 1
-    name: Example
-    allowedDomains: [example.org]
-    contacts:
-      - id: 11
-        name: Ada Admin
-        email: ada@example.org
-        tokens: [{ token: full-token-of-organization-1, scopes: [ORG, ORG_READ], expires: 1h }]
-    directories:
-      - { id: 7, name: Sixty, users: [${users(60)}], groups: [${groups(60)}] }
-      - { id: 8, name: One page, users: [${users(20)}] }
-      - { id: 9, name: Empty }
-      - { id: 10, name: Moving }
-`
+const DIRECTORIES = directoriesFixture([
+  `{ id: 7, name: Sixty, users: [${users(60)}], groups: [${groups(60)}] }`,
+  `{ id: 8, name: One page, users: [${users(20)}] }`,
+  '{ id: 9, name: Empty }',
+  '{ id: 10, name: Moving }',
+])
 
 function users(many: number): string {
   return Array.from({ length: many }, (_, index) => `{ external_id: u${index} }`).join(', ')
@@ -33,7 +24,7 @@ function groups(many: number): string {
 const idsOf = (answer: ApiAnswer) =>
   (answer.body as { external_id: string }[]).map((item) => item.external_id)
 
-describeService('pages', { fixture: FIXTURE_YAML }, (service) => {
+describeService('pages', { fixture: DIRECTORIES }, (service) => {
   const totalOf = async (directoryId: number) => (await list('', directoryId)).headers.get('total')
   const list = (query: string, directoryId = 7) => ask(service(), 'listUsers', { query, directoryId })
 

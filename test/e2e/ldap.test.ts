@@ -6,7 +6,7 @@ import { readService } from '../support/read-service.ts'
 import { startRedis } from '../support/redis.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { directorySection, openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { BASE, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
 
 const PEOPLE = 10_000
@@ -52,21 +52,7 @@ function ldapSection({ ldapsUrl, readers }: Slapd): object {
     url: ldapsUrl,
     tls: { ca: './ca.pem' },
     bind: { dn: readers.reader.dn, password: { file: './ldap-password' } },
-    users: {
-      base: `ou=people,${BASE}`,
-      filter: '(objectClass=inetOrgPerson)',
-      map: {
-        external_id: 'entryUUID',
-        email: 'mail',
-        name: '{givenName} {sn}',
-        employee_id: 'employeeNumber',
-      },
-    },
-    groups: {
-      base: `ou=groups,${BASE}`,
-      filter: '(objectClass=groupOfNames)',
-      map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
-    },
+    ...peopleSections(BASE),
   }
 }
 

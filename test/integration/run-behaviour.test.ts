@@ -10,7 +10,7 @@ import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy
 import { openBackends, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
 import { readService } from '../support/read-service.ts'
-import { FIXTURE } from '../support/fixture.ts'
+import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
 
@@ -19,23 +19,9 @@ const FIRST_DIRECTORY = 100
 
 /** A directory for each test. */
 function fixture(): string {
-  const directories = Array.from({ length: DIRECTORIES }, (_, n) => {
-    return `      - { id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`
-  })
-  return `organizations:
-  - id: 1
-    name: Example
-    allowedDomains: [example.org]
-    contacts:
-      - id: 11
-        name: Ada Admin
-        email: ada@example.org
-        tokens:
-          - { token: ${FIXTURE.token}, scopes: [ORG, ORG_READ], expires: 30d }
-          - { token: ${FIXTURE.readOnlyToken}, scopes: [ORG_READ], expires: 30d }
-    directories:
-${directories.join('\n')}
-`
+  return directoriesFixture(
+    Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`),
+  )
 }
 
 let service: RunningService

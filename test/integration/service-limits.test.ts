@@ -3,27 +3,15 @@ import { get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
-import { type RunningService, startService, type StartOptions } from '../support/service.ts'
+import { type RunningService, startForTest } from '../support/service.ts'
 import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
-
-let service: RunningService | undefined
-
-afterEach(async () => {
-  await service?.close()
-  service = undefined
-})
-
-async function start(options: StartOptions): Promise<RunningService> {
-  service = await startService(options)
-  return service
-}
 
 /** Statuses of so many requests, one after the other. */
 async function statuses(count: number, make: () => Promise<{ readonly status: number }>): Promise<number[]> {
@@ -47,7 +35,7 @@ describe('the limit of requests', () => {
   const LIMIT = { requests: 3, per: 60_000 }
 
   test('a token that is above it waits as long as the answer says, and others go on', async () => {
-    const running = await start({ rateLimit: LIMIT })
+    const running = await startForTest({ rateLimit: LIMIT })
     expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([200, 200, 200])
     const refused = await ask(running, 'listDirectories')
     expect(refused).toMatchObject(problem(429))
@@ -58,7 +46,7 @@ describe('the limit of requests', () => {
   })
 
   test('it is no work to refuse', async () => {
-    const running = await start({ rateLimit: LIMIT })
+    const running = await startForTest({ rateLimit: LIMIT })
     await statuses(4, () => ask(running, 'listDirectories'))
     const queries = countQueries(running)
     expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([429, 429, 429])
@@ -66,7 +54,7 @@ describe('the limit of requests', () => {
   })
 
   test('it ends, and Retry-After is at least a second', async () => {
-    const running = await start({ rateLimit: { requests: 1, per: 300 } })
+    const running = await startForTest({ rateLimit: { requests: 1, per: 300 } })
     await ask(running, 'listDirectories')
     const refused = await ask(running, 'listDirectories')
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
@@ -74,13 +62,13 @@ describe('the limit of requests', () => {
   })
 
   test('a hundred entries are one request', async () => {
-    const running = await start({ rateLimit: { requests: 1, per: 60_000 } })
+    const running = await startForTest({ rateLimit: { requests: 1, per: 60_000 } })
     const users = Array.from({ length: 100 }, (_, index) => ({ external_id: `u${index}` }))
     expect(await statuses(2, () => ask(running, 'createUsers', { json: { users } }))).toEqual([201, 429])
   })
 
   test('the same token, however it is written, is one token', async () => {
-    const running = await start({ rateLimit: LIMIT })
+    const running = await startForTest({ rateLimit: LIMIT })
     const written = ['token', 'Token', 'TOKEN ', 'token   '].map((scheme) => `${scheme} ${FIXTURE.token}`)
     const seen: number[] = []
     for (const authorization of written) {
@@ -90,7 +78,7 @@ describe('the limit of requests', () => {
   })
 
   test('who has no good token is counted by address, and the store is not asked for them for ever', async () => {
-    const running = await start({ rateLimit: LIMIT })
+    const running = await startForTest({ rateLimit: LIMIT })
     let number = 0
     const guess = () => ask(running, 'listDirectories', { token: `guess-${(number += 1)}` })
     expect(await statuses(5, guess)).toEqual([401, 401, 401, 429, 429])
@@ -101,7 +89,7 @@ describe('the limit of requests', () => {
   })
 
   test('a token that was good before goes on working beside them', async () => {
-    const running = await start({ rateLimit: { requests: 5, per: 60_000 } })
+    const running = await startForTest({ rateLimit: { requests: 5, per: 60_000 } })
     await ask(running, 'listDirectories')
     await statuses(7, () => ask(running, 'listDirectories', { token: FIXTURE.expiredToken }))
     expect((await ask(running, 'listDirectories')).status).toBe(200)
@@ -110,7 +98,7 @@ describe('the limit of requests', () => {
 
   test('behind a trusted proxy the address is that of the client, and nobody else may name one', async () => {
     const limit = { rateLimit: { requests: 1, per: 60_000 } }
-    const behind = await start({ ...limit, trustedProxies: ['127.0.0.1'] })
+    const behind = await startForTest({ ...limit, trustedProxies: ['127.0.0.1'] })
     const seen = [
       await from(behind, '192.0.2.1'),
       await from(behind, '192.0.2.1'),
@@ -118,13 +106,13 @@ describe('the limit of requests', () => {
     ]
     expect(seen.map(({ status }) => status)).toEqual([401, 429, 401])
     await behind.close()
-    const open = await start(limit)
+    const open = await startForTest(limit)
     const lying = [await from(open, '192.0.2.1'), await from(open, '192.0.2.2')]
     expect(lying.map(({ status }) => status)).toEqual([401, 429])
   })
 
   test('faults keep their own limit, and the health has none', async () => {
-    const running = await start({ rateLimit: LIMIT, faults: 'limit=2/60s' })
+    const running = await startForTest({ rateLimit: LIMIT, faults: 'limit=2/60s' })
     expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([200, 200, 429])
     expect(running.requests().map(({ fault }) => fault)).toEqual([undefined, undefined, 'limit'])
     expect(await statuses(10, () => fetch(`${running.baseUrl}/healthz`))).toEqual(Array(10).fill(200))
@@ -159,7 +147,7 @@ describe('clients that are slow, many or large', () => {
   const LONG = 'x'.repeat(10_000)
 
   test('one that sends its headers byte by byte is cut', async () => {
-    const running = await start({ timeouts: { headers: 300, request: 600 } })
+    const running = await startForTest({ timeouts: { headers: 300, request: 600 } })
     const { answer, took } = await trickle(portOf(running), 'GET /healthz HTTP/1.1\r\nX-Slow: ', LONG)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('urn:access-management:problem:request-timeout')
@@ -167,7 +155,7 @@ describe('clients that are slow, many or large', () => {
   })
 
   test('one that sends its body byte by byte is cut, and nothing is done', async () => {
-    const running = await start({ timeouts: { headers: 300, request: 600 } })
+    const running = await startForTest({ timeouts: { headers: 300, request: 600 } })
     const head =
       `POST /api/v2/organizations/1/admin/directories/7/users HTTP/1.1\r\nHost: x\r\nX-Device-Id: d\r\n` +
       `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
@@ -178,19 +166,19 @@ describe('clients that are slow, many or large', () => {
   })
 
   test('one that sends nothing at all is cut', async () => {
-    const running = await start({ timeouts: { headers: 300, request: 600, silence: 1000 } })
+    const running = await startForTest({ timeouts: { headers: 300, request: 600, silence: 1000 } })
     expect((await trickle(portOf(running), '', '')).took).toBeLessThan(5000)
   })
 
   test('headers that are too large are refused', async () => {
-    const running = await start({})
+    const running = await startForTest({})
     const answer = await fetch(`${running.baseUrl}/healthz`, { headers: { 'x-large': 'x'.repeat(20_000) } })
     expect(answer.status).toBe(431)
     expect(await answer.json()).toMatchObject({ status: 431 })
   })
 
   test('a body that is too large is refused before it is read', async () => {
-    const running = await start({ bodyLimit: 1000 })
+    const running = await startForTest({ bodyLimit: 1000 })
     const form: [string, string][] = [['users[][external_id]', 'x'.repeat(2000)]]
     expect(await ask(running, 'createUsers', { form })).toMatchObject(problem(413))
   })
@@ -198,7 +186,7 @@ describe('clients that are slow, many or large', () => {
   test('connections above the limit are closed, and said once', async () => {
     const lines: string[] = []
     const log = createLog('warn', { destination: { write: (line) => void lines.push(line) } })
-    const running = await start({ maxConnections: 2, log })
+    const running = await startForTest({ maxConnections: 2, log })
     const sockets: Socket[] = []
     for (let count = 0; count < 5; count += 1) {
       const socket = connect(portOf(running), '127.0.0.1')
@@ -217,7 +205,7 @@ test('no log has a token, a body, a password or the query of what is not read, a
   const lines: string[] = []
   const log = createLog('debug', { destination: { write: (line) => void lines.push(line) } })
   log.level = 'trace'
-  const running = await start({ log, rateLimit: { requests: 4, per: 60_000 } })
+  const running = await startForTest({ log, rateLimit: { requests: 4, per: 60_000 } })
   const planted = 'planted-in-a-request'
   const path = `/api/v2/organizations/1/subscriptions/${FIXTURE.samlSubscriptionId}`
   const post = (url: string, body: string | undefined, token: string) =>

@@ -11,7 +11,7 @@ import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
-import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
+import { BASE, type BindUser, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
 
 const PEOPLE = 10_000
 const GROUPS = 200
@@ -67,29 +67,15 @@ function as({ dn, password }: BindUser): NonNullable<LdapSourceOptions['bind']> 
 }
 
 function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
+  const { users, groups } = peopleSections(BASE)
   return {
     url: slapd.url,
     tls: { startTls: false },
     bind: as(slapd.readers.reader),
     pageSize: 1000,
     timeouts: { connectMs: 2000, answerMs: 1500 },
-    users: {
-      base: `ou=people,${BASE}`,
-      scope: 'sub',
-      filter: '(objectClass=inetOrgPerson)',
-      map: {
-        external_id: 'entryUUID',
-        email: 'mail',
-        name: '{givenName} {sn}',
-        employee_id: 'employeeNumber',
-      },
-    },
-    groups: {
-      base: `ou=groups,${BASE}`,
-      scope: 'one',
-      filter: '(objectClass=groupOfNames)',
-      map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
-    },
+    users: { ...users, scope: 'sub' },
+    groups: { ...groups, scope: 'one' },
     ...more,
   }
 }

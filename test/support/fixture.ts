@@ -162,3 +162,24 @@ organizations:
         users: [{ external_id: theirs, email: theirs@other.example, name: Their User }]
         groups: [{ external_id: theirs, name: Their Group }]
 `
+
+/**
+ * A fixture of one organization with these directories (flow YAML each), which `FIXTURE.token` may read and write and
+ * `FIXTURE.readOnlyToken` may read.
+ */
+export function directoriesFixture(directories: readonly string[]): string {
+  return `
+organizations:
+  - id: ${FIXTURE.organizationId}
+    name: Example
+    allowedDomains: [example.org]
+    contacts:
+      - id: ${FIXTURE.contactId}
+        name: Ada Admin
+        email: ada@example.org
+        tokens:
+          - { token: ${FIXTURE.token}, scopes: [ORG, ORG_READ], expires: 30d }
+          - { token: ${FIXTURE.readOnlyToken}, scopes: [ORG_READ], expires: 30d }
+    directories: [${directories.join(', ')}]
+`
+}

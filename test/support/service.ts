@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import { onTestFinished } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { buildApp, type ServiceOptions } from '../../src/service/app.ts'
 import { parseFaults } from '../../src/service/faults/faults.ts'
@@ -79,6 +80,13 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
     requests: () => lines,
     close: () => owned.disposeAsync(),
   }
+}
+
+/** Starts a service that ends with the test. */
+export async function startForTest(options: StartOptions = {}): Promise<RunningService> {
+  const service = await startService(options)
+  onTestFinished(() => service.close())
+  return service
 }
 
 async function openTemporaryPool(stack: AsyncDisposableStack): Promise<Pool> {

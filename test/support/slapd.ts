@@ -260,3 +260,24 @@ async function freePort(): Promise<number> {
   if (address === null || typeof address === 'string') throw new Error('no port')
   return address.port
 }
+
+/** What a source has to say to read the people and groups below the base. */
+export function peopleSections(base: string) {
+  return {
+    users: {
+      base: `ou=people,${base}`,
+      filter: '(objectClass=inetOrgPerson)',
+      map: {
+        external_id: 'entryUUID',
+        email: 'mail',
+        name: '{givenName} {sn}',
+        employee_id: 'employeeNumber',
+      },
+    },
+    groups: {
+      base: `ou=groups,${base}`,
+      filter: '(objectClass=groupOfNames)',
+      map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+    },
+  }
+}
