@@ -12,6 +12,7 @@ import {
 } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Log } from '../log.ts'
+import { whileOthersWait } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
@@ -46,12 +47,8 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
 }
 
 async function openInStore(store: Store, log: Log | undefined): Promise<QueueBackend> {
-  const client = await store.pool.connect()
-  try {
-    await runMigrations(client, 'bullmq')
-  } finally {
-    client.release()
-  }
+  // BullMQ's own lock is taken within its transaction, where a schema that was made during the wait is not seen.
+  await whileOthersWait(store.pool, (client) => runMigrations(client, 'bullmq'))
   const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, log)
   return {
     kind: store.kind,

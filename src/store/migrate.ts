@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { migrations } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 
@@ -9,10 +9,7 @@ const MIGRATION_LOCK = 7_347_731
 
 /** Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. */
 export async function migrate(pool: Pool, db: Kysely<Tables>): Promise<void> {
-  const client = await pool.connect()
-  let failed: unknown
-  try {
-    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+  await whileOthersWait(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
     const migrator = new Migrator({
       db,
@@ -21,6 +18,22 @@ export async function migrate(pool: Pool, db: Kysely<Tables>): Promise<void> {
     })
     const { error } = await migrator.migrateToLatest()
     if (error !== undefined) throw error
+  })
+}
+
+/**
+ * Changes schemas on a client of its own, one process after the other. The lock is taken outside of any transaction: one
+ * that began before the wait would not see the schema that somebody else made meanwhile.
+ */
+export async function whileOthersWait(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<unknown>,
+): Promise<void> {
+  const client = await pool.connect()
+  let failed: unknown
+  try {
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await work(client)
     await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK])
   } catch (error) {
     failed = error

@@ -116,6 +116,20 @@ describe.each(openBackends())('queue on $name', ({ open }) => {
   })
 })
 
+test('processes that start at once on an empty database all find their queue', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.close())
+  for (let round = 0; round < 10; round += 1) {
+    await using stack = new AsyncDisposableStack()
+    const url = await server.createDatabase()
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore({ kind: 'postgres', url })))
+    for (const store of stores) stack.use(store)
+    const opened = await Promise.allSettled(stores.map((store) => openQueueBackend({ kind: 'store', store })))
+    for (const one of opened) if (one.status === 'fulfilled') stack.use(one.value)
+    expect(opened.filter(({ status }) => status === 'rejected')).toEqual([])
+  }
+})
+
 describe('a server that restarts', () => {
   test('Redis: waiting workers go on, and what was queued is still there', async () => {
     const server = await startRedis({ appendOnly: true })
