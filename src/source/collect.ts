@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
-import { sortedUnique } from '../directory/normalize.ts'
+import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
+import { compareNotices } from '../directory/notices.ts'
 import type { Coverage, Notice, SourceSnapshot } from '../directory/snapshot.ts'
 
 /** What every entry brings along: all values of its id attribute, and where it was read. */
@@ -25,7 +27,10 @@ export interface GroupCandidate extends Candidate {
   readonly strangers: readonly string[]
 }
 
-/** Builds a snapshot out of the entries that a source reads; the same rules for every kind of source. */
+/**
+ * Builds a snapshot out of the entries that a source reads; the same rules for every kind of source. The order in which
+ * entries come decides nothing: every order of the same entries gives the same snapshot, its notices included.
+ */
 export interface Collector {
   /** Takes a user and says its id, or `undefined` when it has no usable one. A duplicate has its id. */
   addUser(user: UserCandidate): string | undefined
@@ -94,13 +99,36 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       covers,
       seen: { user: users.seen, group: groups.seen },
       unreadable,
-      notices: [...users.duplicates(), ...groups.duplicates(), ...notices],
+      notices: settled([...users.duplicates(), ...groups.duplicates(), ...notices]),
     }),
   }
 }
 
-/** The entries of one kind by id. All entries that share an id are put aside: nobody knows which one is meant. */
-interface Shelf<E extends { readonly id: string; readonly from: string }> {
+/** In the order of reports. An entry that a server sent twice says each thing once; what is unreadable is counted. */
+function settled(notices: readonly Notice[]): Notice[] {
+  const sorted = notices.toSorted(compareNotices)
+  return sorted.filter((notice, index) => {
+    const before = sorted[index - 1]
+    return before === undefined || notice.code === 'unreadable' || compareNotices(before, notice) !== 0
+  })
+}
+
+interface Placed {
+  readonly id: string
+  readonly from: string
+}
+
+/** An entry that has an id and a place and nothing else that could be written. */
+interface Nameless extends Placed {
+  readonly nameless: true
+}
+
+/**
+ * The entries of one kind by id. All entries that share an id are put aside: nobody knows which one is meant, and to
+ * choose one would give one person's data to another. So is an entry that was read twice and was not the same twice: the
+ * next read gets it whole.
+ */
+interface Shelf<E extends Placed> {
   readonly kind: Kind
   readonly seen: Set<string>
   add(entry: E): void
@@ -109,23 +137,26 @@ interface Shelf<E extends { readonly id: string; readonly from: string }> {
   duplicates(): Notice[]
 }
 
-function createShelf<E extends { readonly id: string; readonly from: string }>(kind: Kind): Shelf<E> {
+function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
   const entries = new Map<string, E>()
-  const nameless = new Map<string, string>()
-  /** Where the entries of an id were read, for ids with more than one. */
-  const shared = new Map<string, Set<string>>()
+  const nameless = new Map<string, Nameless>()
+  /** Where the entries of an id were read, for ids that are put aside. */
+  const aside = new Map<string, Set<string>>()
 
-  /** Whether the id is free for this entry. A server may send one entry twice while it is read: same id, same place. */
-  function claim(id: string, from: string): boolean {
-    const places = shared.get(id)
+  /** Whether the entry is the first of its id. A server may send one entry twice while it is read. */
+  function isNew(entry: E | Nameless): boolean {
+    const { id, from } = entry
+    const places = aside.get(id)
     if (places !== undefined) {
       places.add(from)
       return false
     }
-    const first = entries.get(id)?.from ?? nameless.get(id)
-    if (first === undefined || first === from) return true
-    shared.set(id, new Set([first, from]))
+    const first = entries.get(id) ?? nameless.get(id)
+    if (first === undefined) return true
+    if (isDeepStrictEqual(first, entry)) return false
+    aside.set(id, new Set([first.from, from]))
     entries.delete(id)
+    nameless.delete(id)
     return false
   }
 
@@ -133,19 +164,26 @@ function createShelf<E extends { readonly id: string; readonly from: string }>(k
     kind,
     seen: new Set(),
     add(entry) {
-      if (claim(entry.id, entry.from)) entries.set(entry.id, entry)
+      if (isNew(entry)) entries.set(entry.id, entry)
     },
     addNameless(id, from) {
-      if (claim(id, from)) nameless.set(id, from)
+      const entry: Nameless = { id, from, nameless: true }
+      if (isNew(entry)) nameless.set(id, entry)
     },
     unique: () => entries,
-    duplicates: () => [...shared].flatMap(([id, places]) => duplicateNotices(kind, id, places)),
+    duplicates: () => [...aside].flatMap(([id, places]) => duplicateNotices(kind, id, places)),
   }
 }
 
 function duplicateNotices(kind: Kind, id: string, places: ReadonlySet<string>): Notice[] {
-  const first = [...places].slice(0, 4)
-  return [...places].map((place) => {
+  const sorted = [...places].toSorted(byCodeUnit)
+  const [only] = sorted
+  if (only !== undefined && sorted.length === 1) {
+    const detail = `${only}: was read twice and had changed in between; it is left alone in this run`
+    return [{ kind, id, code: 'duplicate-id', detail }]
+  }
+  const first = sorted.slice(0, 4)
+  return sorted.map((place) => {
     const others = examples(
       first.filter((other) => other !== place),
       places.size - 1,
@@ -165,9 +203,10 @@ function strangersSentence(strangers: readonly string[]): string {
   return `${count} of this sync: ${examples(strangers)}`
 }
 
-/** Up to three of them, and how many more there are. */
+/** The first three of them by code unit, and how many more there are. */
 export function examples(values: readonly string[], total = values.length): string {
-  const shown = values.slice(0, 3).map((value) => `"${value}"`)
+  const sorted = values.toSorted(byCodeUnit)
+  const shown = sorted.slice(0, 3).map((value) => `"${value}"`)
   const more = total - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   createCollector,
@@ -54,12 +55,64 @@ test('ids differ by case, blanks and Unicode form', () => {
   expect(collector.snapshot().users.size).toBe(5)
 })
 
-test('an entry that the server sends twice is one entry, as it was sent last', () => {
+test('an entry that the server sends twice is one entry', () => {
+  const collector = createCollector()
+  collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
+  collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
+  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], strangers: [] }))
+  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], strangers: [] }))
+  expect(codesOf(collector)).toEqual(['group g no-name'])
+  expect(collector.snapshot().users.get('1')?.name).toBe('Ana')
+})
+
+test('an entry that changed between two readings of it is left alone, and seen', () => {
   const collector = createCollector()
   collector.addUser(user('1', 'uid=a', { name: 'before' }))
   collector.addUser(user('1', 'uid=a', { name: 'after' }))
-  expect(collector.snapshot()).toMatchObject({ notices: [] })
-  expect(collector.snapshot().users.get('1')?.name).toBe('after')
+  const { users, seen, notices, unreadable } = collector.snapshot()
+  expect([users.size, seen.user.has('1'), unreadable]).toEqual([0, true, 0])
+  expect(notices.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
+    'duplicate-id uid=a: was read twice and had changed in between; it is left alone in this run',
+  ])
+})
+
+test('the order of reading changes nothing, notices included', () => {
+  const id = fc.constantFrom('1', '2', '3', '', '..', 'a\nb')
+  const place = fc.constantFrom('p1', 'p2', 'p3')
+  const users = fc.record({
+    kind: fc.constant('user' as const),
+    entry: fc
+      .record({ ids: fc.array(id, { maxLength: 2 }), place, name: fc.constantFrom(undefined, 'Ana', 'Bo') })
+      .map(({ ids, place: from, name }) => user('', from, { ids, name })),
+  })
+  const groups = fc.record({
+    kind: fc.constant('group' as const),
+    entry: fc
+      .record({
+        ids: fc.array(id, { maxLength: 2 }),
+        place,
+        name: fc.constantFrom(undefined, 'Team'),
+        members: fc.subarray(['1', '2', '3']),
+        strangers: fc.subarray(['s', 't', 'u', 'v', 'w']),
+      })
+      .map(({ ids, place: from, ...more }) => group('', from, { ids, ...more })),
+  })
+  const reading = fc
+    .array(fc.oneof(users, groups), { maxLength: 12 })
+    .chain((one) => fc.tuple(fc.constant(one), fc.shuffledSubarray(one, { minLength: one.length })))
+  fc.assert(
+    fc.property(reading, ([one, other]) => {
+      const read = (list: typeof one) => {
+        const collector = createCollector()
+        for (const each of list) {
+          if (each.kind === 'user') collector.addUser(each.entry)
+          else collector.addGroup(each.entry)
+        }
+        return collector.snapshot()
+      }
+      expect(read(other)).toEqual(read(one))
+    }),
+  )
 })
 
 test.each([
@@ -67,6 +120,7 @@ test.each([
   ['two ids', ['1', '2'], 'there are 2 ids instead of one'],
   ['an empty id', [''], 'the id is empty'],
   ['an id that leaves its path', ['..'], 'the id ".." cannot be part of a URL path'],
+  ['an id with a line break', ['a\nb'], 'the id "a\\nb" holds a control character'],
   ['an id of half a character', ['\ud800'], 'the id is not well-formed Unicode'],
 ])('an entry with %s is unreadable, and what it may be is seen', (_, ids, problem) => {
   const collector = createCollector()
