@@ -13,11 +13,16 @@ export interface Source {
    * for. Throws like `read`.
    */
   lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
-  /** What `dirsyncd check` shows of a source: connection and identity, as lines of a label and a sentence. */
+  /** What `dirsyncd check` shows of a source: connection, identity and limits, each fact with what to think of it. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
 }
 
+/** `ok` was proved, `info` is only told, `warn` works and somebody should look at it. */
+export type ProbeLevel = 'ok' | 'info' | 'warn'
+
 export interface ProbeLine {
+  /** One or two words, such as `tls`. */
   readonly label: string
   readonly detail: string
+  readonly level: ProbeLevel
 }

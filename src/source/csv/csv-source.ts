@@ -10,10 +10,11 @@ import {
   type GroupMapping,
   type UserMapping,
 } from '../mapping.ts'
-import type { ProbeLine, Source } from '../source.ts'
+import type { Source } from '../source.ts'
 import { createMemberTable, type MemberTable } from './member-table.ts'
 import type { CsvFile, CsvSourceOptions, MembersMap } from './options.ts'
 import type { CsvInput } from './input.ts'
+import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
 
 interface Compiled {
@@ -28,7 +29,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   return {
     read: (signal) => readAll(compiled, signal, log),
     lookAgain: (kind, ids, signal) => lookAgain(compiled, kind, ids, signal),
-    probe: (signal) => probe(compiled, signal),
+    probe: (signal) => probe(inputsOf(compiled), signal),
   }
 }
 
@@ -185,20 +186,8 @@ function refuseProof(detail: string): never {
   throw new DirsyncdError('source-incomplete', `nobody can be proved absent, because of ${detail}`)
 }
 
-async function probe(compiled: Compiled, signal: AbortSignal): Promise<ProbeLine[]> {
-  const lines: ProbeLine[] = []
-  for (const input of [compiled.users, compiled.groups, compiled.members]) {
-    if (input === undefined) continue
-    const { rows, columns } = await readCsv(input, signal, {
-      onRow: () => undefined,
-      onUnreadable: () => undefined,
-    })
-    lines.push({
-      label: input.key,
-      detail: `${input.path}: ${rows} rows with the columns ${columns.join(', ')}`,
-    })
-  }
-  return lines
+function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
+  return [users, groups, members].filter((input) => input !== undefined)
 }
 
 /** Ids are never trimmed, but one of blanks only is none. */

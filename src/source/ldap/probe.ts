@@ -17,23 +17,31 @@ export async function probe(
   bindDn: string | undefined,
 ): Promise<ProbeLine[]> {
   const lines: ProbeLine[] = [
-    { label: 'server', detail: connection.endpoint.url },
-    { label: 'tls', detail: tlsSentence(connection) },
-    { label: 'bind', detail: bindDn === undefined ? 'anonymous' : `as ${bindDn}` },
+    { label: 'server', detail: connection.endpoint.url, level: 'ok' },
+    { label: 'tls', detail: tlsSentence(connection), level: connection.tls === undefined ? 'warn' : 'ok' },
+    bindDn === undefined
+      ? { label: 'bind', detail: 'anonymous', level: 'warn' }
+      : { label: 'bind', detail: `as ${bindDn}`, level: 'ok' },
   ]
   const root = await readBase(connection, '', ROOT_DSE)
-  lines.push({ label: 'product', detail: productOf(root) })
+  lines.push({ label: 'product', detail: productOf(root), level: 'info' })
   const paging = root('supportedControl').includes(PAGING)
-    ? 'offered'
-    : 'not offered, or not shown to this reader'
-  lines.push({ label: 'paging', detail: paging })
+  lines.push({
+    label: 'paging',
+    detail: paging ? 'offered' : 'not offered, or not shown to this reader',
+    level: paging ? 'ok' : 'warn',
+  })
   for (const [label, place] of [
     ['users', users],
     ['groups', groups],
   ] as const) {
     if (place === undefined) continue
     await readBase(connection, place.base, ['objectClass'])
-    lines.push({ label, detail: `${place.base} (scope ${place.scope}), filter ${place.filterText}` })
+    lines.push({
+      label,
+      detail: `${place.base} (scope ${place.scope}), filter ${place.filterText}`,
+      level: 'ok',
+    })
   }
   return lines
 }

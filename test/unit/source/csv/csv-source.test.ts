@@ -280,7 +280,11 @@ test.each([
 test('a probe names the files, their rows and columns', async () => {
   await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n`)
   expect(await usersOnly().probe(NEVER)).toEqual([
-    { label: 'users', detail: `${pathOf('users.csv')}: 1 rows with the columns id, mail, first, last, note` },
+    {
+      label: 'users',
+      detail: `${pathOf('users.csv')}: 1 rows with the columns id, mail, first, last, note`,
+      level: 'ok',
+    },
   ])
 })
 
