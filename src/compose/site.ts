@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
 import { startChangeWorker } from '../queue/worker.ts'
+import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
 import type { Source } from '../source/source.ts'
@@ -102,7 +103,14 @@ export function targetOf({ directory }: SyncConfig): string {
 }
 
 export function openSource(source: SourceConfig, log: Log): Source {
-  return source.type === 'ldap' ? createLdapSource(source.options, log) : createCsvSource(source.options, log)
+  switch (source.type) {
+    case 'ldap':
+      return createLdapSource(source.options, log)
+    case 'csv':
+      return createCsvSource(source.options, log)
+    case 'command':
+      return createCommandSource(source.options, log)
+  }
 }
 
 /** The source of each sync, by the name of the sync. */

@@ -1,6 +1,7 @@
 import type { LogLevel } from '../log.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Membership, Policy } from '../plan/policy.ts'
+import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type { SecretReader } from './secret.ts'
@@ -21,6 +22,7 @@ export type QueueConfig =
 export type SourceConfig =
   | { readonly type: 'ldap'; readonly options: LdapSourceOptions }
   | { readonly type: 'csv'; readonly options: CsvSourceOptions }
+  | { readonly type: 'command'; readonly options: CommandSourceOptions }
 
 export interface DirectoryConfig {
   /** Without a slash at the end. */

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type {
@@ -11,6 +12,7 @@ import type {
   SyncConfig,
 } from './config.ts'
 import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
+import { programEnvironment } from './program-environment.ts'
 import { createSecretReader, type Env, type SecretReader } from './secret.ts'
 import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
 
@@ -89,13 +91,19 @@ function resolveRateLimit(
 }
 
 function sourceConfig(source: ParsedSync['source'], option: string, context: ResolveContext): SourceConfig {
-  return source.type === 'ldap'
-    ? { type: 'ldap', options: ldapOptions(source, `${option}.source`, context) }
-    : { type: 'csv', options: csvOptions(source, context) }
+  switch (source.type) {
+    case 'ldap':
+      return { type: 'ldap', options: ldapOptions(source, `${option}.source`, context) }
+    case 'csv':
+      return { type: 'csv', options: csvOptions(source, context) }
+    case 'command':
+      return { type: 'command', options: commandOptions(source, `${option}.source`, context) }
+  }
 }
 
 type ParsedLdap = Extract<ParsedSync['source'], { type: 'ldap' }>
 type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
+type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
 function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
   const { bind, groups, tls, timeouts } = source
@@ -125,6 +133,25 @@ function csvOptions(source: ParsedCsv, context: ResolveContext): CsvSourceOption
     users: atPath(source.users),
     ...(source.groups !== undefined && { groups: atPath(source.groups) }),
     ...(source.members !== undefined && { members: atPath(source.members) }),
+  }
+}
+
+function commandOptions(
+  source: ParsedCommand,
+  option: string,
+  { env, folder }: ResolveContext,
+): CommandSourceOptions {
+  const { command, timeout, maxOutput, maxEntries, users, groups } = source
+  return {
+    command,
+    folder,
+    timeoutMs: timeout,
+    environment: programEnvironment(source.env, env, `${option}.env`),
+    secretNames: source.env,
+    maxOutput,
+    maxEntries,
+    users,
+    ...(groups !== undefined && { groups }),
   }
 }
 

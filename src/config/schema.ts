@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../log.ts'
-import { csvSource, ldapSource } from './source-schema.ts'
+import { commandSource, csvSource, ldapSource } from './source-schema.ts'
 import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
 
 /** Every section is strict: an unknown key is an error. Every option has a description: the reference is made of them. */
@@ -104,8 +104,8 @@ const sync = z
       .optional()
       .describe('Time zone of the cron expression; the one of the process otherwise.'),
     source: z
-      .discriminatedUnion('type', [ldapSource, csvSource], {
-        error: ({ code }) => (code === 'invalid_union' ? 'must be ldap or csv' : undefined),
+      .discriminatedUnion('type', [ldapSource, csvSource, commandSource], {
+        error: ({ code }) => (code === 'invalid_union' ? 'must be ldap, csv or command' : undefined),
       })
       .describe('Where the truth lives.'),
     directory,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration, path, secret, text, url } from './values.ts'
+import { duration, path, secret, size, text, url } from './values.ts'
 
 const valueSource = z.union([text, z.array(text).min(1)])
 
@@ -131,3 +131,35 @@ export const csvSource = z
       .describe('The file that says which user is in which group, one pair a line.'),
   })
   .describe('CSV files.')
+
+const printedGroupMap = groupMap
+  .extend({
+    members: attribute.exactOptional().describe('Field with the ids of the users that are members.'),
+  })
+  .describe('Which field of the output becomes which field.')
+
+export const commandSource = z
+  .strictObject({
+    type: z.literal('command'),
+    command: z
+      .array(z.string())
+      .min(1)
+      .describe('A program and its arguments, run without a shell; it prints the entries, a line each.'),
+    timeout: duration.prefault('10m').describe('How long the program may take.'),
+    env: z
+      .array(text.regex(/^[^=]+$/, { error: 'must be the name of an environment variable' }))
+      .default([])
+      .describe('Environment variables that the program gets besides PATH, HOME, LANG and TZ.'),
+    maxOutput: size.prefault('1GiB').describe('The most that the program may print.'),
+    maxEntries: z
+      .int()
+      .min(1)
+      .default(2_000_000)
+      .describe('The most users and groups together that the program may print.'),
+    users: z.strictObject({ map: userMap }).describe('What becomes of the users that are printed.'),
+    groups: z
+      .strictObject({ map: printedGroupMap })
+      .exactOptional()
+      .describe('What becomes of the groups that are printed.'),
+  })
+  .describe('Any program that prints users and groups as lines of JSON.')

@@ -28,6 +28,28 @@ export const duration = z
   .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than nothing' })
   .transform((text) => parseDuration(text) ?? 0)
 
+const SIZES: ReadonlyMap<string | undefined, number> = new Map([
+  ['KiB', 1024],
+  ['MiB', 1024 ** 2],
+  ['GiB', 1024 ** 3],
+])
+
+const SIZE = /^(\d{1,6})(KiB|MiB|GiB)$/
+
+const SIZE_HELP = 'must be a size with a unit, such as 512KiB, 100MiB or 2GiB'
+
+/** A text with a unit that becomes bytes. */
+export const size = z
+  .string({ error: SIZE_HELP })
+  .regex(SIZE, { error: SIZE_HELP })
+  .refine((text) => parseSize(text) > 0, { error: 'must be more than nothing' })
+  .transform(parseSize)
+
+function parseSize(text: string): number {
+  const match = SIZE.exec(text)
+  return Number(match?.[1]) * (SIZES.get(match?.[2]) ?? Number.NaN)
+}
+
 /** Where a secret comes from; the secret itself is never in the configuration. */
 export type SecretSource =
   | { readonly env: string }

@@ -36,7 +36,11 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
 const ALLOWED_EVERYWHERE = ['errors', 'log']
 
 /** Parts of one unit that know nothing of each other, although the unit's other files may be shared. */
-const APART: readonly (readonly [string, string])[] = [['source/ldap/', 'source/csv/']]
+const APART: readonly (readonly [string, string])[] = [
+  ['source/ldap/', 'source/csv/'],
+  ['source/ldap/', 'source/command/'],
+  ['source/csv/', 'source/command/'],
+]
 
 /** Made of data and functions alone: no package, and nothing of Node but hashing. */
 const PURE: ReadonlySet<string> = new Set(['directory', 'plan'])

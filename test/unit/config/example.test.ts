@@ -7,7 +7,7 @@ const EXAMPLE = 'config/example.yaml'
 
 test('the example is a valid configuration', async () => {
   const config = await loadConfig({ file: EXAMPLE, env: {} })
-  expect(config.syncs.map(({ name }) => name)).toEqual(['corp', 'contractors'])
+  expect(config.syncs.map(({ name }) => name)).toEqual(['corp', 'contractors', 'payroll'])
 })
 
 test('the example shows every option', async () => {

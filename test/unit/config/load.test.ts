@@ -172,7 +172,7 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'a source of an unknown type',
     text: `syncs: [{ name: a, source: { type: ldapp }, directory: ${DIRECTORY} }]`,
-    line: 'dirsyncd.yaml:1:30: syncs[0].source.type: must be ldap or csv',
+    line: 'dirsyncd.yaml:1:30: syncs[0].source.type: must be ldap, csv or command',
   },
   {
     name: 'a template as external_id',

@@ -1,0 +1,27 @@
+import { DirsyncdError } from '../errors.ts'
+import type { Env } from './secret.ts'
+
+/** What every program needs to find its way; nothing of it is secret. */
+const ALWAYS = ['PATH', 'HOME', 'LANG', 'TZ']
+
+/** The environment of a program of the configuration: a few variables that are always there, and what is named. */
+export interface ProgramEnvironment {
+  /** Throws `secret-unavailable` where a variable that is named is not set. */
+  (): Readonly<Record<string, string>>
+  /** The names, for people who read the configuration: values may be secrets. */
+  describe(): string
+}
+
+/** `option` is where the names stand, for the sentence: `syncs[0].source.env`. */
+export function programEnvironment(names: readonly string[], env: Env, option: string): ProgramEnvironment {
+  const all = [...new Set([...ALWAYS, ...names])]
+  function read(): Record<string, string> {
+    const missing = names.find((name) => env[name] === undefined)
+    if (missing !== undefined) {
+      const why = `the environment variable ${missing} is not set`
+      throw new DirsyncdError('secret-unavailable', `The program of ${option} cannot be run: ${why}.`)
+    }
+    return Object.fromEntries(all.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
+  }
+  return Object.assign(read, { describe: () => all.join(', ') })
+}

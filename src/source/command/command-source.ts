@@ -1,0 +1,121 @@
+import type { Log } from '../../log.ts'
+import type { Kind } from '../../directory/entry.ts'
+import type { Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import { type Collector, createCollector } from '../collect.ts'
+import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
+import { DirsyncdError } from '../../errors.ts'
+import type { Source } from '../source.ts'
+import type { CommandSourceOptions } from './options.ts'
+import { type Printed, readOutput } from './output.ts'
+import { probe } from './probe.ts'
+import { commandError } from './program.ts'
+
+interface Maps {
+  readonly user: UserMapping
+  readonly group: GroupMapping | undefined
+}
+
+/** A program as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
+export function createCommandSource(options: CommandSourceOptions, log: Log): Source {
+  const maps = compileMaps(options)
+  return {
+    read: (signal) => readAll(options, maps, signal, log),
+    lookAgain: (kind, ids, signal) => lookAgain(options, maps, kind, ids, signal),
+    probe: () => probe(options),
+  }
+}
+
+function compileMaps({ command, users, groups }: CommandSourceOptions): Maps {
+  if ((command[0] ?? '') === '') throw new DirsyncdError('config-invalid', 'command: there is no program')
+  return {
+    user: compileUserMap(users.map, 'users.map', fieldProblem),
+    group: groups && compileGroupMap(groups.map, 'groups.map', fieldProblem),
+  }
+}
+
+/** Any name can be a field's; whether the program prints it shows when it runs. */
+function fieldProblem(): undefined {
+  return undefined
+}
+
+/** Users and groups may come in any order, so groups wait until every user is known. */
+async function readAll(
+  options: CommandSourceOptions,
+  maps: Maps,
+  signal: AbortSignal,
+  log: Log,
+): Promise<SourceSnapshot> {
+  const covers = { groups: maps.group !== undefined, members: maps.group?.members !== undefined }
+  const collector = createCollector(covers)
+  const groups: PrintedGroup[] = []
+  const counts = await readOutput(options, signal, ({ kind, lookup, from }) => {
+    if (kind === 'user') takeUser({ kind, lookup, from }, maps.user, collector)
+    else if (maps.group !== undefined) groups.push(printedGroup({ kind, lookup, from }, maps.group))
+  })
+  for (const { members, ...group } of groups) {
+    const strangers = members.filter((id) => !collector.knowsUser(id)).toSorted()
+    collector.addGroup({ ...group, members: members.filter((id) => collector.knowsUser(id)), strangers })
+  }
+  log.debug({ ...counts }, 'read a source')
+  return collector.snapshot()
+}
+
+function takeUser({ lookup, from }: Printed, map: UserMapping, collector: Collector): void {
+  collector.addUser({
+    ids: notBlank(lookup(map.id)),
+    idName: map.id,
+    from,
+    email: map.email.valueOf(lookup),
+    name: map.name.valueOf(lookup),
+    employeeId: map.employeeId.valueOf(lookup),
+  })
+}
+
+interface PrintedGroup {
+  readonly ids: readonly string[]
+  readonly idName: string
+  readonly from: string
+  readonly name: string | undefined
+  readonly members: readonly string[]
+}
+
+function printedGroup({ lookup, from }: Printed, map: GroupMapping): PrintedGroup {
+  const members = map.members === undefined ? [] : notBlank(lookup(map.members))
+  return {
+    ids: notBlank(lookup(map.id)),
+    idName: map.id,
+    from,
+    name: map.name.valueOf(lookup),
+    members: [...new Set(members)],
+  }
+}
+
+/** The program is run again: it has no filter, so what it prints is present. An entry without an id proves nothing. */
+async function lookAgain(
+  options: CommandSourceOptions,
+  maps: Maps,
+  kind: Kind,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Sighting>> {
+  const map = maps[kind]
+  if (ids.length === 0) return new Map()
+  // Without groups in the options the source says nothing about them, and so proves none of them absent.
+  if (map === undefined) return new Map(ids.map((id) => [id, 'present']))
+  const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
+  await readOutput(options, signal, (entry) => {
+    if (entry.kind !== kind) return
+    const found = notBlank(entry.lookup(map.id))
+    if (found.length !== 1) {
+      const why = `${entry.from} has ${found.length} values of "${map.id}"`
+      throw commandError(options, `nobody can be proved absent, because ${why} instead of one`)
+    }
+    for (const id of found) if (answer.has(id)) answer.set(id, 'present')
+  })
+  return answer
+}
+
+/** Ids are never trimmed, but one of blanks only is none. */
+function notBlank(values: readonly string[]): readonly string[] {
+  return values.filter((value) => value.trim() !== '')
+}

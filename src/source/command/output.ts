@@ -1,0 +1,85 @@
+import type { Kind } from '../../directory/entry.ts'
+import type { Lookup } from '../mapping.ts'
+import { splitLines } from './lines.ts'
+import type { CommandSourceOptions } from './options.ts'
+import { commandError, nameOf, runProgram, secretsOf } from './program.ts'
+import { parseLine } from './record.ts'
+import { withoutSecrets } from './tail.ts'
+
+/** A list of all members of a large group is one line. */
+const MAX_LINE = 16 * 1024 * 1024
+
+export interface Printed {
+  readonly kind: Kind
+  readonly lookup: Lookup
+  /** The program with the line, such as "hr-export, line 17". */
+  readonly from: string
+}
+
+export interface Counts {
+  readonly users: number
+  readonly groups: number
+}
+
+/**
+ * Runs the program and hands over every entry that it prints, while it prints. Resolves when the output was proved to be
+ * complete: exit code 0 and, as the last line, the right counts. Throws `source-incomplete` or `source-unreachable`
+ * with a sentence that names the program and the line. `onEntry` may return `'enough'`: then the program is ended, and
+ * nothing is proved.
+ */
+export async function readOutput(
+  options: CommandSourceOptions,
+  signal: AbortSignal,
+  onEntry: (entry: Printed) => 'enough' | void,
+): Promise<Counts> {
+  const counts = { user: 0, group: 0 }
+  let end: Counts | undefined
+  let last = 0
+
+  /** Whether more lines are wanted. */
+  function take(text: string, number: number): boolean {
+    const line = parseLine(text)
+    if (line.type === 'blank') return true
+    last = number
+    if (end !== undefined) throw fail(`line ${number} of its output stands behind the last line`)
+    if (line.type === 'wrong') throw fail(`line ${number} of its output ${withoutSecrets(line.why, secrets)}`)
+    if (line.type === 'end') {
+      end = { users: line.users, groups: line.groups }
+      return true
+    }
+    counts[line.kind] += 1
+    if (counts.user + counts.group > options.maxEntries) {
+      throw fail(`it printed more than ${options.maxEntries} entries (maxEntries)`)
+    }
+    return onEntry({ kind: line.kind, lookup: line.lookup, from: `${name}, line ${number}` }) !== 'enough'
+  }
+
+  const fail = (why: string) => commandError(options, why)
+  const name = nameOf(options)
+  const secrets = secretsOf(options, options.environment())
+  const limits = { maxOutput: options.maxOutput, maxLine: MAX_LINE }
+  const enough = await runProgram(options, signal, async (output) => {
+    for await (const { first, lines } of splitLines(output, limits, fail)) {
+      for (const [index, text] of lines.entries()) if (!take(text, first + index)) return true
+    }
+    return false
+  })
+  if (!enough) requireEnd(end, { users: counts.user, groups: counts.group }, last, fail)
+  return { users: counts.user, groups: counts.group }
+}
+
+function requireEnd(
+  end: Counts | undefined,
+  counted: Counts,
+  last: number,
+  fail: (why: string) => Error,
+): void {
+  if (end === undefined) {
+    const where = last === 0 ? 'it printed nothing' : `its output stops after line ${last}`
+    throw fail(`${where} without the last line {"complete": true, "users": …, "groups": …}`)
+  }
+  for (const kind of ['users', 'groups'] as const) {
+    if (end[kind] === counted[kind]) continue
+    throw fail(`its last line says ${end[kind]} ${kind}, and it printed ${counted[kind]}`)
+  }
+}

@@ -1,0 +1,47 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { delimiter, resolve } from 'node:path'
+import type { ProbeLine } from '../source.ts'
+import type { CommandSourceOptions } from './options.ts'
+import { commandError } from './program.ts'
+
+/** What can be told of a program without running it. Throws `source-unreachable` when there is no such program. */
+export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {
+  const environment = options.environment()
+  const path = await findProgram(options, environment['PATH'] ?? '')
+  const [, ...args] = options.command
+  const told =
+    args.length === 0 ? 'without arguments' : `with ${args.length} argument${args.length === 1 ? '' : 's'}`
+  const names = Object.keys(environment).toSorted().join(', ')
+  return [
+    { label: 'command', detail: `${path} ${told}, in ${options.folder}`, level: 'ok' },
+    { label: 'environment', detail: names === '' ? 'empty' : names, level: 'info' },
+    {
+      label: 'limits',
+      detail: `${options.timeoutMs / 1000} s, ${options.maxEntries} entries, ${options.maxOutput} bytes`,
+      level: 'info',
+    },
+  ]
+}
+
+async function findProgram(options: CommandSourceOptions, path: string): Promise<string> {
+  const [program = ''] = options.command
+  const places = program.includes('/')
+    ? [resolve(options.folder, program)]
+    : path.split(delimiter).map((folder) => resolve(options.folder, folder, program))
+  let there: string | undefined
+  for (const place of places) {
+    const found = await stat(place).catch(() => undefined)
+    if (found === undefined || !found.isFile()) continue
+    there ??= place
+    if (await executable(place)) return place
+  }
+  const why = there === undefined ? 'it was not found; give its full path' : `${there} is not executable`
+  throw commandError(options, why, 'source-unreachable')
+}
+
+async function executable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { basename } from 'node:path'
+import { DirsyncdError, type ErrorCode, systemCode } from '../../errors.ts'
+import { interruption } from '../interruption.ts'
+import type { CommandSourceOptions } from './options.ts'
+import { createTail, type Tail } from './tail.ts'
+
+/** How long a program that was told to end (SIGTERM) may take until it is killed, in milliseconds. */
+const GRACE_MS = 3000
+
+/** The error of a program, with a sentence that names it. */
+export function commandError(
+  options: Pick<CommandSourceOptions, 'command'>,
+  why: string,
+  code: ErrorCode = 'source-incomplete',
+): DirsyncdError {
+  return new DirsyncdError(code, `The command "${nameOf(options)}" cannot be used as a source: ${why}`)
+}
+
+/** The program's name for sentences, without folder and arguments. */
+export function nameOf({ command }: Pick<CommandSourceOptions, 'command'>): string {
+  return basename(command[0] ?? '')
+}
+
+/**
+ * Runs the program in a process group of its own, without a shell and without input, and hands its output to `read`.
+ * Resolves with what `read` made of it when the program has ended with exit code 0, or when `read` did not want all of it.
+ * Rejects with a `DirsyncdError`, and leaves no process of the group behind, when it cannot be started, takes too
+ * long, is interrupted, ends in any other way, or when `read` rejects.
+ */
+export async function runProgram<T>(
+  options: CommandSourceOptions,
+  signal: AbortSignal,
+  read: (output: AsyncIterable<Buffer>) => Promise<T>,
+): Promise<T> {
+  if (signal.aborted) throw interruption(signal, `interrupted before the command "${nameOf(options)}" ran`)
+  const [program = '', ...args] = options.command
+  const environment = options.environment()
+  const child = spawn(program, args, {
+    cwd: options.folder,
+    env: { ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  using life = watch(child, options.timeoutMs, signal)
+  const said = createTail(child.stderr, secretsOf(options, environment))
+  const outcome = await settle(read(child.stdout))
+  if (!child.stdout.readableEnded) life.end()
+  const ending = await life.closed
+  const why = whyNot(options, { ending, stopped: life.stopped(), said })
+  if (signal.aborted) throw interruption(signal, `interrupted while the command "${nameOf(options)}" ran`)
+  if (why !== undefined) throw why
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+/** The values that may stand in no sentence. */
+export function secretsOf(
+  { secretNames }: Pick<CommandSourceOptions, 'secretNames'>,
+  environment: Readonly<Record<string, string>>,
+): string[] {
+  return secretNames.flatMap((name) => environment[name] ?? [])
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+async function settle<T>(promise: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await promise }
+  } catch (error) {
+    return { error }
+  }
+}
+
+interface Ending {
+  readonly error: unknown
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+interface Life extends Disposable {
+  readonly closed: Promise<Ending>
+  /** Why the program did not end by itself. */
+  stopped(): 'no' | 'timeout' | 'enough'
+  /** Ends the program: nothing more is wanted of it. */
+  end(): void
+}
+
+/** Ends the whole process group when the time is over or the signal is aborted: first asked to, then killed. */
+function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Life {
+  let stopped: 'no' | 'timeout' | 'enough' = 'no'
+  let killer: NodeJS.Timeout | undefined
+
+  function end(why: 'timeout' | 'enough'): void {
+    if (stopped !== 'no') return
+    stopped = why
+    signalGroup(child, 'SIGTERM')
+    killer = setTimeout(kill, GRACE_MS)
+  }
+  function kill(): void {
+    signalGroup(child, 'SIGKILL')
+    // Something that left the group may hold the pipes open for ever.
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  }
+  const onAbort = () => end('enough')
+  const timer = setTimeout(() => end('timeout'), timeoutMs)
+  signal.addEventListener('abort', onAbort)
+  process.on('exit', kill)
+  return {
+    closed: endingOf(child),
+    stopped: () => stopped,
+    end: () => end('enough'),
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      clearTimeout(killer)
+      signal.removeEventListener('abort', onAbort)
+      process.off('exit', kill)
+    },
+  }
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch (error) {
+    if (systemCode(error) !== 'ESRCH') throw error
+  }
+}
+
+/** A program that could not be started has no process, and says so by an error alone. */
+function endingOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    let error: unknown
+    child.on('error', (thrown) => {
+      error = thrown
+      if (child.pid === undefined) resolve({ error, code: null, signal: null })
+    })
+    child.on('close', (code, signal) => resolve({ error, code, signal }))
+  })
+}
+
+/** Why the way in which a program ended forbids to use its output, or `undefined`. */
+function whyNot(
+  options: CommandSourceOptions,
+  { ending, stopped, said }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; said: Tail },
+): DirsyncdError | undefined {
+  if (ending.error !== undefined)
+    return commandError(options, startProblem(ending.error), 'source-unreachable')
+  if (stopped === 'timeout') {
+    return commandError(options, `it did not end within ${options.timeoutMs / 1000} s${said.inWords()}`)
+  }
+  if (stopped === 'enough' || ending.code === 0) return undefined
+  const how = ending.code === null ? `was ended by ${ending.signal}` : `ended with exit code ${ending.code}`
+  return commandError(options, `it ${how}${said.inWords()}`)
+}
+
+function startProblem(error: unknown): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT')
+    return 'it was not found; give its full path, and see that the program in its first line exists'
+  if (code === 'EACCES') return 'it may not be run by this user; is it executable?'
+  if (code === 'E2BIG') return 'its arguments are too long'
+  return `it could not be started (${code ?? 'unknown error'})`
+}

@@ -1,0 +1,95 @@
+import type { Kind } from '../../directory/entry.ts'
+import type { Lookup } from '../mapping.ts'
+
+/** What one line of the output says. */
+export type OutputLine =
+  | { readonly type: 'blank' }
+  | { readonly type: 'entry'; readonly kind: Kind; readonly lookup: Lookup }
+  | { readonly type: 'end'; readonly users: number; readonly groups: number }
+  | { readonly type: 'wrong'; readonly why: string }
+
+/**
+ * Reads one line: `{"user": {…}}`, `{"group": {…}}` or the last one, `{"complete": true, "users": 2, "groups": 1}`. Values of
+ * an entry are strings, numbers, booleans, null, or lists of these; everything becomes text.
+ */
+export function parseLine(line: string): OutputLine {
+  const value = parseJson(line)
+  if (value === undefined) return notJson(line)
+  if (!isObject(value)) return wrong('is JSON and no object')
+  const keys = Object.keys(value)
+  if (keys.includes('complete')) return parseEnd(value, keys)
+  const [kind, ...more] = keys
+  if ((kind !== 'user' && kind !== 'group') || more.length > 0) {
+    return wrong('is neither {"user": {…}} nor {"group": {…}} nor {"complete": true, …}')
+  }
+  const fields = value[kind]
+  if (!isObject(fields)) return wrong(`has a "${kind}" that is no object`)
+  for (const [name, field] of Object.entries(fields)) {
+    const nested = Array.isArray(field) ? field.some(isNested) : isNested(field)
+    if (nested) return wrong(`has a value of "${name}" that is neither text nor a list of texts`)
+  }
+  return { type: 'entry', kind, lookup: lookupIn(fields) }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function parseEnd(value: Fields, keys: readonly string[]): OutputLine {
+  const { complete, users, groups = 0 } = value
+  const known = keys.every((key) => ['complete', 'users', 'groups'].includes(key))
+  if (complete !== true || !isCount(users) || !isCount(groups) || !known) {
+    return wrong('is not a last line such as {"complete": true, "users": 2, "groups": 1}')
+  }
+  return { type: 'end', users, groups }
+}
+
+/** A number that JavaScript would write in another way, or a text that looks like one. */
+const INEXACT = /[:[,]\s*(?:-0|-?\d{16}|-?\d+[.eE])/
+
+function parseJson(line: string): unknown {
+  try {
+    return INEXACT.test(line) ? JSON.parse(line, asWritten as Reviver) : JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+/** TypeScript does not know yet that a reviver is told the text of a number. */
+type Reviver = (key: string, value: unknown) => unknown
+
+/** As a JavaScript number a long one would become the number of somebody else. */
+function asWritten(_key: string, value: unknown, context: { readonly source?: string }): unknown {
+  return typeof value === 'number' ? context.source : value
+}
+
+/** The beginning is shown where it cannot be an entry: it is mostly a message of the program. */
+function notJson(line: string): OutputLine {
+  const begin = line.trim()
+  if (begin === '') return { type: 'blank' }
+  if (begin.startsWith('{')) return wrong('is not JSON, or was cut off')
+  return wrong(`is not JSON, it begins with "${begin.slice(0, 60)}"`)
+}
+
+function wrong(why: string): OutputLine {
+  return { type: 'wrong', why }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+/** Own fields only: an entry has no field `constructor` unless the program printed one. */
+function lookupIn(fields: Fields): Lookup {
+  return (name) => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+    const values = Array.isArray(value) ? value : [value]
+    return values.filter((each) => each !== undefined && each !== null).map(String)
+  }
+}

@@ -1,0 +1,33 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { createTail, withoutSecrets } from '../../../../src/source/command/tail.ts'
+
+function said(text: string, secrets: readonly string[] = []): string {
+  const stream = new PassThrough()
+  const tail = createTail(stream, secrets)
+  stream.emit('data', Buffer.from(text))
+  return tail.inWords()
+}
+
+test('the last lines are shown on one', () => {
+  expect(said('')).toBe('')
+  expect(said('\n \r\n')).toBe('')
+  expect(said('one\r\n\ntwo\n')).toBe(' and said: one / two')
+  expect(said(Array.from({ length: 9 }, (_, line) => `line ${line}`).join('\n'))).toBe(
+    ' and said: line 4 / line 5 / line 6 / line 7 / line 8',
+  )
+})
+
+test('no more is kept and shown than a few lines', () => {
+  expect(said('x'.repeat(100_000)).length).toBeLessThan(700)
+})
+
+test('secrets and the passwords of URLs are taken out', () => {
+  expect(said('login with hunter2\nfailed: hunter2-and-more', ['hunter2', 'hunter2-and-more', ''])).toBe(
+    ' and said: login with *** / failed: ***',
+  )
+  expect(said('key: line one\nline two', ['line one\nline two'])).toBe(' and said: key: ***')
+  expect(withoutSecrets('postgres://reader:p@ss@db/hr refused', [])).toBe(
+    'postgres://reader:***@db/hr refused',
+  )
+})
