@@ -23,6 +23,12 @@ export type NoticeCode =
   // planning
   | 'email-not-allowed'
   | 'no-email'
+  | 'duplicate-email' // it is another user's: written without touching the e-mail
+  | 'email-swap' // users exchange their e-mails, which a service may refuse
+  | 'id-moved' // the id seems to belong to another person now
+  | 'new-id' // somebody who is deleted seems to come back under another id
+  | 'excluded' // by the lists of the sync
+  | 'protected' // would be deleted, but a list of the sync says never
   | 'value-kept' // missing in the source, kept in the directory
   | 'seen-again' // missing in the first look, there in the second: not deleted
   | 'kept-by-policy'

@@ -10,10 +10,18 @@ export interface UserValues {
   readonly name: string | null
 }
 
+/** An e-mail that the directory shows with another user, who loses it in the same plan. */
+export interface Takes {
+  readonly from: string
+  /** How many others must change before this one can; `null` in a circle and behind one. */
+  readonly after: number | null
+}
+
 export interface CreateUser {
   readonly op: 'create-user'
   readonly id: string
   readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
+  readonly takes?: Takes
 }
 
 export interface UpdateUser {
@@ -22,6 +30,7 @@ export interface UpdateUser {
   readonly have: UserValues
   /** Only the fields that differ. */
   readonly want: { readonly email?: string; readonly name?: string }
+  readonly takes?: Takes
 }
 
 export interface DeleteUser {
@@ -85,7 +94,8 @@ export const OPS: readonly Op[] = [
 
 /**
  * A hash of what the change wants, on canonical values: two changes with one fingerprint do the same to the same
- * entry. Approvals and rejections name changes by it, quarantine remembers it. 32 hexadecimal digits.
+ * entry. Approvals and rejections name changes by it, quarantine remembers it. Whom an e-mail is taken from is part of it:
+ * what a service refused while the address was somebody's is tried again as soon as it is free. 32 hexadecimal digits.
  */
 export function fingerprint(change: Change): string {
   return hash('sha256', JSON.stringify([change.op, change.id, wantedValues(change)])).slice(0, 32)
@@ -94,9 +104,9 @@ export function fingerprint(change: Change): string {
 function wantedValues(change: Change): unknown {
   switch (change.op) {
     case 'create-user':
-      return [...userValues(change.want), change.want.employeeId ?? null]
+      return [...userValues(change.want), change.want.employeeId ?? null, ...takenFrom(change.takes)]
     case 'update-user':
-      return userValues(change.want)
+      return [...userValues(change.want), ...takenFrom(change.takes)]
     case 'create-group':
     case 'update-group':
       return canonicalName(change.want.name)
@@ -113,4 +123,8 @@ function userValues(want: { readonly email?: string; readonly name?: string }): 
     want.email === undefined ? null : canonicalEmail(want.email),
     want.name === undefined ? null : canonicalName(want.name),
   ]
+}
+
+function takenFrom(takes: Takes | undefined): [] | [from: string, after: number | null] {
+  return takes === undefined ? [] : [takes.from, takes.after]
 }

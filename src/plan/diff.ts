@@ -1,12 +1,14 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../directory/entry.ts'
 import { canonicalEmail, canonicalName, emailDomain } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
-import type { Change, CreateUser, UpdateUser } from './change.ts'
+import type { Change, CreateUser, Takes, UpdateUser } from './change.ts'
+import type { EmailRuling } from './emails.ts'
+import { isMovedId } from './moved.ts'
 
 /** What comparing one entry came to: at most one change, and what else there is to say about it. */
 export interface Difference {
   readonly change?: Change
-  readonly notice?: Notice
+  readonly notices?: readonly Notice[]
 }
 
 const SAME: Difference = {}
@@ -16,30 +18,33 @@ export function diffUser(
   want: UserEntry,
   have: DirectoryUser | undefined,
   allowedDomains: readonly string[],
+  ruling?: EmailRuling,
 ): Difference {
-  if (have === undefined) return createUser(want, allowedDomains)
-  const changed = changedFields(want, have)
-  if (changed.email !== undefined && !isAllowed(changed.email, allowedDomains)) {
-    return { notice: notAllowed(want, changed.email) }
+  const email = ruling?.may === 'not-write' ? undefined : want.email
+  if (email !== undefined && !mayHaveEmail(email, have, allowedDomains)) {
+    return { notices: [notAllowed(want, email)] }
   }
-  const kept = keptFields(want, have)
-  const notice: Notice | undefined =
-    kept.length === 0
-      ? undefined
-      : {
-          kind: 'user',
-          id: want.id,
-          code: 'value-kept',
-          detail: `the source has no ${kept.join(' and no ')} (${want.from}); the directory's is kept`,
-        }
-  if (changed.email === undefined && changed.name === undefined) return notice ? { notice } : SAME
-  const change: UpdateUser = {
-    op: 'update-user',
-    id: want.id,
-    have: { email: have.email, name: have.name },
-    want: changed,
-  }
-  return notice ? { change, notice } : { change }
+  const takes = ruling?.may === 'take' ? ruling.takes : undefined
+  const change = have === undefined ? createUser(want, email, takes) : updateUser(want, email, have, takes)
+  const notices = [
+    ...emailNotices(want, ruling),
+    ...missingNotices(want, have),
+    ...movedNotices(want, change),
+  ]
+  if (change === undefined) return notices.length === 0 ? SAME : { notices }
+  return notices.length === 0 ? { change } : { change, notices }
+}
+
+/** What the directory shows already may stay, whatever its domain. */
+export function mayHaveEmail(
+  email: string,
+  have: DirectoryUser | undefined,
+  allowedDomains: readonly string[],
+): boolean {
+  if (allowedDomains.length === 0) return true
+  if (have !== undefined && canonicalEmail(email) === canonicalEmail(have.email ?? '')) return true
+  const domain = emailDomain(email)
+  return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)
 }
 
 /** Compares one group of the source with the directory's; members are compared apart. */
@@ -51,34 +56,73 @@ export function diffGroup(want: GroupEntry, have: DirectoryGroup | undefined): D
   }
 }
 
-function createUser(want: UserEntry, allowedDomains: readonly string[]): Difference {
-  if (want.email !== undefined && !isAllowed(want.email, allowedDomains)) {
-    return { notice: notAllowed(want, want.email) }
-  }
-  const change: CreateUser = {
+function createUser(want: UserEntry, email: string | undefined, takes: Takes | undefined): CreateUser {
+  return {
     op: 'create-user',
     id: want.id,
     want: {
-      ...(want.email !== undefined && { email: want.email }),
+      ...(email !== undefined && { email }),
       ...(want.name !== undefined && { name: want.name }),
       ...(want.employeeId !== undefined && { employeeId: want.employeeId }),
     },
+    ...(takes !== undefined && { takes }),
   }
-  if (want.email !== undefined) return { change }
-  const detail = `the source has no e-mail (${want.from}); the user is created without one`
-  return { change, notice: { kind: 'user', id: want.id, code: 'no-email', detail } }
 }
 
-function changedFields(want: UserEntry, have: DirectoryUser): { email?: string; name?: string } {
-  const email =
-    want.email !== undefined && canonicalEmail(want.email) !== canonicalEmail(have.email ?? '')
-      ? want.email
-      : undefined
-  const name =
-    want.name !== undefined && canonicalName(want.name) !== canonicalName(have.name ?? '')
-      ? want.name
-      : undefined
-  return { ...(email !== undefined && { email }), ...(name !== undefined && { name }) }
+function updateUser(
+  { id, name }: UserEntry,
+  email: string | undefined,
+  have: DirectoryUser,
+  takes: Takes | undefined,
+): UpdateUser | undefined {
+  const isOtherEmail = email !== undefined && canonicalEmail(email) !== canonicalEmail(have.email ?? '')
+  const isOtherName = name !== undefined && canonicalName(name) !== canonicalName(have.name ?? '')
+  if (!isOtherEmail && !isOtherName) return undefined
+  return {
+    op: 'update-user',
+    id,
+    have: { email: have.email, name: have.name },
+    want: { ...(isOtherEmail && { email }), ...(isOtherName && { name }) },
+    ...(takes !== undefined && { takes }),
+  }
+}
+
+function emailNotices(want: UserEntry, ruling: EmailRuling | undefined): Notice[] {
+  if (ruling === undefined) return []
+  if (ruling.may === 'not-write') {
+    const detail = `${ruling.detail}; the rest of this user (${want.from}) is written without it`
+    return [{ kind: 'user', id: want.id, code: 'duplicate-email', detail }]
+  }
+  if (ruling.may === 'share') {
+    return [{ kind: 'user', id: want.id, code: 'duplicate-email', detail: `${ruling.detail}; it is left so` }]
+  }
+  if (ruling.takes.after !== null) return []
+  const detail =
+    `gets the e-mail ${want.email} of "${ruling.takes.from}", who gets another one, in a circle of such changes. ` +
+    'A service that allows each e-mail once refuses it: then give one of them any other e-mail in the service, ' +
+    'and the next run does the rest'
+  return [{ kind: 'user', id: want.id, code: 'email-swap', detail }]
+}
+
+function missingNotices(want: UserEntry, have: DirectoryUser | undefined): Notice[] {
+  if (have === undefined) {
+    if (want.email !== undefined) return []
+    const detail = `the source has no e-mail (${want.from}); the user is created without one`
+    return [{ kind: 'user', id: want.id, code: 'no-email', detail }]
+  }
+  const kept = keptFields(want, have)
+  if (kept.length === 0) return []
+  const detail = `the source has no ${kept.join(' and no ')} (${want.from}); the directory's is kept`
+  return [{ kind: 'user', id: want.id, code: 'value-kept', detail }]
+}
+
+function movedNotices(want: UserEntry, change: CreateUser | UpdateUser | undefined): Notice[] {
+  if (change?.op !== 'update-user' || !isMovedId(change)) return []
+  const { have } = change
+  const detail =
+    `was ${have.name} <${have.email}> and is ${change.want.name} <${change.want.email}> in the source (${want.from}): ` +
+    'the id may have been given to another person'
+  return [{ kind: 'user', id: want.id, code: 'id-moved', detail }]
 }
 
 function keptFields(want: UserEntry, have: DirectoryUser): string[] {
@@ -86,12 +130,6 @@ function keptFields(want: UserEntry, have: DirectoryUser): string[] {
   if (want.email === undefined && have.email) kept.push('e-mail')
   if (want.name === undefined && have.name) kept.push('name')
   return kept
-}
-
-function isAllowed(email: string, allowedDomains: readonly string[]): boolean {
-  if (allowedDomains.length === 0) return true
-  const domain = emailDomain(email)
-  return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)
 }
 
 function notAllowed(want: UserEntry, email: string): Notice {

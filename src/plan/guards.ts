@@ -1,4 +1,5 @@
 import type { Op } from './change.ts'
+import { isMovedId } from './moved.ts'
 import type { Plan, PlannedChange } from './plan.ts'
 
 /** Limits for one kind of thing; a change is held when it goes beyond any of them. `null` is no limit. */
@@ -19,6 +20,8 @@ export interface GuardLimits {
   readonly minSourceUsers: number
   /** How much smaller than in the last good run the source may be before anything is deleted. */
   readonly maxSourceShrinkPercent: number
+  /** Users whose id seems to belong to another person now; left out: no limit. */
+  readonly maxMovedIds?: number
 }
 
 export type Guarded = 'users' | 'groups' | 'memberships'
@@ -66,6 +69,7 @@ const GUARDS: readonly Guard[] = [
   deleteLimits,
   dailyBudget,
   updateLimits,
+  movedIds,
 ]
 
 /** Every objection of every guard against the whole plan; none for a plan without changes. */
@@ -176,6 +180,16 @@ function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
         },
     ]
   })
+}
+
+/** Ids that were renumbered give everybody somebody else's account, and no single update looks wrong. */
+function movedIds(plan: Plan, _facts: GuardFacts, { maxMovedIds: limit }: GuardLimits): readonly Breach[] {
+  if (limit === undefined) return []
+  const { count: moved, changes } = tally(plan.changes, ({ change }) => (isMovedId(change) ? 1 : 0))
+  if (moved <= limit) return []
+  const verb = moved === 1 ? 'id of a user seems' : 'ids of users seem'
+  const detail = `${moved} ${verb} to belong to another person now (name and e-mail change at once), limit ${limit}`
+  return [{ guard: 'max-moved-ids', detail, changes }]
 }
 
 function eachKind(check: (kind: Guarded) => readonly (Breach | false)[]): readonly Breach[] {

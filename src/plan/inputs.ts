@@ -1,12 +1,17 @@
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, NoticeCode, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import type { Emails } from './emails.ts'
 import type { Membership, Policy } from './policy.ts'
+import type { EntryRules } from './selection.ts'
 
 export interface PlanRules {
   readonly policy: Policy
   readonly membership: Membership
   /** Empty: every domain is allowed. */
   readonly allowedDomains: readonly string[]
+  /** Left out: `unique`. */
+  readonly emails?: Emails
+  readonly entries?: EntryRules | undefined
 }
 
 export interface PlanInputs {

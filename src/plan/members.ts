@@ -1,8 +1,9 @@
-import type { DirectoryGroup, GroupEntry } from '../directory/entry.ts'
+import type { DirectoryGroup, GroupEntry, Kind } from '../directory/entry.ts'
 import { sortedUnique } from '../directory/normalize.ts'
 import type { Difference } from './diff.ts'
 import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
+import type { Selection } from './selection.ts'
 
 /**
  * Compares the members of every group that is on both sides or about to be created.
@@ -12,18 +13,26 @@ import { mayDelete } from './policy.ts'
  */
 export function* planMembers(
   inputs: PlanInputs,
+  selections: Readonly<Record<Kind, Selection>>,
   userIds: ReadonlySet<string>,
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return
+  /** Whose memberships stay as they are: the source has the user, and it cannot or may not be written. */
+  const isLeftAlone = (id: string): boolean => {
+    const user = source.users.get(id)
+    if (user === undefined) return source.seen.user.has(id)
+    return selections.user.whyExcluded(id, user.from) !== undefined
+  }
   for (const group of source.groups.values()) {
+    if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
-    const want = wantedMembers(inputs, group, have, userIds)
+    const want = wantedMembers(inputs, group, have, { userIds, isLeftAlone })
     const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
     if (isSame(left, want)) continue
     if (rules.membership === 'report') {
-      yield { id: group.id, notice: membershipNotice(group, left, want) }
+      yield { id: group.id, notices: [membershipNotice(group, left, want)] }
     } else {
       yield {
         id: group.id,
@@ -41,12 +50,14 @@ function wantedMembers(
   inputs: PlanInputs,
   group: GroupEntry,
   have: DirectoryGroup | undefined,
-  userIds: ReadonlySet<string>,
+  { userIds, isLeftAlone }: { userIds: ReadonlySet<string>; isLeftAlone: (id: string) => boolean },
 ): readonly string[] {
-  const members = group.members.filter((id) => userIds.has(id))
+  const members = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
   const before = have?.members ?? []
   const mayRemove = mayDelete(inputs.rules.policy) && inputs.source.unreadable === 0
-  const kept = mayRemove ? before.filter((id) => userIds.has(id) && !inputs.source.seen.user.has(id)) : before
+  const isKept = (id: string): boolean =>
+    userIds.has(id) && (!inputs.source.seen.user.has(id) || isLeftAlone(id))
+  const kept = mayRemove ? before.filter(isKept) : before
   return sortedUnique([...members, ...kept])
 }
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Kind } from '../directory/entry.ts'
 import { byCodeUnit, canonicalEmail } from '../directory/normalize.ts'
+import { compareNotices } from '../directory/notices.ts'
 import type {
   DirectorySnapshot,
   Notice,
@@ -9,10 +10,13 @@ import type {
   SourceSnapshot,
 } from '../directory/snapshot.ts'
 import { type Change, type DeleteReason, fingerprint, OPS } from './change.ts'
-import { diffGroup, diffUser } from './diff.ts'
+import { type Difference, diffGroup, diffUser } from './diff.ts'
+import type { EmailRulings } from './emails.ts'
 import type { PlanInputs } from './inputs.ts'
 import { planMembers } from './members.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
+import { ruleUserEmails } from './rulings.ts'
+import { compileSelections, type Selection } from './selection.ts'
 
 /** The order of a plan: every change of a phase has its final state before the next phase begins. */
 export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
@@ -61,57 +65,83 @@ export function deleteCandidates(
 
 /** Makes the plan. Pure: the same inputs give the same plan, whatever the order in which entries were read. */
 export function makePlan(inputs: PlanInputs): Plan {
-  const { source, directory } = inputs
-  const draft = new Draft(inputs)
-  for (const want of source.users.values()) {
-    draft.add('user', want.id, diffUser(want, directory.users.get(want.id), inputs.rules.allowedDomains))
-  }
-  for (const want of source.groups.values()) {
-    draft.add('group', want.id, diffGroup(want, directory.groups.get(want.id)))
-  }
+  const { source, directory, rules } = inputs
+  const selections = compileSelections(rules.entries)
+  const draft = new Draft(inputs, selections)
   const candidates = deleteCandidates(source, directory)
   for (const id of candidates.user) draft.addDelete('user', id)
   for (const id of candidates.group) draft.addDelete('group', id)
-  for (const difference of planMembers(inputs, draft.userIdsAfterwards())) {
-    draft.add('group', difference.id, difference, 'members')
+  const emails = ruleUserEmails(inputs, selections.user, draft.deletedUsers())
+  for (const want of source.users.values()) {
+    draft.addEntry('user', want, () =>
+      diffUser(want, directory.users.get(want.id), rules.allowedDomains, emails.of(want.id)),
+    )
   }
-  return draft.finish()
+  for (const want of source.groups.values()) {
+    draft.addEntry('group', want, () => diffGroup(want, directory.groups.get(want.id)))
+  }
+  for (const difference of planMembers(inputs, selections, draft.userIdsAfterwards())) {
+    draft.addMembers(difference.id, difference)
+  }
+  return draft.finish(emails)
 }
 
-/** Collects differences and decides, change by change, whether policy and memory let it into the plan. */
+/** Collects differences and decides, change by change, whether lists, policy and memory let it into the plan. */
 class Draft {
   readonly #inputs: PlanInputs
+  readonly #selections: Readonly<Record<Kind, Selection>>
   readonly #changes: { change: Change; fingerprint: string }[] = []
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
   #unchanged = 0
 
-  constructor(inputs: PlanInputs) {
+  constructor(inputs: PlanInputs, selections: Readonly<Record<Kind, Selection>>) {
     this.#inputs = inputs
+    this.#selections = selections
     this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
   }
 
-  add(
-    kind: Kind,
-    id: string,
-    found: { change?: Change; notice?: Notice },
-    aspect: 'entry' | 'members' = 'entry',
-  ): void {
+  /** Compares an entry of the source unless the run or the lists leave it out. */
+  addEntry(kind: Kind, { id, from }: { id: string; from: string }, compare: () => Difference): void {
     if (!this.#isAsked(kind, id)) return
-    if (found.notice) this.#notices.push(found.notice)
-    if (found.change) this.#admit(kind, found.change)
-    else if (aspect === 'entry' && !found.notice) this.#unchanged++
+    const why = this.#selections[kind].whyExcluded(id, from)
+    if (why !== undefined) {
+      this.#notices.push({
+        kind,
+        id,
+        code: 'excluded',
+        detail: `${why} (${from}): neither written nor deleted`,
+      })
+      return
+    }
+    const found = compare()
+    if (!found.change && !found.notices) this.#unchanged++
+    this.#take(kind, found)
+  }
+
+  addMembers(group: string, found: Difference): void {
+    if (this.#isAsked('group', group)) this.#take('group', found)
+  }
+
+  #take(kind: Kind, { change, notices }: Difference): void {
+    if (notices) this.#notices.push(...notices)
+    if (change) this.#admit(kind, change)
   }
 
   addDelete(kind: Kind, id: string): void {
     if (!this.#isAsked(kind, id)) return
     const sighting = this.#inputs.sightings[kind].get(id)
-    const kept = this.#whyKept(sighting)
+    const kept = this.#whySpared(kind, id) ?? this.#whyKept(sighting)
     if (kept) {
       this.#notices.push({ kind, id, ...kept })
       return
     }
     this.#admit(kind, this.#deleteOf(kind, id, sighting === 'left-filter' ? 'left-filter' : 'gone'))
+  }
+
+  deletedUsers(): ReadonlySet<string> {
+    const deletes = this.#changes.filter(({ change }) => change.op === 'delete-user')
+    return new Set(deletes.map(({ change }) => change.id))
   }
 
   /** The external ids of the users that the directory holds when the plan has been applied. */
@@ -124,21 +154,20 @@ class Draft {
     return ids
   }
 
-  finish(): Plan {
+  finish(emails: EmailRulings): Plan {
     const wanted = wantedEmails(this.#changes.map(({ change }) => change))
-    const deleted = new Set(
-      this.#changes.filter(({ change }) => change.op === 'delete-user').map(({ change }) => change.id),
-    )
+    const deleted = this.deletedUsers()
+    this.#notices.push(...renewedIds(this.#changes.map(({ change }) => change)))
     const changes = this.#changes
       .map((planned) => ({
         ...planned,
-        phase: phaseOf(planned.change, wanted),
+        phase: phaseOf(planned.change, wanted, emails),
         removes: removesOf(planned.change, deleted),
       }))
       .toSorted(byPhaseOpId)
     return {
       changes,
-      notices: this.#notices.toSorted(byKindIdCode),
+      notices: this.#notices.toSorted(compareNotices),
       unchanged: this.#unchanged,
       withheld: this.#withheld.toSorted(),
       digest: digestOf(changes),
@@ -166,6 +195,16 @@ class Draft {
       return
     }
     this.#changes.push({ change, fingerprint: print })
+  }
+
+  /** Why the lists of the sync forbid to delete this entry. Those that would not be deleted anyway are named all the same. */
+  #whySpared(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
+    const selection = this.#selections[kind]
+    const why = selection.whyExcluded(id, undefined)
+    if (why !== undefined)
+      return { code: 'excluded', detail: `is not in the source, and ${why}: not deleted` }
+    if (!selection.isProtected(id)) return undefined
+    return { code: 'protected', detail: 'is not in the source, and is on the list protected: not deleted' }
   }
 
   #whyKept(sighting: Sighting | undefined): { code: NoticeCode; detail: string } | undefined {
@@ -206,14 +245,33 @@ function wantedEmails(changes: readonly Change[]): ReadonlySet<string> {
   return emails
 }
 
-function phaseOf(change: Change, wanted: ReadonlySet<string>): Phase {
+/** Users who are deleted and created again under another id: one more reason to look at the id that the sync uses. */
+function renewedIds(changes: readonly Change[]): Notice[] {
+  const left = new Map<string, string>()
+  for (const change of changes) {
+    if (change.op !== 'delete-user' || !change.have.email) continue
+    const email = canonicalEmail(change.have.email)
+    const other = left.get(email)
+    if (other === undefined || change.id < other) left.set(email, change.id)
+  }
+  return changes.flatMap((change): Notice[] => {
+    if (change.op !== 'create-user' || change.want.email === undefined) return []
+    const before = left.get(canonicalEmail(change.want.email))
+    if (before === undefined) return []
+    const detail = `looks like "${before}" under a new id, who is deleted in this plan: both have the e-mail ${change.want.email}`
+    return [{ kind: 'user', id: change.id, code: 'new-id', detail }]
+  })
+}
+
+function phaseOf(change: Change, wanted: ReadonlySet<string>, emails: EmailRulings): Phase {
   switch (change.op) {
     case 'delete-user':
       return change.have.email !== null && wanted.has(canonicalEmail(change.have.email))
         ? 'free-emails'
         : 'delete-users'
-    case 'create-user':
     case 'update-user':
+      return emails.movers.has(change.id) && change.takes === undefined ? 'free-emails' : 'users'
+    case 'create-user':
       return 'users'
     case 'create-group':
     case 'update-group':
@@ -237,15 +295,6 @@ function byPhaseOpId(a: PlannedChange, b: PlannedChange): number {
     PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase) ||
     OPS.indexOf(a.change.op) - OPS.indexOf(b.change.op) ||
     byCodeUnit(a.change.id, b.change.id)
-  )
-}
-
-function byKindIdCode(a: Notice, b: Notice): number {
-  return (
-    byCodeUnit(b.kind, a.kind) ||
-    byCodeUnit(a.id ?? '', b.id ?? '') ||
-    byCodeUnit(a.code, b.code) ||
-    byCodeUnit(a.detail, b.detail)
   )
 }
 

@@ -150,6 +150,10 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     attempt: Attempt,
     outcome: { status: number | undefined; detail: string },
   ): Promise<void> {
+    // Who has the e-mail that this change gets loses it in this run: at its end it may be free.
+    if (!attempt.tail && 'takes' in attempt.change) {
+      return failAttempt(deps.db, attempt, { unsure: false, tail: true, counted: true }, outcome)
+    }
     await quarantine(deps.db, attempt, outcome.detail)
     await endAttempt(deps.db, attempt, 'quarantined', outcome)
   }

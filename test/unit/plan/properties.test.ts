@@ -96,7 +96,12 @@ test('applying a plan makes the directory equal to the source, and a second plan
   fc.assert(
     fc.property(world, ({ users, groups, haveUsers, haveGroups }) => {
       const source = sourceOf(users, groups)
-      const after = apply(planOf(source, directoryOf(haveUsers, haveGroups)), haveUsers, haveGroups)
+      const rules = { policy: 'mirror', membership: 'write', allowedDomains: [], emails: 'shared' } as const
+      const after = apply(
+        planOf(source, directoryOf(haveUsers, haveGroups), { rules }),
+        haveUsers,
+        haveGroups,
+      )
       expect(sortedUnique(after.users.map((user) => user.id))).toEqual(
         sortedUnique(users.map((user) => user.id)),
       )
@@ -110,7 +115,7 @@ test('applying a plan makes the directory equal to the source, and a second plan
         const members = source.groups.get(group.id)?.members.filter((member) => source.users.has(member))
         expect(group.members).toEqual(members)
       }
-      expect(planOf(source, directoryOf(after.users, after.groups)).changes).toEqual([])
+      expect(planOf(source, directoryOf(after.users, after.groups), { rules }).changes).toEqual([])
     }),
   )
 })

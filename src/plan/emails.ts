@@ -1,0 +1,201 @@
+import type { DirectoryUser, UserEntry } from '../directory/entry.ts'
+import { byCodeUnit, canonicalEmail, sortedUnique } from '../directory/normalize.ts'
+import type { Takes } from './change.ts'
+
+/** Whether the directory may hold one e-mail address for several users. */
+export type Emails = 'unique' | 'shared'
+
+/** What was decided about the e-mail of one user, where there is anything to decide. */
+export type EmailRuling =
+  /** The e-mail is somebody else's: the user is written without touching it. `detail` says whose it is. */
+  | { readonly may: 'not-write'; readonly detail: string }
+  /** The directory shows it with several users already, this one among them. */
+  | { readonly may: 'share'; readonly detail: string }
+  /** The user gets it from somebody who loses it in the same plan. */
+  | { readonly may: 'take'; readonly takes: Takes }
+
+export interface EmailInputs {
+  /** The users whose e-mail is wanted in the directory: those of the source that may be written. */
+  readonly wanting: Iterable<UserEntry>
+  readonly directory: ReadonlyMap<string, DirectoryUser>
+  /** Users of the directory that the plan deletes. */
+  readonly deleted: ReadonlySet<string>
+  /** Whether this user of the directory keeps its present e-mail whatever it wants. */
+  readonly isStuck: (id: string) => boolean
+  /** Users whose own change is withheld: it stays decided as it was, and nobody gets the e-mail that they keep. */
+  readonly withheld: ReadonlySet<string>
+}
+
+export interface EmailRulings {
+  of(id: string): EmailRuling | undefined
+  /** Users who change to another e-mail and so free one that somebody else gets. */
+  readonly movers: ReadonlySet<string>
+}
+
+export const NO_RULINGS: EmailRulings = { of: () => undefined, movers: new Set() }
+
+/** One e-mail that more than one user has or wants. Ids are sorted by code unit. */
+interface Contest {
+  readonly email: string
+  readonly wanting: ReadonlySet<string>
+  readonly having: ReadonlySet<string>
+}
+
+/**
+ * Decides who gets each e-mail that more than one user has or wants, whatever the order of reading:
+ *
+ * 1. whom the directory shows with it and who keeps it, has it: nothing flips from run to run;
+ * 2. otherwise the smallest id by code unit that wants it gets it.
+ *
+ * Everybody else is written without touching the e-mail. A user who does not get the wanted e-mail keeps the present one, and
+ * so on along the chain.
+ */
+export function ruleEmails(inputs: EmailInputs): EmailRulings {
+  const contests = findContests(inputs)
+  const rulings = new Map<string, EmailRuling>()
+  /** Who gets an e-mail that nobody keeps. */
+  const winners = new Map<string, Contest>()
+  const losers: string[] = []
+  const deny = (id: string, detail: string): void => {
+    rulings.set(id, { may: 'not-write', detail })
+    losers.push(id)
+  }
+  for (const contest of contests) {
+    const { email, wanting, having } = contest
+    const keeping = [...having].filter((id) => wanting.has(id) || inputs.isStuck(id))
+    const owner = keeping[0] ?? firstOf(wanting)
+    if (owner === undefined) continue
+    if (keeping.length === 0) winners.set(owner, contest)
+    for (const id of wanting) {
+      if (!having.has(id)) {
+        if (id !== owner) deny(id, whose(email, owner, keeping.length > 0))
+      } else if (keeping.length > 1) {
+        const other = keeping.find((each) => each !== id)
+        rulings.set(id, {
+          may: 'share',
+          detail: `the directory shows the e-mail ${email} with "${other}" too`,
+        })
+      }
+    }
+  }
+  const order = movingOrder(winners)
+  losers.push(...inputs.withheld)
+  denyBehind(losers, winners, inputs.withheld, deny)
+  for (const [id, { having }] of winners) {
+    const from = firstOf(having)
+    if (from !== undefined) rulings.set(id, { may: 'take', takes: { from, after: order.get(id) ?? null } })
+  }
+  return { of: (id) => rulings.get(id), movers: findMovers(contests, inputs, rulings) }
+}
+
+/** Who does not get the wanted e-mail keeps the present one, which somebody else may be waiting for, and so on. */
+function denyBehind(
+  losers: readonly string[],
+  winners: Map<string, Contest>,
+  withheld: ReadonlySet<string>,
+  deny: (id: string, detail: string) => void,
+): void {
+  const behind = new Map<string, string[]>()
+  for (const [winner, { having }] of winners) {
+    for (const holder of having) append(behind, holder, winner)
+  }
+  // The list grows on the way: every winner that is denied is a loser.
+  for (const loser of losers) {
+    for (const winner of behind.get(loser) ?? []) {
+      const contest = winners.get(winner)
+      if (contest === undefined || withheld.has(winner)) continue
+      winners.delete(winner)
+      deny(winner, whose(contest.email, loser, true))
+    }
+  }
+}
+
+/** How many others must move before each winner can, one after the other; nothing for circles and who waits for them. */
+function movingOrder(winners: ReadonlyMap<string, Contest>): ReadonlyMap<string, number> {
+  const order = new Map<string, number>()
+  const behind = new Map<string, string[]>()
+  const open = new Map<string, number>()
+  const ready: string[] = []
+  for (const [winner, { having }] of winners) {
+    const blockers = [...having].filter((id) => (winners.get(id)?.having.size ?? 0) > 0)
+    for (const blocker of blockers) append(behind, blocker, winner)
+    open.set(winner, blockers.length)
+    if (blockers.length > 0) continue
+    order.set(winner, having.size === 0 ? 0 : 1)
+    ready.push(winner)
+  }
+  for (const id of ready) {
+    for (const next of behind.get(id) ?? []) {
+      order.set(next, Math.max(order.get(next) ?? 0, (order.get(id) ?? 0) + 1))
+      const left = (open.get(next) ?? 0) - 1
+      open.set(next, left)
+      if (left === 0) ready.push(next)
+    }
+  }
+  for (const [id, left] of open) if (left > 0) order.delete(id)
+  return order
+}
+
+function findMovers(
+  contests: readonly Contest[],
+  { isStuck, deleted }: EmailInputs,
+  rulings: ReadonlyMap<string, EmailRuling>,
+): ReadonlySet<string> {
+  const movers = new Set<string>()
+  for (const { wanting, having } of contests) {
+    for (const id of having) {
+      const isKept = wanting.has(id) || rulings.get(id)?.may === 'not-write' || deleted.has(id) || isStuck(id)
+      if (!isKept) movers.add(id)
+    }
+  }
+  return movers
+}
+
+function findContests({ wanting, directory }: EmailInputs): Contest[] {
+  const wanted = new Map<string, string | string[]>()
+  for (const { id, email } of wanting) {
+    if (email === undefined) continue
+    const canonical = canonicalEmail(email)
+    const before = wanted.get(canonical)
+    // Most e-mails have one user, so one is kept without a list.
+    if (before === undefined) wanted.set(canonical, id)
+    else if (typeof before === 'string') wanted.set(canonical, [before, id])
+    else before.push(id)
+  }
+  const held = new Map<string, string[]>()
+  for (const { id, email } of directory.values()) {
+    const canonical = canonicalEmail(email ?? '')
+    const wants = canonical === '' ? undefined : wanted.get(canonical)
+    if (wants !== undefined && wants !== id) append(held, canonical, id)
+  }
+  const contests: Contest[] = []
+  for (const [email, ids] of wanted) {
+    const others = held.get(email)
+    if (typeof ids === 'string' && others === undefined) continue
+    const all = typeof ids === 'string' ? [ids] : ids
+    const having = all.filter((id) => canonicalEmail(directory.get(id)?.email ?? '') === email)
+    contests.push({ email, wanting: sortedSet(all), having: sortedSet([...(others ?? []), ...having]) })
+  }
+  return contests.toSorted((a, b) => byCodeUnit(a.email, b.email))
+}
+
+function append(lists: Map<string, string[]>, key: string, id: string): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [id])
+  else list.push(id)
+}
+
+function sortedSet(ids: Iterable<string>): ReadonlySet<string> {
+  return new Set(sortedUnique(ids))
+}
+
+function firstOf(ids: ReadonlySet<string>): string | undefined {
+  const [first] = ids
+  return first
+}
+
+function whose(email: string, owner: string, has: boolean): string {
+  return has
+    ? `the e-mail ${email} is that of "${owner}" in the directory and stays so`
+    : `the e-mail ${email} goes to "${owner}", who wants it too and has the smallest id`
+}

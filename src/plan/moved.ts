@@ -1,0 +1,27 @@
+import { canonicalEmail } from '../directory/normalize.ts'
+import type { Change } from './change.ts'
+
+/**
+ * Whether the id of this change seems to have gone to another person: name and e-mail change at once, no word of the name
+ * stays, and neither does the part of the e-mail before the `@`. A marriage, a new spelling and a new domain are none.
+ */
+export function isMovedId(change: Change): boolean {
+  if (change.op !== 'update-user') return false
+  const { have, want } = change
+  if (!have.name || !have.email || want.name === undefined || want.email === undefined) return false
+  if (localPart(have.email) === localPart(want.email)) return false
+  const before = new Set(wordsOf(have.name))
+  const after = wordsOf(want.name)
+  return before.size > 0 && after.length > 0 && !after.some((word) => before.has(word))
+}
+
+/** Without case, accents and punctuation. */
+function wordsOf(name: string): readonly string[] {
+  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
+}
+
+function localPart(email: string): string {
+  const canonical = canonicalEmail(email)
+  return canonical.slice(0, canonical.lastIndexOf('@'))
+}

@@ -1,0 +1,56 @@
+import type { DirectoryUser, UserEntry } from '../directory/entry.ts'
+import { canonicalEmail } from '../directory/normalize.ts'
+import { fingerprint } from './change.ts'
+import { diffUser, mayHaveEmail } from './diff.ts'
+import { type EmailRulings, NO_RULINGS, ruleEmails } from './emails.ts'
+import type { PlanInputs } from './inputs.ts'
+import { mayUpdate } from './policy.ts'
+import type { Selection } from './selection.ts'
+
+/** Who gets which e-mail in this plan, given what lists, policy, domains and memory let change at all. */
+export function ruleUserEmails(
+  inputs: PlanInputs,
+  selection: Selection,
+  deleted: ReadonlySet<string>,
+): EmailRulings {
+  const { source, directory, rules, withheld } = inputs
+  if (rules.emails === 'shared') return NO_RULINGS
+  const held = new Set<string>()
+  const isStuck = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
+  for (;;) {
+    const wanting = wantingUsers(inputs, selection)
+    const rulings = ruleEmails({ wanting, directory: directory.users, deleted, isStuck, withheld: held })
+    const isHeld = (id: string): boolean => {
+      const want = source.users.get(id)
+      if (want === undefined || held.has(id)) return false
+      const { change } = diffUser(want, directory.users.get(id), rules.allowedDomains, rulings.of(id))
+      return change !== undefined && withheld.has(fingerprint(change))
+    }
+    // Who is not to be changed keeps the e-mail, and then nobody else gets it.
+    const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
+    if (more.length === 0) return rulings
+    for (const id of more) held.add(id)
+  }
+}
+
+function* wantingUsers({ source, directory, rules }: PlanInputs, selection: Selection): Generator<UserEntry> {
+  for (const want of source.users.values()) {
+    if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
+    const have = directory.users.get(want.id)
+    if (!mayHaveEmail(want.email, have, rules.allowedDomains)) continue
+    if (have === undefined || mayUpdate(rules.policy) || hasEmail(have, want.email)) yield want
+  }
+}
+
+/** Whether this plan may give the directory's user another e-mail. */
+function canMove(id: string, { source, rules, only, directory }: PlanInputs, selection: Selection): boolean {
+  const want = source.users.get(id)
+  if (want?.email === undefined || !mayUpdate(rules.policy)) return false
+  if (only !== undefined && !only.users.includes(id)) return false
+  if (selection.whyExcluded(id, want.from) !== undefined) return false
+  return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)
+}
+
+function hasEmail(have: DirectoryUser, email: string): boolean {
+  return canonicalEmail(have.email ?? '') === canonicalEmail(email)
+}

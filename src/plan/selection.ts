@@ -1,0 +1,110 @@
+import type { Kind } from '../directory/entry.ts'
+
+/**
+ * Which entries a pattern names. A text is a pattern of ids, where `*` stands for any characters, none included, and
+ * everything else for itself, case included. `id` is one id byte for byte, asterisks included. `from` is a pattern of where
+ * the entry was read (a DN, or a file with its line), without regard to case and to blanks around commas and equals signs.
+ */
+export type EntryPattern = string | { readonly id: string } | { readonly from: string }
+
+export interface EntryLists {
+  /** When given, only these are written and deleted. */
+  readonly include?: readonly EntryPattern[] | undefined
+  /** Never written and never deleted. */
+  readonly exclude?: readonly EntryPattern[] | undefined
+  /** Never deleted. */
+  readonly protected?: readonly Exclude<EntryPattern, { readonly from: string }>[] | undefined
+}
+
+export interface EntryRules {
+  readonly users?: EntryLists | undefined
+  readonly groups?: EntryLists | undefined
+}
+
+/** What the lists of one kind say of an entry. */
+export interface Selection {
+  /**
+   * Why the entry is neither written nor deleted, or `undefined`. Of an entry that the source does not have nobody knows
+   * where it was: only its id speaks for it.
+   */
+  whyExcluded(id: string, from: string | undefined): string | undefined
+  isProtected(id: string): boolean
+}
+
+export function compileSelections(rules: EntryRules | undefined): Readonly<Record<Kind, Selection>> {
+  return { user: compileSelection(rules?.users), group: compileSelection(rules?.groups) }
+}
+
+function compileSelection(lists: EntryLists | undefined): Selection {
+  const include = lists?.include && compileList(lists.include)
+  const exclude = compileList(lists?.exclude ?? [])
+  const shielded = compileList(lists?.protected ?? [])
+  return {
+    whyExcluded(id, from) {
+      if (exclude.has(id, from)) return 'is on the list exclude'
+      if (include === undefined || include.has(id, from)) return undefined
+      return from === undefined && include.needsFrom ? undefined : 'is not on the list include'
+    },
+    isProtected: (id) => shielded.has(id, undefined),
+  }
+}
+
+interface CompiledList {
+  readonly needsFrom: boolean
+  has(id: string, from: string | undefined): boolean
+}
+
+function compileList(patterns: readonly EntryPattern[]): CompiledList {
+  const ids = new Set<string>()
+  const idMatchers: Matcher[] = []
+  const fromMatchers: Matcher[] = []
+  for (const pattern of patterns) {
+    if (typeof pattern === 'object' && 'from' in pattern) {
+      fromMatchers.push(compileWildcard(canonicalPlace(pattern.from)))
+    } else if (typeof pattern === 'object') ids.add(pattern.id)
+    else if (pattern.includes('*')) idMatchers.push(compileWildcard(pattern))
+    else ids.add(pattern)
+  }
+  return {
+    needsFrom: fromMatchers.length > 0,
+    has(id, from) {
+      if (ids.has(id) || idMatchers.some((matches) => matches(id))) return true
+      if (from === undefined || fromMatchers.length === 0) return false
+      const place = canonicalPlace(from)
+      return fromMatchers.some((matches) => matches(place))
+    },
+  }
+}
+
+function canonicalPlace(place: string): string {
+  return place
+    .normalize('NFC')
+    .toLowerCase()
+    .split(/([,=])/)
+    .map((part) => part.trim())
+    .join('')
+}
+
+type Matcher = (text: string) => boolean
+
+/**
+ * A pattern where `*` stands for any characters. Each part between two of them is looked for once, from left to right, which
+ * is enough because the first place leaves the most for the rest: no pattern makes it go back.
+ */
+export function compileWildcard(pattern: string): Matcher {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return (text) => text === first
+  return (text) => {
+    if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last))
+      return false
+    const end = text.length - last.length
+    let at = first.length
+    for (const part of rest) {
+      const found = text.indexOf(part, at)
+      if (found < 0 || found + part.length > end) return false
+      at = found + part.length
+    }
+    return true
+  }
+}

@@ -1,0 +1,257 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { DirectoryUser, UserEntry } from '../../../src/directory/entry.ts'
+import { canonicalEmail } from '../../../src/directory/normalize.ts'
+import type { Withheld } from '../../../src/plan/inputs.ts'
+import type { Plan } from '../../../src/plan/plan.ts'
+import { directoryOf, haveUser, linesOf, noticesOf, planOf, sourceOf, wantUser } from './build.ts'
+
+const person = (id: string, email?: string) => ({ ...wantUser(id, `Name ${id}`), email })
+const shown = (id: string, email: string | null) => haveUser(id, `Name ${id}`, email)
+const X = 'x@example.org'
+const Y = 'y@example.org'
+const Z = 'z@example.org'
+
+/** The e-mails that a plan writes, in its order: `a x@example.org`, with a `?` where a user is written without one. */
+function writtenIn(plan: Plan): string[] {
+  return plan.changes.flatMap(({ change }) =>
+    change.op === 'create-user' || change.op === 'update-user'
+      ? [`${change.id} ${change.want.email ?? '?'}`]
+      : [],
+  )
+}
+
+describe('two people with one e-mail', () => {
+  test('who has it in the directory keeps it, however the source writes it', () => {
+    const plan = planOf(
+      sourceOf([person('a', ' X@Example.org '), person('b', X)]),
+      directoryOf([shown('b', X)]),
+    )
+    expect(writtenIn(plan)).toEqual(['a ?'])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a'])
+    expect(plan.notices[0]?.detail).toBe(
+      'the e-mail x@example.org is that of "b" in the directory and stays so; the rest of this user (uid=a) is written without it',
+    )
+  })
+
+  test('otherwise the smallest id gets it, and keeps it when a smaller one comes', () => {
+    const plan = planOf(sourceOf([person('c', X), person('b', X)]), directoryOf([]))
+    expect(writtenIn(plan)).toEqual(['b x@example.org', 'c ?'])
+    const later = planOf(
+      sourceOf([person('a', X), person('b', X), person('c', X)]),
+      directoryOf([shown('b', X), shown('c', null)]),
+    )
+    expect(writtenIn(later)).toEqual(['a ?'])
+    expect(noticesOf(later)).toEqual(['duplicate-email a', 'duplicate-email c'])
+  })
+
+  test('who does not get it keeps the present e-mail, and gets the other changes', () => {
+    const source = sourceOf([person('a', X), { ...person('b', X), name: 'Renamed' }])
+    const plan = planOf(source, directoryOf([shown('a', X), shown('b', Y)]))
+    expect(plan.changes.map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
+      { name: 'Renamed' },
+    ])
+  })
+
+  test('who share it in the directory already are left so, and named', () => {
+    const plan = planOf(
+      sourceOf([person('a', X), person('b', X)]),
+      directoryOf([shown('a', X), shown('b', X)]),
+    )
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a', 'duplicate-email b'])
+  })
+
+  test.each([
+    ['is not in the source and not deleted', { unreadable: 1 }],
+    [
+      'is in the source and cannot be used',
+      { seen: { user: new Set(['a', 'old']), group: new Set<string>() } },
+    ],
+  ])('somebody who %s keeps it', (_case, more) => {
+    const plan = planOf(sourceOf([person('a', X)], [], more), directoryOf([shown('old', X)]))
+    expect(writtenIn(plan)).toEqual(['a ?'])
+    expect(noticesOf(plan)).toContain('duplicate-email a')
+  })
+
+  test('somebody whose own change of e-mail is withheld keeps it, and so on along the chain', () => {
+    const source = sourceOf([person('a', Y), person('b', Z), person('c', 'new@example.org')])
+    const directory = directoryOf([shown('a', X), shown('b', Y), shown('c', Z)])
+    const change = planOf(source, directory).changes.find((each) => each.change.id === 'c')
+    const withheld = new Map<string, Withheld>([
+      [change?.fingerprint ?? '', { code: 'rejected', detail: 'no' }],
+    ])
+    const plan = planOf(source, directory, { withheld })
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a', 'duplicate-email b', 'rejected c'])
+  })
+
+  test('share it where that is allowed', () => {
+    const rules = { policy: 'mirror', membership: 'write', allowedDomains: [], emails: 'shared' } as const
+    const plan = planOf(sourceOf([person('a', X), person('b', X)]), directoryOf([]), { rules })
+    expect(writtenIn(plan)).toEqual(['a x@example.org', 'b x@example.org'])
+    expect(plan.notices).toEqual([])
+  })
+})
+
+describe('e-mails that move', () => {
+  test('are freed first', () => {
+    const plan = planOf(
+      sourceOf([person('a', Y), person('b', Z)]),
+      directoryOf([shown('a', X), shown('b', Y)]),
+    )
+    expect(writtenIn(plan)).toEqual(['b z@example.org', 'a y@example.org'])
+    expect(plan.changes.map(({ phase }) => phase)).toEqual(['free-emails', 'users'])
+    expect(plan.changes[1]?.change).toMatchObject({ takes: { from: 'b', after: 1 } })
+    expect(plan.notices).toEqual([])
+  })
+
+  test('between two people are written, with a word about services that refuse it', () => {
+    const plan = planOf(
+      sourceOf([person('a', Y), person('b', X)]),
+      directoryOf([shown('a', X), shown('b', Y)]),
+    )
+    expect(writtenIn(plan)).toEqual(['a y@example.org', 'b x@example.org'])
+    expect(noticesOf(plan)).toEqual(['email-swap a', 'email-swap b'])
+  })
+
+  test('a change that was refused while the e-mail was taken is another one when it is free', () => {
+    const source = sourceOf([person('a', Y), person('b', Z)])
+    const taken = planOf(source, directoryOf([shown('a', X), shown('b', Y)]))
+    const free = planOf(source, directoryOf([shown('a', X), shown('b', Z)]))
+    const prints = [taken, free].map(
+      (plan) => plan.changes.find(({ change }) => change.id === 'a')?.fingerprint,
+    )
+    expect(prints[0]).not.toBe(prints[1])
+  })
+
+  test('a person under a new id is shown as that', () => {
+    const plan = planOf(sourceOf([person('p-18', X)]), directoryOf([shown('p-17', 'X@example.org')]))
+    expect(linesOf(plan)).toEqual(['delete-user p-17', 'create-user p-18'])
+    expect(plan.notices).toEqual([
+      {
+        kind: 'user',
+        id: 'p-18',
+        code: 'new-id',
+        detail:
+          'looks like "p-17" under a new id, who is deleted in this plan: both have the e-mail x@example.org',
+      },
+    ])
+  })
+
+  test('a chain of many people takes no time', () => {
+    const ids = Array.from({ length: 20_000 }, (_, index) => `u${String(index).padStart(6, '0')}`)
+    const source = sourceOf(ids.map((id, index) => person(id, `m${index + 1}@example.org`)))
+    const stuck = [shown('old', `m${ids.length}@example.org`)]
+    const have = ids.map((id, index) => shown(id, `m${index}@example.org`))
+    const seen = { user: new Set([...ids, 'old']), group: new Set<string>() }
+    expect(planOf(source, directoryOf(have)).changes).toHaveLength(ids.length)
+    expect(planOf({ ...source, seen }, directoryOf([...have, ...stuck])).changes).toEqual([])
+  })
+})
+
+const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+const email = fc.constantFrom(X, ' X@Example.org', Y, Z, 'w@example.org', undefined)
+const world = fc.record({
+  users: fc.uniqueArray(fc.record({ id: fc.constantFrom(...ids), email }), { selector: ({ id }) => id }),
+  have: fc.uniqueArray(fc.record({ id: fc.constantFrom(...ids), email }), { selector: ({ id }) => id }),
+})
+
+function sides({ users, have }: { users: { id: string; email: string | undefined }[]; have: typeof users }) {
+  const wanted: UserEntry[] = users.map(({ id, email: mail }) => person(id, mail))
+  const showing: DirectoryUser[] = have.map(({ id, email: mail }) => shown(id, mail ?? null))
+  return { source: sourceOf(wanted), showing }
+}
+
+/** A service that, when `unique`, refuses an e-mail which another user has; refused changes are tried once more. */
+function apply(plan: Plan, before: readonly DirectoryUser[], unique: boolean) {
+  const users = new Map(before.map((user) => [user.id, user]))
+  const write = (id: string, want: { email?: string; name?: string }): boolean => {
+    const wanted = canonicalEmail(want.email ?? '')
+    const isTaken = [...users.values()].some(
+      (user) => user.id !== id && wanted !== '' && canonicalEmail(user.email ?? '') === wanted,
+    )
+    if (unique && isTaken) return false
+    const user = users.get(id) ?? { id, name: null, email: null }
+    users.set(id, { ...user, ...want })
+    return true
+  }
+  const refusedOnce: Plan['changes'][number][] = []
+  const refused: Plan['changes'][number][] = []
+  for (const planned of plan.changes) {
+    const { change } = planned
+    if (change.op === 'delete-user') users.delete(change.id)
+    if (change.op !== 'create-user' && change.op !== 'update-user') continue
+    if (!write(change.id, change.want)) refusedOnce.push(planned)
+  }
+  for (const planned of refusedOnce) {
+    const { change } = planned
+    if ((change.op === 'create-user' || change.op === 'update-user') && !write(change.id, change.want))
+      refused.push(planned)
+  }
+  return { after: [...users.values()], refused }
+}
+
+function count(users: readonly DirectoryUser[], mail: string): number {
+  return users.filter((user) => canonicalEmail(user.email ?? '') === mail).length
+}
+
+describe('whatever e-mails both sides have', () => {
+  test('one plan settles it, nobody gets an e-mail that somebody else keeps, and nothing flips', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { source, showing } = sides(given)
+        const plan = planOf(source, directoryOf(showing))
+        const { after } = apply(plan, showing, false)
+        for (const user of after) {
+          const mail = canonicalEmail(user.email ?? '')
+          if (mail !== '') expect(count(after, mail)).toBeLessThanOrEqual(Math.max(1, count(showing, mail)))
+        }
+        expect(planOf(source, directoryOf(after)).changes).toEqual([])
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('a service that allows each e-mail once is equal after some runs, or a circle is named that a person must open', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { source, showing } = sides(given)
+        fc.pre(new Set(showing.map((user) => canonicalEmail(user.email ?? user.id))).size === showing.length)
+        const withheld = new Map<string, Withheld>()
+        let have: readonly DirectoryUser[] = showing
+        let helped = 0
+        for (let run = 0; run < 20; run += 1) {
+          const plan = planOf(source, directoryOf(have), { withheld })
+          const { after, refused } = apply(plan, have, true)
+          have = after
+          for (const { fingerprint: print, change } of refused) {
+            expect(change).toHaveProperty('takes')
+            withheld.set(print, { code: 'quarantined', detail: 'taken' })
+          }
+          const rest = planOf(source, directoryOf(have), { withheld })
+          const swap = rest.notices.find(({ code }) => code === 'email-swap')
+          if (rest.changes.length === 0 && swap !== undefined) {
+            helped += 1
+            have = have.map((user) =>
+              user.id === swap.id ? { ...user, email: `by-hand-${helped}@example.org` } : user,
+            )
+          }
+        }
+        expect(planOf(source, directoryOf(have)).changes).toEqual([])
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('the order of reading decides nothing', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { source, showing } = sides(given)
+        const turned = { users: given.users.toReversed(), have: given.have.toReversed() }
+        const other = sides(turned)
+        expect(planOf(other.source, directoryOf(other.showing))).toEqual(planOf(source, directoryOf(showing)))
+      }),
+    )
+  })
+})
