@@ -142,6 +142,8 @@ export function openSetups(
         policy: sync.policy,
         membership: directory.membership,
         allowedDomains: directory.allowedDomains ?? [],
+        emails: directory.emails,
+        entries: sync.entries,
       },
       limits: sync.guards,
       queue: site.backend.createQueue<ChangeJob>(changesQueueName(sync.name)),

@@ -1,6 +1,8 @@
 import type { LogLevel } from '../log.ts'
+import type { Emails } from '../plan/emails.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Membership, Policy } from '../plan/policy.ts'
+import type { EntryRules } from '../plan/selection.ts'
 import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
@@ -36,6 +38,7 @@ export interface DirectoryConfig {
   readonly writeConcurrency: number
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
   readonly membership: Membership
+  readonly emails: Emails
 }
 
 export interface SyncConfig {
@@ -44,6 +47,8 @@ export interface SyncConfig {
   readonly schedule: Schedule | undefined
   readonly source: SourceConfig
   readonly directory: DirectoryConfig
+  /** `undefined`: nothing is left out. */
+  readonly entries: EntryRules | undefined
   readonly policy: Policy
   readonly guards: GuardLimits
 }

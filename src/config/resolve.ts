@@ -64,6 +64,7 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
     schedule: sync.schedule === undefined ? undefined : toSchedule(sync.schedule, sync.timezone),
     source: sourceConfig(sync.source, option, context),
     directory: directoryConfig(sync.directory, option, context),
+    entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../log.ts'
+import { entries } from './entries-schema.ts'
 import { commandSource, csvSource, ldapSource } from './source-schema.ts'
 import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
 
@@ -48,6 +49,11 @@ const guards = z
     maxSourceShrinkPercent: percent
       .default(20)
       .describe('A source smaller by more than this than in the last good run holds every delete.'),
+    maxMovedIds: count
+      .default(10)
+      .describe(
+        'Most ids in one run that seem to have gone to another person: name and e-mail change at once, wholly.',
+      ),
   })
   .prefault({})
   .describe('Limits beyond which a run is held until a person approves it.')
@@ -84,6 +90,12 @@ const directory = z
       .describe(
         'Members of groups: off reads none, report shows the differences, write also writes them (an extension of the API).',
       ),
+    emails: z
+      .enum(['unique', 'shared'])
+      .default('unique')
+      .describe(
+        'unique gives each e-mail address to one user and names the others; shared writes it to all of them.',
+      ),
   })
   .describe('The directory in the access-management service.')
 
@@ -109,6 +121,7 @@ const sync = z
       })
       .describe('Where the truth lives.'),
     directory,
+    entries,
     policy: z
       .enum(['mirror', 'upsert', 'create-only'])
       .default('mirror')
