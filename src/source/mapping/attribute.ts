@@ -1,0 +1,28 @@
+import { DirsyncdError } from '../../errors.ts'
+
+/** Says why an attribute's name cannot be one in this kind of source, or `undefined` when it can. */
+export type NameCheck = (attribute: string) => string | undefined
+
+/**
+ * A single attribute's name, without surrounding blanks. Throws `config-invalid` with a sentence that begins with the
+ * key, such as `users.map.external_id: …`.
+ */
+export function compileAttribute(attribute: string, key: string, check: NameCheck): string {
+  const name = attribute.trim()
+  if (name === '') throw invalid(key, 'the name of an attribute is missing')
+  const form = formOf(name)
+  if (form !== undefined)
+    throw invalid(key, `"${name}" is ${form}, and only one plain attribute can be used here`)
+  const problem = check(name)
+  if (problem !== undefined) throw invalid(key, problem)
+  return name
+}
+
+function formOf(text: string): string | undefined {
+  if (text.startsWith('=')) return 'an expression'
+  return /[{}]/.test(text) ? 'a template' : undefined
+}
+
+export function invalid(key: string, problem: string): DirsyncdError {
+  return new DirsyncdError('config-invalid', `${key}: ${problem}`)
+}

@@ -1,0 +1,205 @@
+import { type ASTNode, Environment, ParseError, serialize } from '@marcbachmann/cel-js'
+import { invalid, type NameCheck } from './attribute.ts'
+import { boundedList, Fault, type Formula, noteCall, present } from './formula.ts'
+import { attributePart, compileChoice, compileForm, FORM_NAMES } from './forms.ts'
+import { compileTextFunction, TEXT_FUNCTION_NAMES } from './functions.ts'
+import { compileIndex, compileQuestion, itemPart, QUESTION_NAMES } from './lists.ts'
+import { compileOperator } from './operators.ts'
+import { compileAs, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
+
+/** Characters of the value that comes out. */
+const MAX_RESULT = 1_024
+
+/** Characters of an expression. */
+const MAX_SOURCE = 4_000
+
+/**
+ * Only the library's grammar is used. Its own evaluation knows no missing values (`"a" + null` is an error, or worse a
+ * text) and its functions cannot be taken out, of which one runs regular expressions that may never end.
+ */
+const grammar = new Environment({ limits: { maxAstNodes: 500, maxDepth: 40, maxCallArguments: 32 } })
+
+/** Says what an expression is asked for, and where faults in it are. */
+interface Place {
+  readonly text: string
+  readonly key: string
+  readonly check: NameCheck
+}
+
+/** Whether this is an expression and no name or template. */
+export function isExpression(text: string): boolean {
+  return text.trimStart().startsWith('=')
+}
+
+/**
+ * Compiles an expression, which begins with `=`. Throws `config-invalid` with the key, the column (of the whole text, from
+ * 1) and what is wrong.
+ */
+export function compileExpression(text: string, key: string, check: NameCheck): Formula {
+  const place = { text, key, check }
+  if (text.length > MAX_SOURCE) throw invalid(key, `an expression may have ${MAX_SOURCE} characters`)
+  const node = parse(place)
+  const root = compileNode(place, [], node)
+  if (root.type !== 'text') throw refusal(place, node.range.start, resultProblem(root))
+  return {
+    source: text.trim(),
+    attributes: root.attributes,
+    evaluate(run) {
+      const value = present(textOf(root.evaluate(run)) ?? '')?.trim() ?? null
+      if (value === null || value.length <= MAX_RESULT) return value
+      throw new Fault(`the result has ${value.length} characters, ${MAX_RESULT} are the most`)
+    },
+  }
+}
+
+function parse(place: Place): ASTNode {
+  const from = place.text.indexOf('=') + 1
+  const blank = ' '.repeat(from)
+  // Blanks in place of the "=" keep the positions of the library those of the configuration.
+  const source = blank + place.text.slice(from)
+  if (source.trim() === '') throw refusal(place, from, 'there is nothing behind the "="')
+  try {
+    return grammar.parse(source).ast
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    throw refusal(place, error.range?.start ?? from, parseProblem(error))
+  }
+}
+
+function parseProblem({ code, summary }: ParseError): string {
+  if (code === 'reserved_identifier') return `${summary}; write an attribute of this name as attr("…")`
+  if (code === 'invalid_escape_sequence') return `${summary}; write regular expressions as r"…"`
+  return summary
+}
+
+function resultProblem(root: Part): string {
+  const remedy = root.type === 'list' ? '; use join(list, ", ") or first(list)' : ''
+  return `the result must be a text, not ${TYPE_NAMES[root.type]}${remedy}`
+}
+
+function refusal({ text, key }: Place, at: number, problem: string): Error {
+  const before = text.slice(0, at)
+  const line = before.split('\n').length
+  const column = at - before.lastIndexOf('\n')
+  return invalid(key, `${line > 1 ? `line ${line}, ` : ''}column ${column}: ${problem}`)
+}
+
+/** `names` are those of the items of the lists around this node, the outermost first. */
+function compileNode(place: Place, names: readonly string[], node: ASTNode): Part {
+  const scope = createScope(place, names)
+  const { op, args } = node
+  if (op === 'value') return compileLiteral(scope, node, args)
+  if (op === 'id') return compileName(scope, node, args, names)
+  if (op === 'list') return compileList(scope, node, args)
+  if (op === 'call') return compileCall(scope, node, ...args)
+  if (op === 'rcall') return compileMethod(scope, node, ...args)
+  if (op === '[]') return compileIndex(scope, node, ...args)
+  if (op === '?:') return compileChoice(scope, node, args)
+  if (op === '!_') return compileNot(scope, node, args)
+  if (op === '-_') return compileMinus(scope, node, args)
+  return compileOperator(scope, node) ?? scope.fail(node, operatorProblem(op))
+}
+
+function createScope(place: Place, names: readonly string[]): Scope {
+  return {
+    items: names,
+    compile: (node) => compileNode(place, names, node),
+    compileWithin: (name, node) => compileNode(place, [...names, name], node),
+    sourceOf: serialize,
+    fail: (node, problem) => {
+      throw refusal(place, node.range.start, problem)
+    },
+    attribute(node, name) {
+      const trimmed = name.trim()
+      const problem = trimmed === '' ? 'the name of an attribute is missing' : place.check(trimmed)
+      if (problem !== undefined) throw refusal(place, node.range.start, problem)
+      return trimmed
+    },
+  }
+}
+
+function operatorProblem(op: string): string {
+  if (op === '-')
+    return '"-" is not known; write an attribute with a hyphen in its name as attr("telephone-number")'
+  if (op === '.')
+    return '"." is followed by a function; write an attribute with a dot in its name as attr("…")'
+  return `"${op === 'map' ? '{…}' : op}" is not part of this language`
+}
+
+function compileLiteral(scope: Scope, node: ASTNode, value: unknown): Part {
+  const source = scope.sourceOf(node)
+  const part = (type: Type, constant: string | null | boolean | number): Part => ({
+    type,
+    source,
+    attributes: [],
+    evaluate: () => constant,
+  })
+  if (typeof value === 'string') return part('text', value)
+  if (value === null) return part('none', null)
+  if (typeof value === 'boolean') return part('bool', value)
+  if (typeof value === 'bigint') return part('int', Number(value))
+  return scope.fail(node, 'only texts, whole numbers, true, false and null can be written here')
+}
+
+function compileName(scope: Scope, node: ASTNode, name: string, names: readonly string[]): Part {
+  const depth = names.lastIndexOf(name)
+  if (depth >= 0) return itemPart(name, depth)
+  return attributePart(name, scope.attribute(node, name))
+}
+
+/** A list of texts; those without a value are left out. */
+function compileList(scope: Scope, node: ASTNode, elements: readonly ASTNode[]): Part {
+  const parts = elements.map((each) => compileAs(scope, each, 'text', 'what is in a list'))
+  return {
+    type: 'list',
+    source: scope.sourceOf(node),
+    attributes: parts.flatMap((part) => part.attributes),
+    evaluate: (run) =>
+      boundedList(
+        run,
+        parts.map((part) => textOf(part.evaluate(run))).filter((text) => text !== null),
+      ),
+  }
+}
+
+function compileCall(scope: Scope, node: ASTNode, name: string, args: readonly ASTNode[]): Part {
+  const part = compileForm(scope, node, name, args) ?? compileTextFunction(scope, node, name, args)
+  if (part !== undefined) return part
+  const known = [...FORM_NAMES, ...TEXT_FUNCTION_NAMES].toSorted().join(', ')
+  const ofLists = QUESTION_NAMES.map((each) => `.${each}`).join(', ')
+  return scope.fail(
+    node,
+    `there is no function "${name}"; the functions are ${known}, and of lists ${ofLists}`,
+  )
+}
+
+/** `text.lower()` is `lower(text)`. */
+function compileMethod(
+  scope: Scope,
+  node: ASTNode,
+  name: string,
+  receiver: ASTNode,
+  args: readonly ASTNode[],
+): Part {
+  const question = compileQuestion(scope, node, name, receiver, args)
+  return question ?? compileCall(scope, node, name, [receiver, ...args])
+}
+
+function compileNot(scope: Scope, node: ASTNode, inner: ASTNode): Part {
+  const part = compileAs(scope, inner, 'bool', 'what "!" turns round')
+  const source = scope.sourceOf(node)
+  return {
+    ...part,
+    source,
+    evaluate(run) {
+      const value = part.evaluate(run) !== true
+      noteCall(run, source, value)
+      return value
+    },
+  }
+}
+
+function compileMinus(scope: Scope, node: ASTNode, inner: ASTNode): Part {
+  const part = compileAs(scope, inner, 'int', 'what "-" stands before')
+  return { ...part, source: scope.sourceOf(node), evaluate: (run) => -Number(part.evaluate(run)) }
+}

@@ -1,0 +1,140 @@
+import type { ASTNode } from '@marcbachmann/cel-js'
+import { boundedList, boundedText, charge, present, type Run, type Value } from './formula.ts'
+import { compileAs, eager, listOf, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
+import { slug } from './slug.ts'
+
+/** A function of texts. Where one of them has no value, the result has none, or is false, or an empty list. */
+interface TextFunction {
+  /** The names of the arguments, for the message that says how it is used. */
+  readonly params: readonly string[]
+  /** How many of them may be left out at the end. */
+  readonly optional?: number
+  readonly returns: 'text' | 'bool' | 'list'
+  readonly apply: (text: string, ...rest: string[]) => Value
+}
+
+const TEXT_FUNCTIONS: ReadonlyMap<string, TextFunction> = new Map<string, TextFunction>([
+  ['lower', { params: ['text'], returns: 'text', apply: (text) => text.toLowerCase() }],
+  ['upper', { params: ['text'], returns: 'text', apply: (text) => text.toUpperCase() }],
+  ['trim', { params: ['text'], returns: 'text', apply: (text) => text.trim() }],
+  [
+    'slug',
+    {
+      params: ['text', 'separator'],
+      optional: 1,
+      returns: 'text',
+      apply: (text, separator = '-') => slug(text, separator),
+    },
+  ],
+  ['before', { params: ['text', 'mark'], returns: 'text', apply: before }],
+  ['after', { params: ['text', 'mark'], returns: 'text', apply: after }],
+  ['split', { params: ['text', 'mark'], returns: 'list', apply: split }],
+  ['contains', twoTexts('part', (text, part) => text.includes(part))],
+  ['startsWith', twoTexts('start', (text, start) => text.startsWith(start))],
+  ['endsWith', twoTexts('end', (text, end) => text.endsWith(end))],
+])
+
+export const TEXT_FUNCTION_NAMES: readonly string[] = [...TEXT_FUNCTIONS.keys()]
+
+function twoTexts(second: string, apply: (text: string, second: string) => boolean): TextFunction {
+  return { params: ['text', second], returns: 'bool', apply: (text, other = '') => apply(text, other) }
+}
+
+function before(text: string, mark = ''): string | null {
+  const at = text.indexOf(mark)
+  return at < 0 ? null : text.slice(0, at)
+}
+
+function after(text: string, mark = ''): string | null {
+  const at = text.indexOf(mark)
+  return at < 0 ? null : text.slice(at + mark.length)
+}
+
+/** Blank parts stay, so that the third one is always the third. */
+function split(text: string, mark = ''): string[] {
+  return text.split(mark).map((part) => part.trim())
+}
+
+/** A call of a function of texts; `undefined` when the name is none. Functions from text to text take lists too. */
+export function compileTextFunction(
+  scope: Scope,
+  node: ASTNode,
+  name: string,
+  args: readonly ASTNode[],
+): Part | undefined {
+  const declared = TEXT_FUNCTIONS.get(name)
+  if (declared === undefined) return undefined
+  const { params, optional = 0, returns, apply } = declared
+  requireCount(scope, node, usageOf(name, params, optional), args, params.length - optional, params.length)
+  const parts = args.map((arg, index) =>
+    index === 0 && returns === 'text'
+      ? compileTexts(scope, arg, name)
+      : compileAs(scope, arg, 'text', `${params[index]} of ${name}()`),
+  )
+  const lifted = parts[0]?.type === 'list'
+  const type: Type = lifted ? 'list' : returns
+  return eager(scope.sourceOf(node), name, type, parts, (values, run) => {
+    const rest = values.slice(1).map(textOf)
+    if (!rest.every((text) => text !== null)) return missing(type)
+    if (!lifted) return applyOne(textOf(values[0] ?? null), rest, type, apply, run)
+    return liftOver(listOf(values[0] ?? null), run, (text) =>
+      textOf(applyOne(text, rest, 'text', apply, run)),
+    )
+  })
+}
+
+/** Does the same to every text of a list; what has no value then is left out. */
+export function liftOver(
+  list: readonly string[],
+  run: Run,
+  one: (text: string) => string | null,
+): readonly string[] {
+  return boundedList(
+    run,
+    list.map(one).filter((text) => text !== null),
+  )
+}
+
+/** A text or a list of texts. */
+export function compileTexts(scope: Scope, node: ASTNode, name: string): Part {
+  const part = scope.compile(node)
+  if (part.type === 'text' || part.type === 'none' || part.type === 'list') return part
+  return scope.fail(node, `${name}() takes a text or a list of texts, not ${TYPE_NAMES[part.type]}`)
+}
+
+export function requireCount(
+  scope: Scope,
+  node: ASTNode,
+  usage: string,
+  args: readonly ASTNode[],
+  least: number,
+  most: number,
+): void {
+  if (args.length >= least && args.length <= most) return
+  scope.fail(node, `wrong number of arguments: here are ${args.length}, it is used as ${usage}`)
+}
+
+function usageOf(name: string, params: readonly string[], optional: number): string {
+  const needed = params.slice(0, params.length - optional).join(', ')
+  const more = params.slice(params.length - optional).map((param) => `[, ${param}]`)
+  return `${name}(${needed}${more.join('')})`
+}
+
+function applyOne(
+  text: string | null,
+  rest: readonly string[],
+  type: Type,
+  apply: TextFunction['apply'],
+  run: Run,
+): Value {
+  if (text === null) return missing(type)
+  charge(run, text.length)
+  const value = apply(text, ...rest)
+  if (typeof value === 'string') return present(boundedText(run, value))
+  return typeof value === 'object' && value !== null ? boundedList(run, value) : value
+}
+
+function missing(type: Type): Value {
+  if (type === 'bool') return false
+  return type === 'list' ? [] : null
+}

@@ -1,0 +1,28 @@
+/** Letters that Unicode does not take apart into a base letter and a mark. */
+const LETTERS: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ß: 'ss',
+  þ: 'th',
+  ð: 'd',
+  đ: 'd',
+  ł: 'l',
+  ħ: 'h',
+  ı: 'i',
+  ŋ: 'n',
+}
+
+/**
+ * The text as part of an address: lower-case ASCII letters and digits, everything else one separator, none at the ends.
+ * Accents are taken off; letters of other scripts are lost.
+ */
+export function slug(text: string, separator: string): string {
+  const ascii = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(/['’]/g, '')
+    .replace(/[^\0-\x7f]/g, (letter) => LETTERS[letter] ?? ' ')
+  return ascii.match(/[a-z0-9]+/g)?.join(separator) ?? ''
+}
