@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Fault } from './document.ts'
+import { ldapFaults } from './ldap-faults.ts'
 import { isCron } from './values.ts'
 
 /**
@@ -25,7 +26,7 @@ export function crossFaults(raw: unknown): Fault[] {
         `is the directory of ${nameOf(syncs, other)} too; two syncs must never write to one directory`,
     ),
     ...syncs.flatMap((sync, index) =>
-      [...scheduleFaults(sync), ...tlsFaults(sync), ...memberFaults(sync)].map((fault) => ({
+      [...scheduleFaults(sync), ...ldapFaults(sync), ...memberFaults(sync)].map((fault) => ({
         ...fault,
         path: ['syncs', index, ...fault.path],
       })),
@@ -100,38 +101,6 @@ function scheduleFaults(sync: unknown): Fault[] {
   const { data } = z.object({ schedule: z.string().optional(), timezone: z.string() }).safeParse(sync)
   if (data === undefined || (data.schedule !== undefined && isCron(data.schedule))) return []
   return [{ path: ['timezone'], message: 'goes with a cron expression; this sync has none in schedule' }]
-}
-
-const ldapTls = z.object({
-  source: z.object({
-    type: z.literal('ldap'),
-    url: z.string(),
-    tls: z.object({ ca: z.unknown().optional(), startTls: z.unknown().optional() }),
-  }),
-})
-
-function tlsFaults(sync: unknown): Fault[] {
-  const source = ldapTls.safeParse(sync).data?.source
-  if (source === undefined) return []
-  const ldaps = source.url.startsWith('ldaps:')
-  const startTls = source.tls.startTls === true
-  if (ldaps && startTls) {
-    return [
-      {
-        path: ['source', 'tls', 'startTls'],
-        message: 'goes with ldap://; an ldaps:// connection is encrypted already',
-      },
-    ]
-  }
-  if (!ldaps && !startTls && source.tls.ca !== undefined) {
-    return [
-      {
-        path: ['source', 'tls', 'ca'],
-        message: 'has no use on an unencrypted connection; use ldaps:// or add startTls: true',
-      },
-    ]
-  }
-  return []
 }
 
 const csvMembers = z.object({

@@ -107,21 +107,57 @@ type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
 function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
-  const { bind, groups, tls, timeouts } = source
-  const ca = tls.ca === undefined ? undefined : context.caFiles.get(tls.ca)
+  const { bind, groups } = source
   return {
     url: source.url,
-    tls: { startTls: tls.startTls, ...(ca !== undefined && { ca }) },
+    tls: tlsOptions(source.tls, `${option}.tls`, context),
     ...(bind !== undefined && {
-      bind: {
-        dn: bind.dn,
-        password: secretFunction(reader(bind.password, `${option}.bind.password`, context)),
-      },
+      bind: bind.external === true ? bind : passwordBind(bind, `${option}.bind`, context),
     }),
     pageSize: source.pageSize,
-    timeouts: { connectMs: timeouts.connect, answerMs: timeouts.answer },
+    timeouts: timeoutOptions(source.timeouts),
     users: source.users,
     ...(groups !== undefined && { groups }),
+  }
+}
+
+type ParsedBind = NonNullable<ParsedLdap['bind']>
+
+function passwordBind(
+  { dn, password, allowPlainText }: Extract<ParsedBind, { dn: string }>,
+  option: string,
+  context: ResolveContext,
+): NonNullable<LdapSourceOptions['bind']> {
+  return { dn, password: secretFunction(reader(password, `${option}.password`, context)), allowPlainText }
+}
+
+/** The client's certificate is short-lived in many places, so that it is read again like a secret. */
+function tlsOptions(
+  { ca: path, startTls, certificate, key }: ParsedLdap['tls'],
+  option: string,
+  context: ResolveContext,
+): LdapSourceOptions['tls'] {
+  const ca = path === undefined ? undefined : context.caFiles.get(path)
+  const pem = (source: string | SecretSource, name: string) =>
+    secretFunction(
+      reader(typeof source === 'string' ? { file: source } : source, `${option}.${name}`, context),
+    )
+  return {
+    startTls,
+    ...(ca !== undefined && { ca }),
+    ...(certificate !== undefined && { certificate: pem(certificate, 'certificate') }),
+    ...(key !== undefined && { key: pem(key, 'key') }),
+  }
+}
+
+function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['timeouts'] {
+  const { connect, handshake = connect, bind = connect, answer, firstAnswer = answer } = timeouts
+  return {
+    connectMs: connect,
+    handshakeMs: handshake,
+    bindMs: bind,
+    firstAnswerMs: firstAnswer,
+    answerMs: answer,
   }
 }
 

@@ -61,33 +61,85 @@ const search = {
   filter: text.describe('LDAP filter of the entries that belong to the sync.'),
 }
 
+const URL_HELP = 'must be a URL such as ldaps://ldap.example.org:636, or a list of them'
+
+const ldapUrl = url(['ldap', 'ldaps'], {
+  password: 'give the reader as bind: { dn: …, password: { file: PATH } }',
+})
+
 export const ldapSource = z
   .strictObject({
     type: z.literal('ldap'),
-    url: url(['ldap', 'ldaps'], {
-      password: 'give the reader as bind: { dn: …, password: { file: PATH } }',
-    }).describe('Address of the server, such as ldaps://ldap.example.org:636.'),
+    url: z
+      .union([ldapUrl, z.array(ldapUrl).min(1, { error: URL_HELP })], {
+        error: URL_HELP,
+      })
+      .describe(
+        'Address of the server, such as ldaps://ldap.example.org:636, or a list of servers with the same content. The next one is ' +
+          'tried where one cannot be reached or is not able to answer; a refused bind or a wrong certificate stops, and so ' +
+          'does a failure in the middle of a read.',
+      ),
     tls: z
       .strictObject({
         ca: path
           .exactOptional()
           .describe('PEM file with the CA of the server, where it is not a public one.'),
         startTls: z.boolean().default(false).describe('Encrypt an ldap:// connection before the bind.'),
+        certificate: path
+          .exactOptional()
+          .describe(
+            'PEM file with the certificate that the client shows to the server; read again when it changes.',
+          ),
+        key: z
+          .union([path, secret], {
+            error: 'must be the path of a PEM file, or { file: PATH }, { env: NAME } or { command: […] }',
+          })
+          .exactOptional()
+          .describe("Where the unencrypted PEM key of the client's certificate is: a path or a secret."),
       })
       .prefault({})
       .describe('Encryption.'),
     bind: z
-      .strictObject({
-        dn: text.describe('DN of a user that may read everything that the sync needs.'),
-        password: secret.describe('Where its password is.'),
-      })
+      .discriminatedUnion(
+        'external',
+        [
+          z.strictObject({
+            external: z
+              .literal(false)
+              .optional()
+              .describe(
+                'true takes the reader from tls.certificate (SASL EXTERNAL), without dn and password.',
+              ),
+            dn: text.describe('DN of a user that may read everything that the sync needs.'),
+            password: secret.describe('Where its password is.'),
+            allowPlainText: z
+              .boolean()
+              .default(false)
+              .describe(
+                'Lets the password cross the network unencrypted, to an ldap:// server without startTls. To this ' +
+                  'machine itself (localhost) it always may.',
+              ),
+          }),
+          z.strictObject({
+            external: z.literal(true).describe('The reader is whom tls.certificate is for (SASL EXTERNAL).'),
+          }),
+        ],
+        { error: 'must be dn and password, or external: true' },
+      )
       .exactOptional()
       .describe('Who reads. Left out: an anonymous bind.'),
     pageSize: z.int().min(1).max(100_000).default(1000).describe('Entries on one page of a search.'),
     timeouts: z
       .strictObject({
-        connect: duration.prefault('10s').describe('Connecting, TLS and bind included.'),
-        answer: duration.prefault('60s').describe('The longest silence of the server during a search.'),
+        connect: duration.prefault('10s').describe('Until the server takes the connection.'),
+        handshake: duration.exactOptional().describe('For the TLS handshake. Left out: as connect.'),
+        bind: duration.exactOptional().describe('For the answer to the bind. Left out: as connect.'),
+        firstAnswer: duration
+          .exactOptional()
+          .describe('Until the answer to a search begins. Left out: as answer.'),
+        answer: duration
+          .prefault('60s')
+          .describe('The longest silence of the server in the middle of an answer.'),
       })
       .prefault({})
       .describe('How long the server may take.'),

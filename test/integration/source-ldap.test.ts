@@ -355,7 +355,7 @@ describe('a server that is not as configured', () => {
   })
 
   test('does not exist', async () => {
-    for (const url of ['ldap://127.0.0.1:1', 'ldaps://127.0.0.1:1', 'ldap://no-such-host.invalid']) {
+    for (const url of ['ldap://127.0.0.1:1', 'ldaps://127.0.0.1:1', 'ldaps://no-such-host.invalid']) {
       await expect(source({ url }).read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
     }
   })

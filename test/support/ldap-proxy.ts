@@ -3,8 +3,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { Ber, BerReader, BerWriter, ProtocolOperation } from 'ldapts'
 
 /**
- * What the proxy does to a server's answers. Pages are counted from 1 over the searches of one connection; entries from
- * 1 within their page.
+ * What the proxy does to a server's answers. Pages are counted from 1 over the searches of one connection, without those
+ * for what the server says about itself; entries from 1 within their page.
  */
 export type Evil =
   | { readonly kind: 'none' }
@@ -104,7 +104,8 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
 
   onFrames(client, (frame) => {
     if (frame.operation === ProtocolOperation.LDAP_REQ_BIND) onBind()
-    if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH) return void target.write(frame.bytes)
+    if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame))
+      return void target.write(frame.bytes)
     page += 1
     entry = 0
     first ??= frame.bytes
@@ -171,6 +172,15 @@ function parseFrame(bytes: Buffer): Frame {
   const reader = new BerReader(bytes)
   reader.readSequence()
   return { id: reader.readInt() ?? 0, operation: reader.readSequence() ?? 0, bytes }
+}
+
+/** The root DSE is the entry with the empty name, and is read by itself. */
+function readsRootDse({ bytes }: Frame): boolean {
+  const reader = new BerReader(bytes)
+  reader.readSequence()
+  reader.readInt()
+  reader.readSequence()
+  return reader.readString() === '' && reader.readEnumeration() === 0
 }
 
 function searchDone(id: number, code: number, cookie: Buffer | undefined): Buffer {

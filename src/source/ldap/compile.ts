@@ -2,7 +2,7 @@ import type { Filter } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { normalizeDn } from './dn.ts'
-import { type Endpoint, parseEndpoint } from './endpoint.ts'
+import { type Endpoint, parseEndpoints } from './endpoint.ts'
 import { attributeProblem, parseFilter } from './filter.ts'
 import type { LdapSearchOptions, LdapSourceOptions, SearchScope } from './options.ts'
 
@@ -16,7 +16,7 @@ export interface Place<M> {
 }
 
 export interface CompiledOptions {
-  readonly endpoint: Endpoint
+  readonly endpoints: readonly Endpoint[]
   readonly users: Place<UserMapping>
   readonly groups: Place<GroupMapping> | undefined
 }
@@ -25,7 +25,7 @@ export interface CompiledOptions {
 export function compileOptions(options: LdapSourceOptions): CompiledOptions {
   const { users, groups } = options
   return {
-    endpoint: parseEndpoint(options),
+    endpoints: parseEndpoints(options),
     users: compilePlace(users, 'users', compileUserMap(users.map, 'users.map', attributeProblem)),
     groups:
       groups && compilePlace(groups, 'groups', compileGroupMap(groups.map, 'groups.map', attributeProblem)),

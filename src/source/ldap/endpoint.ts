@@ -15,23 +15,70 @@ export interface Endpoint {
   readonly tls: ConnectionOptions
 }
 
+/** Every server of the source, in the order in which they are tried. Throws `config-invalid`, naming the key. */
+export function parseEndpoints(
+  options: Pick<LdapSourceOptions, 'url' | 'tls' | 'bind'>,
+): readonly [Endpoint, ...Endpoint[]] {
+  const urls = typeof options.url === 'string' ? [options.url] : options.url
+  const [first, ...others] = urls.map((url) => parseEndpoint({ url, tls: options.tls }))
+  if (first === undefined) throw invalid('url: the list is empty, so name at least one server')
+  const endpoints = [first, ...others] as const
+  const twice = others.find(({ url }, index) => endpoints.slice(0, index + 1).some((one) => one.url === url))
+  if (twice !== undefined) throw invalid(`url: ${twice.url} is there twice`)
+  if (options.tls.startTls && endpoints.every(({ encryption }) => encryption === 'ldaps'))
+    throw invalid('tls.startTls: it is for ldap:// URLs, and ldaps:// has TLS from the start')
+  checkClientCertificate(endpoints, options)
+  for (const endpoint of endpoints) requirePrivacy(endpoint, options.bind)
+  return endpoints
+}
+
+/**
+ * A password that crosses a network in the clear is everybody's. Throws `config-invalid` unless the connection is
+ * encrypted, stays on this machine, or the options allow it by name.
+ */
+export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind']): void {
+  if (bind === undefined || bind.external === true || bind.allowPlainText === true) return
+  if (endpoint.encryption !== 'none' || isLoopback(endpoint.host)) return
+  const remedy = 'use ldaps:// or tls.startTls, or allow it with bind.allowPlainText: true'
+  throw invalid(
+    `bind: the password of "${bind.dn}" would cross the network in the clear to ${endpoint.url}; ${remedy}`,
+  )
+}
+
+/** Whether what is sent to this host stays on this machine; RFC 6761 reserves the name. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase()
+  if (isIP(name) === 4) return name.startsWith('127.')
+  return name === '::1' || name === 'localhost' || name.endsWith('.localhost')
+}
+
+function checkClientCertificate(
+  endpoints: readonly Endpoint[],
+  { tls, bind }: Pick<LdapSourceOptions, 'tls' | 'bind'>,
+): void {
+  const [has, lacks] = tls.key === undefined ? ['certificate', 'key'] : ['key', 'certificate']
+  if ((tls.key === undefined) !== (tls.certificate === undefined))
+    throw invalid(`tls.${has}: it has no use without tls.${lacks}`)
+  if (bind?.external !== true) return
+  const clear = endpoints.find(({ encryption }) => encryption === 'none')
+  if (tls.certificate === undefined) throw invalid('bind.external: it needs tls.certificate and tls.key')
+  if (clear !== undefined) throw invalid(`bind.external: it needs TLS, and ${clear.url} has none`)
+}
+
 /** Throws `config-invalid`, naming the key. */
-export function parseEndpoint(options: Pick<LdapSourceOptions, 'url' | 'tls'>): Endpoint {
+export function parseEndpoint(options: {
+  readonly url: string
+  readonly tls: Pick<LdapSourceOptions['tls'], 'ca' | 'startTls'>
+}): Endpoint {
   const url = parseUrl(options.url)
   const secure = url.protocol === 'ldaps:'
-  if (secure && options.tls.startTls) {
-    throw new DirsyncdError(
-      'config-invalid',
-      'tls.startTls: it is for ldap:// URLs, and ldaps:// has TLS from the start',
-    )
-  }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
   const encryption = secure ? 'ldaps' : options.tls.startTls ? 'starttls' : 'none'
   const ca = options.tls.ca === undefined ? {} : { ca: checkedCertificates(options.tls.ca) }
   const servername = isIP(host) === 0 ? { servername: host } : {}
   return {
-    url: `${url.protocol}//${url.hostname}:${port}`,
+    url: `${url.protocol}//${url.hostname.toLowerCase()}:${port}`,
     host,
     port,
     encryption,
@@ -41,37 +88,26 @@ export function parseEndpoint(options: Pick<LdapSourceOptions, 'url' | 'tls'>): 
 
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['ldap:', 'ldaps:'].includes(url.protocol) || url.hostname === '') {
-    throw new DirsyncdError(
-      'config-invalid',
-      `url: "${text}" is not like ldap://host:389 or ldaps://host:636`,
-    )
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new DirsyncdError(
-      'config-invalid',
-      'url: a user or password does not belong here, use bind.dn and bind.password',
-    )
-  }
-  if (!['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '') {
-    throw new DirsyncdError(
-      'config-invalid',
-      `url: "${text}" has more than host and port, use users.base for a DN`,
-    )
-  }
+  if (url === undefined || !['ldap:', 'ldaps:'].includes(url.protocol) || url.hostname === '')
+    throw invalid(`url: "${text}" is not like ldap://host:389 or ldaps://host:636`)
+  if (url.username !== '' || url.password !== '')
+    throw invalid('url: a user or password does not belong here, use bind.dn and bind.password')
+  if (!['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '')
+    throw invalid(`url: "${text}" has more than host and port, use users.base for a DN`)
   return url
 }
 
 /** Node takes a text without any certificate in silence, and then trusts nobody, with a misleading error. */
 function checkedCertificates(pem: string): string[] {
   const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
-  if (certificates === null)
-    throw new DirsyncdError('config-invalid', 'tls.ca: there is no PEM certificate in it')
+  if (certificates === null) throw invalid('tls.ca: there is no PEM certificate in it')
   try {
     return certificates.map((certificate) => new X509Certificate(certificate).toString())
   } catch (cause) {
-    throw new DirsyncdError('config-invalid', `tls.ca: a certificate in it is broken (${sentence(cause)})`, {
-      cause,
-    })
+    throw invalid(`tls.ca: a certificate in it is broken (${sentence(cause)})`, cause)
   }
+}
+
+function invalid(message: string, cause?: unknown): DirsyncdError {
+  return new DirsyncdError('config-invalid', message, { cause })
 }

@@ -4,7 +4,7 @@ import { type Collector, createCollector } from '../collect.ts'
 import type { GroupMapping, UserMapping } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type CompiledOptions, compileOptions, type Place } from './compile.ts'
-import { type LdapConnection, openConnection } from './connection.ts'
+import type { LdapConnection } from './connection.ts'
 import { lookAgain } from './look-again.ts'
 import { createMemberIndex, type MemberIndex } from './members.ts'
 import type { LdapEntry } from './message.ts'
@@ -12,6 +12,7 @@ import type { LdapSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { requireWhole } from './range.ts'
 import { searchAll } from './search.ts'
+import { createServers } from './servers.ts'
 import { lookupIn } from './values.ts'
 
 /**
@@ -20,10 +21,10 @@ import { lookupIn } from './values.ts'
  */
 export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
   const compiled = compileOptions(options)
-  const open = (signal: AbortSignal) => openConnection(compiled.endpoint, options, signal, log)
+  const servers = createServers(compiled.endpoints, options, log)
   return {
     async read(signal) {
-      using connection = await open(signal)
+      using connection = await servers.open(signal)
       return await readAll(connection, compiled, options.pageSize, log)
     },
     async lookAgain(kind, ids, signal) {
@@ -31,11 +32,11 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
       if (ids.length === 0) return new Map()
       // Without groups in the options the source says nothing about them, and so proves none of them absent.
       if (place === undefined) return new Map(ids.map((id) => [id, 'present']))
-      using connection = await open(signal)
+      using connection = await servers.openAgain(signal)
       return await lookAgain(connection, place, ids, options.pageSize)
     },
     async probe(signal) {
-      using connection = await open(signal)
+      using connection = await servers.open(signal)
       return await probe(connection, compiled, options.bind?.dn)
     },
   }

@@ -1,5 +1,8 @@
 import { Ber, BerReader, ControlParser, PagedResultsControl, ProtocolOperation } from 'ldapts'
 
+/** The tag of `responseValue` (RFC 4511, 4.12). */
+const EXTENDED_VALUE = 0x8b
+
 /** An entry as it came over the wire. Names are in lower case; values are bytes, because only they are what was sent. */
 export interface LdapEntry {
   readonly dn: string
@@ -19,6 +22,8 @@ export interface LdapResult {
   readonly diagnostic: string
   /** The cookie of the paged results control; `undefined` where the server sent no such control. */
   readonly cookie: Buffer | undefined
+  /** What an extended operation gives back; `undefined` where it gives nothing. */
+  readonly value: Buffer | undefined
 }
 
 /** Decodes one whole message. Throws when it is broken or of a kind that nobody asked for. */
@@ -51,8 +56,20 @@ function decodeResult(operation: LdapResult['operation'], reader: BerReader): Ld
   const matchedDn = reader.readString()
   const diagnostic = reader.readString()
   if (code === null || matchedDn === null || diagnostic === null) throw new Error('a broken result arrived')
+  const value = operation === 'extended' ? decodeValue(reader, end) : undefined
   reader.offset = end
-  return { operation, code, diagnostic: printable(diagnostic), cookie: decodeCookie(reader) }
+  return { operation, code, diagnostic: printable(diagnostic), cookie: decodeCookie(reader), value }
+}
+
+/** It stands behind a referral and the name of the operation, where these are there. */
+function decodeValue(reader: BerReader, end: number): Buffer | undefined {
+  while (reader.offset < end) {
+    const tag = reader.peek() ?? 0
+    const part = reader.readString(tag, true)
+    if (part === null) throw new Error('a broken result arrived')
+    if (tag === EXTENDED_VALUE) return part
+  }
+  return undefined
 }
 
 function decodeCookie(reader: BerReader): Buffer | undefined {

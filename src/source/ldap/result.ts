@@ -25,7 +25,7 @@ const RESULTS = new Map<number, string>([
   [53, 'unwillingToPerform'],
   [54, 'loopDetect'],
   [71, 'affectsMultipleDSAs'],
-  [80, 'other'],
+  [80, 'other: the server met an error of its own'],
 ])
 
 export const SUCCESS = 0
@@ -33,8 +33,14 @@ export const REFERRAL = 10
 export const NO_SUCH_OBJECT = 32
 export const INVALID_DN = 34
 export const INVALID_CREDENTIALS = 49
-export const BUSY = 51
-export const UNAVAILABLE = 52
+const BUSY = 51
+const UNAVAILABLE = 52
+const OTHER = 80
+
+/** Results of a server that is not able to answer now, whoever asks; another server may well be. */
+export function isOutage(code: number): boolean {
+  return code === BUSY || code === UNAVAILABLE || code === OTHER
+}
 
 /** The code in words, with what the server itself says about it. */
 export function resultInWords(code: number, diagnostic: string): string {

@@ -3,6 +3,7 @@ import type { Message } from 'ldapts'
 import { DirsyncdError, type ErrorCode, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import { createFramer } from './frames.ts'
+import { certificateDemand } from './tls-problem.ts'
 import { type Answer, decodeAnswer, type LdapEntry, type LdapResult } from './message.ts'
 
 /** What is being done, for the sentence of an error, and the code of that error. */
@@ -10,6 +11,15 @@ export interface Doing {
   readonly code: ErrorCode
   /** "reading the users below …" */
   readonly what: string
+  /** Bounds the whole exchange, by this one of the `timeouts`; without it only silence is bounded. */
+  readonly within?: { readonly ms: number; readonly option: string }
+}
+
+export interface Patience {
+  /** Milliseconds until the first byte of an answer. */
+  readonly firstAnswerMs: number
+  /** Milliseconds of silence in the middle of one. */
+  readonly answerMs: number
 }
 
 interface Listener {
@@ -37,7 +47,8 @@ interface Pending {
   readonly messageId: number
   readonly doing: Doing
   readonly listener: Listener | undefined
-  readonly timer: NodeJS.Timeout
+  begun: boolean
+  timer: NodeJS.Timeout
   readonly resolve: (result: LdapResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -45,7 +56,7 @@ interface Pending {
 type Failure = (doing: Doing) => unknown
 
 /** ldapts' own client reconnects by itself and can hang for ever; only its codec is used here. */
-export function createWire(first: Socket, url: string, answerMs: number, signal: AbortSignal): Wire {
+export function createWire(first: Socket, url: string, patience: Patience, signal: AbortSignal): Wire {
   let socket = first
   let framer = createFramer()
   let pending: Pending | undefined
@@ -67,8 +78,26 @@ export function createWire(first: Socket, url: string, answerMs: number, signal:
     return settled
   }
 
-  function lost(why: string, cause?: unknown): void {
-    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}`, { cause }))
+  function lost(why: string, cause?: unknown, option?: string): void {
+    const limit = option === undefined ? '' : ` (timeouts.${option})`
+    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}${limit}`, { cause }))
+  }
+
+  function alarm(ms: number, option: string): NodeJS.Timeout {
+    return setTimeout(() => {
+      const what = pending?.begun === true && option !== 'answer' ? 'no whole answer' : 'nothing'
+      lost(`${what} arrived for ${ms / 1000} s`, undefined, option)
+    }, ms)
+  }
+
+  /** Something arrived, so the wait is for what follows; a wait with a bound of its own is not made longer. */
+  function heard(waiting: Pending): void {
+    const { begun, doing } = waiting
+    waiting.begun = true
+    if (doing.within !== undefined) return
+    if (begun) return void waiting.timer.refresh()
+    clearTimeout(waiting.timer)
+    waiting.timer = alarm(patience.answerMs, 'answer')
   }
 
   function onAbort(): void {
@@ -76,7 +105,7 @@ export function createWire(first: Socket, url: string, answerMs: number, signal:
   }
 
   function onData(chunk: Buffer): void {
-    pending?.timer.refresh()
+    if (pending !== undefined) heard(pending)
     try {
       for (const message of framer.push(chunk)) take(decodeAnswer(message))
     } catch (error) {
@@ -99,7 +128,12 @@ export function createWire(first: Socket, url: string, answerMs: number, signal:
   }
 
   const onEnd = () => lost('the connection was lost')
-  const onError = (error: Error) => lost(`the connection was lost (${error.message})`, error)
+
+  function onError(error: Error): void {
+    const demand = certificateDemand(error)
+    if (demand === undefined) return lost(`the connection was lost (${error.message})`, error)
+    fail(() => new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`))
+  }
 
   function listen(): void {
     socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError)
@@ -118,8 +152,9 @@ export function createWire(first: Socket, url: string, answerMs: number, signal:
       const messageId = (lastId += 1)
       return new Promise((resolve, reject) => {
         if (failure !== undefined) return reject(failure(doing))
-        const silent = () => lost(`nothing arrived for ${answerMs / 1000} s`)
-        pending = { messageId, doing, listener, timer: setTimeout(silent, answerMs), resolve, reject }
+        const { ms, option } = doing.within ?? { ms: patience.firstAnswerMs, option: 'firstAnswer' }
+        const timer = alarm(ms, option)
+        pending = { messageId, doing, listener, begun: false, timer, resolve, reject }
         socket.write(build(messageId).write())
       })
     },

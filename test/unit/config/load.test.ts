@@ -160,6 +160,40 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:6:14: syncs[0].source.tls.startTls: goes with ldap://; an ldaps:// connection is encrypted already',
   },
   {
+    name: 'an empty list of servers',
+    text: CORP.replace('ldap://ldap.example.org', '[]'),
+    line: 'dirsyncd.yaml:5:7: syncs[0].source.url: must be a URL such as ldaps://ldap.example.org:636, or a list of them',
+  },
+  {
+    name: 'a reader by certificate without a certificate',
+    text: CORP.replace(/bind: .*/, 'bind: { external: true }'),
+    line: 'dirsyncd.yaml:6:15: syncs[0].source.bind.external: needs a client certificate: tls.certificate and tls.key',
+  },
+  {
+    name: 'a reader by certificate on an unencrypted connection',
+    text: CORP.replace('ldap://ldap.example.org', '[ldaps://a, ldap://b]').replace(
+      /bind: .*/,
+      'bind: { external: true }\n      tls: { certificate: a.pem, key: b.pem }',
+    ),
+    line: 'dirsyncd.yaml:6:15: syncs[0].source.bind.external: needs TLS, and ldap://b has none',
+  },
+  {
+    name: 'a reader by certificate that has a DN too',
+    text: CORP.replace('ldap://', 'ldaps://').replace(
+      /bind: .*/,
+      'bind: { external: true, dn: x }\n      tls: { certificate: a.pem, key: b.pem }',
+    ),
+    line: 'dirsyncd.yaml:6:31: syncs[0].source.bind.dn: is not a known option; known here are external',
+  },
+  {
+    name: 'a client certificate without its key',
+    text: CORP.replace('ldap://', 'ldaps://').replace(
+      '      bind',
+      '      tls: { certificate: a.pem }\n      bind',
+    ),
+    line: 'dirsyncd.yaml:6:14: syncs[0].source.tls.certificate: has no use without tls.key',
+  },
+  {
     name: 'two syncs of one name',
     text: `${CORP}  - { name: corp, source: ${CSV}, directory: ${DIRECTORY.replace('7', '8')} }\n`,
     line: 'dirsyncd.yaml:9:7: syncs[1].name: is the name of syncs[0] too; every sync has its own',
@@ -308,6 +342,38 @@ test('the TCP listener of the admin pages can be turned off', async () => {
   expect(config.admin.listen).toBeUndefined()
 })
 
+test('several servers, a client certificate and time-outs of their own', async () => {
+  await using folder = await createFolder()
+  await folder.write('client.pem', 'the certificate')
+  const text = CORP.replace('ldap://ldap.example.org', '[ldaps://a, ldaps://b]').replace(
+    /bind: .*/,
+    `bind: { external: true }
+      tls: { certificate: client.pem, key: { env: CLIENT_KEY } }
+      timeouts: { connect: 1s, firstAnswer: 2m }`,
+  )
+  const file = await folder.write('dirsyncd.yaml', text)
+  const config = await loadConfig({ file, env: { CLIENT_KEY: 'the key' } })
+  const [sync] = config.syncs
+  if (sync?.source.type !== 'ldap') throw new Error('not LDAP')
+  const { options } = sync.source
+  expect(options).toMatchObject({
+    url: ['ldaps://a', 'ldaps://b'],
+    bind: { external: true },
+    timeouts: {
+      connectMs: 1000,
+      handshakeMs: 1000,
+      bindMs: 1000,
+      firstAnswerMs: 120_000,
+      answerMs: 60_000,
+    },
+  })
+  expect([await options.tls.certificate?.(), await options.tls.key?.()]).toEqual([
+    'the certificate',
+    'the key',
+  ])
+  expect(JSON.stringify(describeConfig(config))).toContain('"key":"<env CLIENT_KEY>"')
+})
+
 test('a CA file is read when the configuration is loaded', async () => {
   await using folder = await createFolder()
   await folder.write('ca.pem', rootCertificates[0] ?? '')
@@ -327,7 +393,7 @@ test('secrets are read when they are needed, and masked where the configuration 
   const sync = config.syncs[0]
   expect(await sync?.directory.token.read()).toBe('the-token')
   const source = sync?.source.type === 'ldap' ? sync.source.options : undefined
-  expect(await source?.bind?.password()).toBe('the-password')
+  expect(source?.bind?.external !== true && (await source?.bind?.password())).toBe('the-password')
   const shown = JSON.stringify(describeConfig(config))
   expect(shown).toContain('<env TOKEN>')
   expect(shown).toContain('<env LDAP_PASSWORD>')

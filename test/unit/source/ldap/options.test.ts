@@ -21,6 +21,8 @@ function groups(more: Partial<NonNullable<LdapSourceOptions['groups']>>): Partia
   }
 }
 
+const READER = { dn: 'cn=me', password: async () => 'x' }
+const CLIENT = { certificate: async () => 'x', key: async () => 'y' }
 const BROKEN_CA = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
 
 test.each<[string, Partial<LdapSourceOptions>]>([
@@ -29,6 +31,16 @@ test.each<[string, Partial<LdapSourceOptions>]>([
   ['url: a user or password does not belong here', { url: 'ldap://me:secret@x' }],
   ['url: "ldap://x/dc=y" has more than host and port', { url: 'ldap://x/dc=y' }],
   ['tls.startTls: it is for ldap:// URLs', { url: 'ldaps://x', tls: { startTls: true } }],
+  ['url: the list is empty', { url: [] }],
+  ['url: ldaps://x:636 is there twice', { url: ['ldaps://x', 'ldaps://y', 'ldaps://X:636'] }],
+  ['bind: the password of "cn=me" would cross the network', { bind: READER }],
+  [
+    'bind: the password of "cn=me" would cross the network in the clear to ldap://b:389',
+    { url: ['ldaps://a', 'ldap://b'], bind: READER },
+  ],
+  ['bind.external: it needs tls.certificate', { url: 'ldaps://x', bind: { external: true } }],
+  ['bind.external: it needs TLS', { bind: { external: true }, tls: { startTls: false, ...CLIENT } }],
+  ['tls.key: it has no use without tls.certificate', { tls: { startTls: true, key: CLIENT.key } }],
   ['tls.ca: there is no PEM certificate in it', { tls: { startTls: true, ca: 'nonsense' } }],
   ['tls.ca: a certificate in it is broken', { tls: { startTls: true, ca: BROKEN_CA } }],
   ['users.base: "people" is not a DN', users({ base: 'people' })],
@@ -47,6 +59,14 @@ test.each<[string, Partial<LdapSourceOptions>]>([
   const create = () => createLdapSource({ ...GOOD, ...more }, silentLog())
   expect(create).toThrow(message)
   expect(create).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+})
+
+test.each<[string, Partial<LdapSourceOptions>]>([
+  ['allowed by name', { bind: { ...READER, allowPlainText: true } }],
+  ['encrypted by StartTLS', { bind: READER, tls: { startTls: true } }],
+  ['on this machine', { bind: READER, url: ['ldap://127.1.2.3', 'ldap://[::1]', 'ldap://LOCALHOST:1389'] }],
+])('a password is taken where the connection is %s', (_, more) => {
+  expect(() => createLdapSource({ ...GOOD, ...more }, silentLog())).not.toThrow()
 })
 
 test('good options are taken, and no secret is in a sentence', () => {

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { DirsyncdError, sentence } from '../../errors.ts'
+import { interruption } from '../interruption.ts'
+import type { Endpoint } from './endpoint.ts'
+import { certificateDemand, connectProblem } from './tls-problem.ts'
+
+/** After so long without a byte the system asks whether the other side still lives; firewalls forget quiet ones. */
+const KEEP_ALIVE_MS = 30_000
+
+/** Opens the bare connection. Rejects with `source-unreachable` or what the signal says. */
+export async function connectPlain(endpoint: Endpoint, ms: number, signal: AbortSignal): Promise<Socket> {
+  const { host, port } = endpoint
+  const socket = connect({ host, port, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
+  return established(
+    socket,
+    { event: 'connect', what: 'connecting', option: 'connect' },
+    endpoint,
+    ms,
+    signal,
+  )
+}
+
+/** Begins TLS over the connection, checks the server's certificate and shows the client's, if there is one. */
+export async function encrypt(
+  socket: Socket,
+  endpoint: Endpoint,
+  client: Pick<ConnectionOptions, 'cert' | 'key'>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const step = { event: 'secureConnect', what: 'connecting with TLS', option: 'handshake' } as const
+  return established(connectTls({ ...endpoint.tls, ...client, socket }), step, endpoint, ms, signal)
+}
+
+interface Step {
+  readonly event: 'connect' | 'secureConnect'
+  readonly what: string
+  /** Which of `timeouts` bounds it. */
+  readonly option: string
+}
+
+/** Waits until the socket can be used; a socket that cannot is destroyed. */
+async function established<S extends Socket>(
+  socket: S,
+  { event, what, option }: Step,
+  { url }: Endpoint,
+  ms: number,
+  signal: AbortSignal,
+): Promise<S> {
+  const timeout = AbortSignal.timeout(ms)
+  const closed = new AbortController()
+  const onClose = () => closed.abort(new Error('the server closed the connection'))
+  socket.once('close', onClose)
+  try {
+    await once(socket, event, { signal: AbortSignal.any([signal, timeout, closed.signal]) })
+    socket.off('close', onClose)
+    return socket
+  } catch (error) {
+    socket.on('error', () => undefined).destroy()
+    if (signal.aborted) throw interruption(signal, `${url}: interrupted while ${what}`)
+    const demand = certificateDemand(error)
+    if (demand !== undefined) throw new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`)
+    const problem = closed.signal.aborted ? sentence(closed.signal.reason) : connectProblem(error)
+    const why = timeout.aborted ? `no answer within ${ms / 1000} s (timeouts.${option})` : problem
+    throw new DirsyncdError('source-unreachable', `${url} cannot be reached (${what}): ${why}`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,66 @@
+import { ExtendedRequest, PresenceFilter, SearchRequest } from 'ldapts'
+import { DirsyncdError } from '../../errors.ts'
+import type { LdapEntry, LdapResult } from './message.ts'
+import { isOutage, resultInWords, SUCCESS } from './result.ts'
+import type { Doing, Wire } from './wire.ts'
+
+const WHO_AM_I = '1.3.6.1.4.1.4203.1.11.3'
+
+/**
+ * What the server says about itself, operational attributes included; `undefined` where it does not let this reader
+ * see it. Rejects with `source-unreachable` where it is not able to answer at all.
+ */
+export async function readRootDse(wire: Wire, url: string, ms: number): Promise<LdapEntry | undefined> {
+  const doing = within('reading what the server offers', ms)
+  let root: LdapEntry | undefined
+  const result = await wire.exchange(
+    (messageId) =>
+      new SearchRequest({
+        messageId,
+        baseDN: '',
+        scope: 'base',
+        filter: new PresenceFilter({ attribute: 'objectClass' }),
+        attributes: ['*', '+'],
+        timeLimit: 0,
+      }),
+    doing,
+    {
+      onEntry: (entry) => {
+        root = entry
+      },
+      onReference: () => undefined,
+    },
+  )
+  requireService(result, url, doing)
+  return result.code === SUCCESS ? root : undefined
+}
+
+/**
+ * Asks whom the server takes this connection for (RFC 4532), where it offers that: `dn:cn=reader,…`, `u:EXAMPLE\reader`,
+ * or nothing at all for an anonymous reader. `undefined` where it does not tell.
+ */
+export async function askWhoAmI(
+  wire: Wire,
+  url: string,
+  root: LdapEntry | undefined,
+  ms: number,
+): Promise<string | undefined> {
+  const offered = root?.attributes.get('supportedextension')?.some((oid) => oid.toString() === WHO_AM_I)
+  if (offered !== true) return undefined
+  const doing = within('asking who the reader is', ms)
+  const result = await wire.exchange((messageId) => new ExtendedRequest({ messageId, oid: WHO_AM_I }), doing)
+  requireService(result, url, doing)
+  return result.code === SUCCESS ? (result.value ?? Buffer.alloc(0)).toString() : undefined
+}
+
+function within(what: string, ms: number): Doing {
+  return { code: 'source-unreachable', what, within: { ms, option: 'bind' } }
+}
+
+function requireService({ code, diagnostic }: LdapResult, url: string, { what }: Doing): void {
+  if (!isOutage(code)) return
+  throw new DirsyncdError(
+    'source-unreachable',
+    `${url}: the server ended with ${resultInWords(code, diagnostic)} while ${what}`,
+  )
+}

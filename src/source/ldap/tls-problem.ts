@@ -1,0 +1,37 @@
+import { networkReason, sentence, systemCode } from '../../errors.ts'
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
+
+/** Why a connection or a TLS handshake failed, in words. */
+export function connectProblem(error: unknown): string {
+  const code = systemCode(error) ?? ''
+  if (UNTRUSTED.has(code)) return `its certificate is not trusted; give its CA in tls.ca (${sentence(error)})`
+  if (code === OTHER_HOST) return `its certificate is for another host (${sentence(error)})`
+  return networkReason(error) ?? sentence(error)
+}
+
+/** Whether a server answered and could not prove who it is, which is no matter of the network. */
+export function isCertificateProblem(error: unknown): boolean {
+  const code = systemCode(error) ?? ''
+  return UNTRUSTED.has(code) || code === OTHER_HOST || /^(CERT_|CRL_|INVALID_|HOSTNAME_MISMATCH)/.test(code)
+}
+
+const ALERTS_FOR_OUR_CERTIFICATE =
+  /alert (certificate required|bad certificate|certificate expired|certificate revoked|certificate unknown|unknown ca|handshake failure)/
+
+/** What a server that ended TLS wants of the client's certificate; `undefined` where it ended for another reason. */
+export function certificateDemand(error: unknown): string | undefined {
+  const alert = ALERTS_FOR_OUR_CERTIFICATE.exec(sentence(error))?.[1]
+  if (alert === undefined) return undefined
+  if (alert === 'certificate required')
+    return 'it wants a client certificate; give it in tls.certificate and tls.key'
+  return `it does not take the client certificate, or wants one (tls.certificate, tls.key): ${alert}`
+}
