@@ -17,6 +17,7 @@ export type NoticeCode =
   | 'unreadable' // the entry or row could not be understood, nobody knows whose it was: no deletes in this run
   | 'duplicate-id'
   | 'no-name'
+  | 'value-failed' // a value of the mapping could not be worked out for this entry, and so is missing
   | 'unknown-members'
   // reading the directory
   | 'unaddressable' // an entry of the directory without a usable external id

@@ -11,6 +11,8 @@ interface Candidate {
   /** The name of the attribute or column that holds the id, for the notices. */
   readonly idName: string
   readonly from: string
+  /** Why values are missing that could not be worked out, each beginning with the key of the mapping. */
+  readonly faults?: readonly string[]
 }
 
 export interface UserCandidate extends Candidate {
@@ -60,7 +62,11 @@ export function createCollector(covers: Coverage = { groups: true, members: true
     for (const id of candidate.ids) shelf.seen.add(id)
     const [id] = candidate.ids
     const problem = id === undefined || candidate.ids.length > 1 ? countProblem(candidate) : idProblem(id)
-    if (problem === undefined) return id
+    if (problem === undefined) {
+      for (const fault of candidate.faults ?? [])
+        notices.push({ kind: shelf.kind, id, code: 'value-failed', detail: `${candidate.from}: ${fault}` })
+      return id
+    }
     addUnreadable(shelf.kind, `${candidate.from}: ${problem} (external_id is "${candidate.idName}")`)
     return undefined
   }

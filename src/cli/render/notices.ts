@@ -6,6 +6,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   unreadable: 'could not be understood, so nothing is deleted in this run',
   'duplicate-id': 'skipped, because the id is there more than once',
   'no-name': 'skipped, because it has no name',
+  'value-failed': 'has a value that the mapping could not work out, and so is without it',
   'unknown-members': 'has members that are not users of the sync',
   unaddressable: 'is in the directory without an id by which it could be changed',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',

@@ -65,9 +65,7 @@ function takeUser({ lookup, from }: Printed, map: UserMapping, collector: Collec
     ids: notBlank(lookup(map.id)),
     idName: map.id,
     from,
-    email: map.email.valueOf(lookup),
-    name: map.name.valueOf(lookup),
-    employeeId: map.employeeId.valueOf(lookup),
+    ...map.fieldsOf(lookup),
   })
 }
 
@@ -85,7 +83,7 @@ function printedGroup({ lookup, from }: Printed, map: GroupMapping): PrintedGrou
     ids: notBlank(lookup(map.id)),
     idName: map.id,
     from,
-    name: map.name.valueOf(lookup),
+    ...map.fieldsOf(lookup),
     members: [...new Set(members)],
   }
 }
