@@ -4,6 +4,7 @@ import { createExecutor, type Executor, type SyncSetup } from '../../src/control
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
+import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChangeJob, changesQueueName, type RetrySettings } from '../../src/queue/changes.ts'
 import { startChangeWorker } from '../../src/queue/worker.ts'
 import type { Source } from '../../src/source/source.ts'
@@ -30,6 +31,8 @@ export interface WorldOptions {
   /** Asked before every request. */
   readonly token: () => string
   readonly company: MutableCompany
+  /** Other rules than the usual ones: mirror, members written, every domain. */
+  readonly rules?: Partial<PlanRules>
   /** Called when the source is read. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
   /** Called when the directory was read, before anything is planned. */
@@ -97,7 +100,7 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
       await options.afterRead?.()
       return snapshot
     },
-    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+    rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
     limits: LIMITS,
     queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
   }

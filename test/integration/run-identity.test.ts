@@ -1,0 +1,273 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { noticesOf } from '../../src/store/plans.ts'
+import { type ApiProxy, type Interference, type Passing, startApiProxy } from '../support/api-proxy.ts'
+import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { callService, readService } from '../support/read-service.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
+
+const DIRECTORIES = 20
+const FIRST_DIRECTORY = 100
+
+function fixture(): string {
+  const directories = Array.from({ length: DIRECTORIES }, (_, n) => {
+    return `      - { id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`
+  })
+  return `organizations:
+  - id: 1
+    name: Example
+    allowedDomains: [example.org]
+    contacts:
+      - id: 11
+        name: Ada Admin
+        email: ada@example.org
+        tokens: [{ token: ${FIXTURE.token}, scopes: [ORG, ORG_READ], expires: 30d }]
+    directories:
+${directories.join('\n')}
+`
+}
+
+let service: RunningService
+let proxy: ApiProxy
+let opened: OpenBackend
+let stack: AsyncDisposableStack
+let directoryId: number
+let company: MutableCompany
+let tests = 0
+
+const [embedded] = openBackends()
+
+beforeAll(async () => {
+  service = await startService({ fixture: fixture() })
+  proxy = await startApiProxy(service.baseUrl)
+  opened = await embedded!.open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await proxy?.[Symbol.asyncDispose]()
+  await service?.close()
+})
+beforeEach(() => {
+  stack = new AsyncDisposableStack()
+  directoryId = FIRST_DIRECTORY + tests
+  tests += 1
+  company = { users: new Map(), groups: new Map() }
+  proxy.interfere = () => undefined
+})
+afterEach(() => stack.disposeAsync())
+
+async function world(options: Partial<WorldOptions> = {}): Promise<World> {
+  const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId }
+  const sync = `identity-${directoryId}`
+  const opening = openWorld(opened, { sync, service: place, token: () => FIXTURE.token, company, ...options })
+  const open = stack.use(opening)
+  await open.startWorker()
+  return open
+}
+
+function here() {
+  return { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId }
+}
+
+function hire(id: string, email: string, name = `Person ${id}`): void {
+  company.users.set(id, { name, email })
+}
+
+async function emails(): Promise<Record<string, string | null>> {
+  const { users } = await readService(here())
+  return Object.fromEntries([...users].map(([id, { email }]) => [id, email]))
+}
+
+async function noticed(run: number): Promise<string[]> {
+  const notices = await noticesOf(opened.store.db, run, 100)
+  return notices.map(({ code, id }) => `${code} ${id}`)
+}
+
+/** Refuses an e-mail that another user of the directory has, as a service with unique e-mails would. */
+async function refuseTaken({ method, url, body }: Passing): Promise<Interference | undefined> {
+  const form = new URLSearchParams(body)
+  const email = (form.get('email') ?? form.get('users[][email]'))?.toLowerCase()
+  if ((method !== 'POST' && method !== 'PATCH') || email === undefined) return undefined
+  const id = form.get('users[][external_id]') ?? decodeURIComponent(url.split('/').at(-1) ?? '')
+  const others = Object.entries(await emails()).filter(([other]) => other !== id)
+  if (!others.some(([, theirs]) => theirs?.toLowerCase() === email)) return undefined
+  return { status: 422, answer: { title: 'Unprocessable', detail: 'email is taken' } }
+}
+
+describe('e-mails that are exchanged', () => {
+  beforeEach(() => {
+    for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)
+  })
+
+  test('between two and among three people arrive in one run', async () => {
+    const { sync } = await world()
+    await sync()
+    hire('a', 'b@example.org')
+    hire('b', 'a@example.org')
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
+    expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
+    hire('a', 'c@example.org')
+    hire('b', 'b@example.org')
+    hire('c', 'a@example.org')
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
+    expect(await sync()).toMatchObject({ counts: { planned: {}, notices: {} } })
+  })
+
+  test('move along a chain in one run where the service allows each of them once', async () => {
+    const { sync } = await world()
+    await sync()
+    proxy.interfere = refuseTaken
+    hire('a', 'b@example.org')
+    hire('b', 'new@example.org')
+    company.users.delete('c')
+    hire('e', 'c@example.org')
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 4 } } })
+    expect(await emails()).toEqual({
+      a: 'b@example.org',
+      b: 'new@example.org',
+      d: 'd@example.org',
+      e: 'c@example.org',
+    })
+  })
+
+  test('in a longer chain are there after some runs, and nobody waits for a day', async () => {
+    const { sync } = await world()
+    await sync()
+    proxy.interfere = refuseTaken
+    hire('a', 'b@example.org')
+    hire('b', 'c@example.org')
+    hire('c', 'd@example.org')
+    hire('d', 'new@example.org')
+    await sync()
+    await sync()
+    await sync()
+    expect(await emails()).toEqual({
+      a: 'b@example.org',
+      b: 'c@example.org',
+      c: 'd@example.org',
+      d: 'new@example.org',
+    })
+  })
+
+  test('in a circle that the service refuses are named, hold up nobody, and go on when a person opens the circle', async () => {
+    const { sync } = await world()
+    await sync()
+    proxy.interfere = refuseTaken
+    hire('a', 'b@example.org')
+    hire('b', 'a@example.org')
+    hire('c', 'c@example.org', 'Renamed')
+    const first = await sync()
+    expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1, quarantined: 2 } } })
+    expect(await noticed(first.run)).toEqual(['email-swap a', 'email-swap b'])
+    const second = await sync()
+    expect(second).toMatchObject({ state: 'done', counts: { planned: {} } })
+    expect(await noticed(second.run)).toEqual([
+      'email-swap a',
+      'quarantined a',
+      'email-swap b',
+      'quarantined b',
+    ])
+    expect(await callService(here(), 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
+    expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
+    expect(await sync()).toMatchObject({ counts: { planned: {}, notices: {} } })
+  })
+})
+
+describe('one e-mail of three people', () => {
+  test.each(['unique', 'shared'] as const)('%s', async (kind) => {
+    hire('b', 'Box@example.org')
+    hire('c', 'box@example.org')
+    const { sync } = await world({ rules: { emails: kind } })
+    await sync()
+    hire('a', 'BOX@example.org')
+    const run = await sync()
+    const isUnique = kind === 'unique'
+    expect(await emails()).toEqual({
+      a: isUnique ? null : 'BOX@example.org',
+      b: 'Box@example.org',
+      c: isUnique ? null : 'box@example.org',
+    })
+    expect(await noticed(run.run)).toEqual(isUnique ? ['duplicate-email a', 'duplicate-email c'] : [])
+    expect(await sync()).toMatchObject({ counts: { planned: {} } })
+  })
+})
+
+test('ids that a URL path minds are created, changed and deleted like others', async () => {
+  const ids = [
+    'a/b',
+    'a?b',
+    'a#b',
+    'a%2Fb',
+    '%',
+    '..%2F..',
+    '...',
+    'a;b=c',
+    'a+b',
+    'a b',
+    ' a ',
+    'a&b=c',
+    'a\\b',
+    '"quoted"',
+    "O'Hara",
+    'žluť',
+    'e\u0301',
+    '\u00e9',
+    '🙂',
+    '__proto__',
+    '000123',
+    '123',
+    'A',
+    'a',
+    'x'.repeat(2048),
+  ]
+  for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Odd')
+  company.groups.set('g/1', { name: 'All', members: ids })
+  const { sync } = await world()
+  expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
+  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+  for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Renamed')
+  expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length } } })
+  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+  company.users.clear()
+  company.groups.clear()
+  hire('.hidden', 'p@example.org')
+  expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
+  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+})
+
+test('a person under a new id is one delete and one create, and named as that', async () => {
+  hire('p-17', 'ana@example.org')
+  const { sync } = await world()
+  await sync()
+  company.users.delete('p-17')
+  hire('p-18', 'Ana@example.org')
+  proxy.interfere = refuseTaken
+  const run = await sync()
+  expect(run).toMatchObject({
+    counts: { planned: { 'create-user': 1, 'delete-user': 1 }, outcomes: { applied: 2 } },
+  })
+  expect(await noticed(run.run)).toEqual(['new-id p-18'])
+  expect(await emails()).toEqual({ 'p-18': 'Ana@example.org' })
+})
+
+test('lists leave entries out and keep them, and the report names them', async () => {
+  for (const id of ['a', 'svc-1', 'root']) hire(id, `${id}@example.org`)
+  await (await world()).sync()
+  company.users.delete('root')
+  company.users.delete('svc-1')
+  hire('svc-2', 'svc-2@example.org')
+  hire('a', 'a@example.org', 'Renamed')
+  await stack.disposeAsync()
+  stack = new AsyncDisposableStack()
+  const entries = { users: { exclude: ['svc-*'], protected: ['root'] } }
+  const { sync } = await world({ rules: { entries } })
+  const run = await sync()
+  expect(run).toMatchObject({
+    state: 'done',
+    counts: { outcomes: { applied: 1 }, notices: { excluded: 2, protected: 1 } },
+  })
+  expect(await noticed(run.run)).toEqual(['protected root', 'excluded svc-1', 'excluded svc-2'])
+  expect(Object.keys(await emails()).toSorted()).toEqual(['a', 'root', 'svc-1'])
+})
