@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import { DirsyncdError } from '../errors.ts'
 import { checkApiContract } from './api-contract.ts'
 import { wholeNumber } from './arguments.ts'
-import type { CheckLine, Runner, Session } from './context.ts'
+import type { Runner, Session } from './context.ts'
 import { EXIT } from './exit-code.ts'
-import { printable } from './render/text.ts'
+import { headingOf, renderCheckItem, renderVerdict } from './render/check.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
+A source is read as a run would read it, and nothing is changed. --no-samples shows no entry by name: counts and warnings only.
 Without --writes nothing but reading requests are sent. --writes proves the token's writing scope with an update of a
 user that cannot exist: the service refuses it, and the way it does tells.
 
@@ -19,6 +20,7 @@ records; without it only GET is sent. A password is reset only with --reset-pass
 Examples:
   dirsyncd check
   dirsyncd check corp --writes
+  dirsyncd check corp --no-samples --json
   dirsyncd check corp --api-contract
   dirsyncd check corp --api-contract --writes --json`
 
@@ -27,6 +29,7 @@ export function addCheck(program: Command, run: Runner): void {
     .command('check')
     .description('Prove that configuration, source, token and directory work, and show a few mapped entries.')
     .argument('[sync]', 'Check this sync only.')
+    .option('--no-samples', 'Show no entries by name, only counts and warnings.')
     .option('--writes', 'Prove that the token may write, too.')
     .option('--api-contract', 'Compare the service with the description of its API instead.')
     .option(
@@ -39,12 +42,13 @@ export function addCheck(program: Command, run: Runner): void {
       run((session) =>
         options.apiContract === true
           ? apiContract(session, sync, options)
-          : check(session, sync, requireNoReset(options)),
+          : check(session, { sync, writes: requireNoReset(options), samples: options.samples }),
       ),
     )
 }
 
 interface CheckOptions {
+  readonly samples: boolean
   readonly writes?: boolean
   readonly apiContract?: boolean
   readonly resetPassword?: number
@@ -66,25 +70,30 @@ function apiContract(session: Session, sync: string | undefined, options: CheckO
   })
 }
 
-async function check(session: Session, sync: string | undefined, writes: boolean): Promise<number> {
-  const { compose, config, log, signal } = session
+async function check(
+  session: Session,
+  {
+    sync,
+    ...request
+  }: { readonly sync: string | undefined; readonly writes: boolean; readonly samples: boolean },
+): Promise<number> {
+  const { compose, config, log, signal, columns } = session
   selectSyncs(config, sync)
-  let failed = false
-  for await (const line of compose.runCheck(
-    config,
-    log,
-    { writes, ...(sync !== undefined && { sync }) },
-    signal,
-  )) {
-    failed ||= line.ok === false
-    if (session.json) session.printJson(line)
-    else session.print(renderCheckLine(line))
+  const counted = { failed: 0, warnings: 0 }
+  let heading = ''
+  const wanted = { ...request, ...(sync !== undefined && { sync }) }
+  for await (const item of compose.runCheck(config, log, wanted, signal)) {
+    const level = 'level' in item ? item.level : 'info'
+    if (level === 'fail') counted.failed += 1
+    if (level === 'warn') counted.warnings += 1
+    if (session.json) session.printJson(item)
+    else {
+      const next = headingOf(item)
+      if (next !== heading) session.print(...(heading === '' ? [] : ['']), next)
+      heading = next
+      session.print(...renderCheckItem(item, columns))
+    }
   }
-  return failed ? EXIT.error : EXIT.done
-}
-
-/** `FAIL  corp token: …`; what is only told has no mark. */
-export function renderCheckLine({ sync, label, ok, detail }: CheckLine): string {
-  const mark = ok === null ? '    ' : ok ? 'ok  ' : 'FAIL'
-  return `${mark}  ${sync === '' ? '' : `${sync} `}${label}: ${printable(detail)}`
+  if (!session.json) session.print('', renderVerdict(counted))
+  return counted.failed > 0 ? EXIT.error : EXIT.done
 }

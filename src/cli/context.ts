@@ -2,6 +2,7 @@ import type { Config } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { Log } from '../log.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
+import type { CheckItem, CheckRequest } from '../compose/check.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 
 /** A stream that a command prints to. */
@@ -19,19 +20,6 @@ export interface Io {
   readonly stderr: Output
 }
 
-/** One line of `dirsyncd check`; `ok` is null for what is only told, `sync` is empty for what concerns every sync. */
-export interface CheckLine {
-  readonly sync: string
-  readonly label: string
-  readonly ok: boolean | null
-  readonly detail: string
-}
-
-export interface CheckRequest {
-  readonly writes: boolean
-  readonly sync?: string
-}
-
 /** What `compose.ts` offers to commands. It is loaded when a command needs it: `--help` opens no stores. */
 export interface Compose {
   readonly openControl: (config: Config, log: Log) => Promise<Control>
@@ -45,7 +33,7 @@ export interface Compose {
     log: Log,
     request: CheckRequest,
     signal: AbortSignal,
-  ) => AsyncIterable<CheckLine>
+  ) => AsyncIterable<CheckItem>
   readonly runApiContract: (
     config: Config,
     log: Log,
@@ -72,6 +60,8 @@ export interface BareSession {
   readonly signal: AbortSignal
   readonly compose: Compose
   readonly stderr: Output
+  /** How many columns the terminal has; `undefined` where standard output is none. */
+  readonly columns: number | undefined
   /** Prints lines to standard output. */
   readonly print: (...lines: readonly string[]) => void
   readonly printJson: (value: unknown) => void

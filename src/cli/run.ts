@@ -56,6 +56,7 @@ async function runJob(
     signal: shutdown.signal,
     compose: await parts.loadCompose(),
     stderr: io.stderr,
+    columns: io.stdout.isTTY === true ? io.stdout.columns : undefined,
     print: (...lines) => {
       for (const line of lines) io.stdout.write(`${line}\n`)
     },

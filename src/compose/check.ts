@@ -1,40 +1,91 @@
 import { randomUUID } from 'node:crypto'
 import { openRemoteControl } from '../control/remote.ts'
 import { socketPath } from '../admin/socket.ts'
-import type { Config, SyncConfig } from '../config/config.ts'
+import type { Config, SourceConfig, SyncConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { SourceSnapshot } from '../directory/snapshot.ts'
-import type { Source } from '../source/source.ts'
+import type { UserEntry } from '../directory/entry.ts'
+import type { EntryTrace, ProbeLevel, Source } from '../source/source.ts'
+import {
+  countSource,
+  type Finding,
+  findingsOf,
+  type Mapped,
+  type SourceCounts,
+} from '../source/statistics.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
 
-/** One line of `dirsyncd check`; `ok` is null for what is only told. */
+/** `ok` was proved, `info` is only told, `warn` works and somebody should look at it, `fail` does not work. */
+export type CheckLevel = ProbeLevel | 'fail'
+
+/** What `dirsyncd check` finds out, piece by piece; `sync` is empty for what concerns every sync. */
+export type CheckItem = CheckLine | CheckCounts | CheckFinding | CheckSamples | CheckTrace
+
 export interface CheckLine {
+  readonly type: 'line'
   readonly sync: string
+  readonly part: 'site' | 'source' | 'directory'
   readonly label: string
-  readonly ok: boolean | null
+  readonly level: CheckLevel
   readonly detail: string
+}
+
+/** How much the source holds. */
+export interface CheckCounts extends SourceCounts {
+  readonly type: 'counts'
+  readonly sync: string
+}
+
+/** Something about the entries of the source; `examples` are names and stay empty where none are wanted. */
+export interface CheckFinding extends Finding {
+  readonly type: 'finding'
+  readonly sync: string
+  readonly level: CheckLevel
+}
+
+/** A few mapped entries. */
+export interface CheckSamples {
+  readonly type: 'samples'
+  readonly sync: string
+  readonly users: readonly UserEntry[]
+  readonly groups: readonly { readonly id: string; readonly name: string; readonly members: number }[]
+}
+
+/** How one of the samples became what it is. */
+export interface CheckTrace extends EntryTrace {
+  readonly type: 'trace'
+  readonly sync: string
+}
+
+export interface CheckRequest {
+  readonly writes: boolean
+  /** Entries by name: the only personal data that a check shows. */
+  readonly samples: boolean
+  readonly sync?: string
 }
 
 /** Proves, line by line, that store, sources, tokens and directories work. Problems are lines, not errors. */
 export async function* runCheck(
   config: Config,
   log: Log,
-  request: { readonly writes: boolean; readonly sync?: string },
+  request: CheckRequest,
   signal: AbortSignal,
-): AsyncGenerator<CheckLine> {
+): AsyncGenerator<CheckItem> {
   await using stack = new AsyncDisposableStack()
-  yield { sync: '', label: 'configuration', ok: true, detail: config.file }
+  yield { ...SITE, label: 'configuration', level: 'ok', detail: config.file }
   const { line, site } = await checkStores(stack, config, log)
   yield line
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
-    yield* checkSource(sync, log, signal)
+    yield* checkSource(sync, request.samples, log, signal)
     yield* checkDirectory(sync, { site, log, writes: request.writes }, signal)
   }
 }
+
+const SITE = { type: 'line', sync: '', part: 'site' } as const
 
 /** The stores are opened unless a daemon of this configuration has them; then it is asked how it is. */
 async function checkStores(
@@ -42,74 +93,89 @@ async function checkStores(
   config: Config,
   log: Log,
 ): Promise<{ line: CheckLine; site: Site | undefined }> {
-  const base = { sync: '', label: 'store and queue' }
+  const base = { ...SITE, label: 'stores' }
   try {
     if (config.store.kind === 'embedded') {
       const daemon = await openRemoteControl(socketPath(config.dataDir))
       await daemon?.[Symbol.asyncDispose]()
       if (daemon)
-        return { line: { ...base, ok: true, detail: 'the running daemon has them' }, site: undefined }
+        return { line: { ...base, level: 'ok', detail: 'the running daemon has them' }, site: undefined }
     }
     const site = stack.use(await openSite(config, 'dirsyncd check', log))
     const detail = `${config.store.kind} store, queue on ${config.queue.kind === 'redis' ? 'Redis' : 'the store'}`
-    return { line: { ...base, ok: true, detail }, site }
+    return { line: { ...base, level: 'ok', detail }, site }
   } catch (error) {
-    return { line: { ...base, ok: false, detail: sentence(error) }, site: undefined }
+    return { line: { ...base, level: 'fail', detail: sentence(error) }, site: undefined }
   }
 }
 
-async function* checkSource(sync: SyncConfig, log: Log, signal: AbortSignal): AsyncGenerator<CheckLine> {
-  const line = (label: string, ok: boolean | null, detail: string) => ({ sync: sync.name, label, ok, detail })
-  let source: Source
-  let snapshot: SourceSnapshot
+async function* checkSource(
+  sync: SyncConfig,
+  samples: boolean,
+  log: Log,
+  signal: AbortSignal,
+): AsyncGenerator<CheckItem> {
+  const base = { type: 'line', sync: sync.name, part: 'source' } as const
   try {
-    source = openSource(sync.source, log)
-    for (const { label, detail } of await source.probe(signal)) yield line(label, true, detail)
-    snapshot = await source.read(signal)
+    const source = openSource(sync.source, log)
+    for (const line of await source.probe(signal)) yield { ...base, ...line }
+    const snapshot = await source.read(signal)
+    yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
+    yield* findings(sync, snapshot, samples)
+    if (samples) yield* sampleEntries(sync.name, source, snapshot, signal)
   } catch (error) {
     signal.throwIfAborted()
-    yield line('source', false, sentence(error))
-    return
-  }
-  const { users, groups, notices, unreadable } = snapshot
-  yield line('source', users.size > 0, `${users.size} users and ${groups.size} groups can be used`)
-  for (const user of [...users.values()].slice(0, SAMPLES)) {
-    yield line(
-      'user',
-      null,
-      `${user.id}: ${user.name ?? 'no name'}, ${user.email ?? 'no e-mail'} (${user.from})`,
-    )
-  }
-  for (const group of [...groups.values()].slice(0, SAMPLES)) {
-    yield line('group', null, `${group.id}: ${group.name}, ${group.members.length} members (${group.from})`)
-  }
-  for (const notice of notices.slice(0, SAMPLES))
-    yield line('note', null, `${notice.id ?? ''} ${notice.detail}`.trim())
-  if (notices.length > SAMPLES) yield line('note', null, `and ${notices.length - SAMPLES} more like these`)
-  if (unreadable > 0) {
-    yield line('deletes', null, `nothing is deleted while ${unreadable} entries of the source cannot be read`)
+    yield { ...base, label: 'source', level: 'fail', detail: sentence(error) }
   }
 }
 
-/** How many entries are shown of each kind. */
-const SAMPLES = 3
+function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean): Generator<CheckFinding> {
+  for (const finding of findingsOf(snapshot, mappedOf(sync.source))) {
+    const level = finding.code === 'nobody' ? 'fail' : 'warn'
+    const examples = samples ? finding.examples : []
+    yield { type: 'finding', sync: sync.name, ...finding, examples, level }
+  }
+}
+
+function mappedOf({ options }: SourceConfig): Mapped {
+  const { email, name } = options.users.map
+  return { email: email !== undefined, name: name !== undefined }
+}
+
+/** How many entries are shown of each kind: ten together. */
+const SAMPLES = { users: 7, groups: 3 }
+
+async function* sampleEntries(
+  sync: string,
+  source: Source,
+  snapshot: SourceSnapshot,
+  signal: AbortSignal,
+): AsyncGenerator<CheckItem> {
+  const users = [...snapshot.users.values()].slice(0, SAMPLES.users)
+  const groups = [...snapshot.groups.values()].slice(0, SAMPLES.groups)
+  const short = groups.map(({ id, name, members }) => ({ id, name, members: members.length }))
+  if (users.length + groups.length > 0) yield { type: 'samples', sync, users, groups: short }
+  const [first] = users
+  const trace = first && (await source.explain?.('user', first.id, signal))
+  if (trace !== undefined) yield { type: 'trace', sync, ...trace }
+}
 
 async function* checkDirectory(
   sync: SyncConfig,
   { site, log, writes }: { site: Site | undefined; log: Log; writes: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<CheckLine> {
+  const base = { type: 'line', sync: sync.name, part: 'directory' } as const
   const limit = site && createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
   const device = site?.deviceId ?? `dirsyncd-check-${randomUUID()}`
   await using client = openClient(sync, { deviceId: device, limit, log })
   const { directoryId } = sync.directory
   try {
-    for (const line of await checkAccess(client, { directoryId }, { writes }, signal)) {
-      const label = line.label === 'directory' ? line.label : `directory ${line.label}`
-      yield { ...line, sync: sync.name, label }
+    for (const { label, ok, detail } of await checkAccess(client, { directoryId }, { writes }, signal)) {
+      yield { ...base, label, level: ok ? 'ok' : 'fail', detail }
     }
   } catch (error) {
     signal.throwIfAborted()
-    yield { sync: sync.name, label: 'directory', ok: false, detail: sentence(error) }
+    yield { ...base, label: 'directory', level: 'fail', detail: sentence(error) }
   }
 }

@@ -253,5 +253,8 @@ test('a service command without a service', async () => {
 test('check names everything that is wrong, line by line, and still shows the rest', async () => {
   const directory = directorySection(service, { token: { command: ['echo', FIXTURE.readOnlyToken] } })
   const ended = await run(embeddedConfig([sync({ directory })]), 'check', '--writes')
-  expectOneSentence(ended, { code: 1, says: [/ok .*corp directory users/, /FAIL.*writing.*ORG/] })
+  expectOneSentence(ended, {
+    code: 1,
+    says: [/corp: directory\n.*\n +ok +users .*can be read/, /FAIL.*writing.*ORG/],
+  })
 })

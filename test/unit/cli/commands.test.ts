@@ -1,9 +1,10 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { CheckLine, CheckRequest, Compose } from '../../../src/cli/context.ts'
+import type { Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
+import type { CheckItem, CheckRequest } from '../../../src/compose/check.ts'
 import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
 import type { Control, RunRequest, RunView } from '../../../src/control/control.ts'
@@ -20,7 +21,7 @@ const SYNC = (name: string, id: number) => `
 interface Script {
   /** The run by its number, as it looks each time it is asked for; the last one stays. */
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
-  readonly check?: readonly CheckLine[]
+  readonly check?: readonly CheckItem[]
   readonly contract?: readonly ContractStep[]
   readonly approve?: () => RunView
   /** Runs that end while the daemon runs. */
@@ -306,16 +307,39 @@ test('check --reset-password is handed on only with --api-contract and --writes'
   }
 })
 
-test('check shows every line, and one that failed gives exit code 1', async () => {
-  const result = await dirsyncd(['check', 'corp', '--writes'], {
-    check: [
-      { sync: 'corp', label: 'source', ok: true, detail: '3 users' },
-      { sync: 'corp', label: 'token', ok: false, detail: 'The token was refused.' },
-    ],
-  })
-  expect(result.checked).toEqual({ writes: true, sync: 'corp' })
-  expect(result.stdout).toBe('ok    corp source: 3 users\nFAIL  corp token: The token was refused.\n')
+test('check shows everything below its heading, and one that failed gives exit code 1', async () => {
+  const line = { type: 'line', sync: 'corp' } as const
+  const check: CheckItem[] = [
+    { ...line, sync: '', part: 'site', label: 'stores', level: 'ok', detail: 'open' },
+    { ...line, part: 'source', label: 'bind', level: 'warn', detail: 'anonymous' },
+    { ...line, part: 'source', label: 'paging', level: 'info', detail: 'offered' },
+    { ...line, part: 'directory', label: 'token', level: 'fail', detail: 'The token was refused.' },
+  ]
+  const result = await dirsyncd(['check', 'corp', '--writes'], { check })
+  expect(result.checked).toEqual({ writes: true, samples: true, sync: 'corp' })
+  expect(result.stdout.split('\n')).toEqual([
+    'this installation',
+    '  ok    stores        open',
+    '',
+    'corp: source',
+    '  warn  bind          anonymous',
+    '        paging        offered',
+    '',
+    'corp: directory',
+    '  FAIL  token         The token was refused.',
+    '',
+    '1 check failed, 1 warning.',
+    '',
+  ])
   expect(result.code).toBe(1)
+  const json = await dirsyncd(['check', '--no-samples', '--json'], { check })
+  expect(json.checked).toEqual({ writes: false, samples: false })
+  expect(
+    json.stdout
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text) as unknown),
+  ).toEqual(check)
 })
 
 test('start prints what the daemon announces and what its runs did', async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { renderCheckLine } from '../../../src/cli/check.ts'
 import { renderChange } from '../../../src/cli/render/change.ts'
 import { createProgress, progressLine } from '../../../src/cli/render/progress.ts'
 import { renderReport, renderRunEnd } from '../../../src/cli/render/report.ts'
@@ -221,14 +220,6 @@ test('progress is drawn on a terminal only, once for each state, and wiped at th
     piped.update(runOf({ state: 'planning' }))
   }
   expect(written).toEqual(['\r\u001B[2Kcorp  reading source and directory', '\r\u001B[2K'])
-})
-
-test.each([
-  [{ sync: 'corp', ok: true }, 'ok    corp bind: as cn=reader'],
-  [{ sync: 'corp', ok: false }, 'FAIL  corp bind: as cn=reader'],
-  [{ sync: '', ok: null }, '      bind: as cn=reader'],
-])('a line of check: %j', (parts, line) => {
-  expect(renderCheckLine({ ...parts, label: 'bind', detail: 'as cn=reader' })).toBe(line)
 })
 
 test('a daemon tells of a run without changes on one line', () => {

@@ -1,0 +1,153 @@
+import type {
+  CheckCounts,
+  CheckFinding,
+  CheckItem,
+  CheckLevel,
+  CheckSamples,
+  CheckTrace,
+} from '../../compose/check.ts'
+import { renderTable } from './table.ts'
+import { amount, digits, printable, textWidth } from './text.ts'
+import { cut, wrap } from './wrap.ts'
+
+const MARKS: Readonly<Record<CheckLevel, string>> = { ok: 'ok  ', info: '    ', warn: 'warn', fail: 'FAIL' }
+
+const LABEL_WIDTH = 14
+
+const INDENT = '  '
+
+/** Under which heading an item stands. */
+export function headingOf(item: CheckItem): string {
+  if (item.type !== 'line') return `${item.sync}: source`
+  return item.part === 'site' ? 'this installation' : `${item.sync}: ${item.part}`
+}
+
+/** The lines of one item; `columns` is the width of the terminal, `undefined` where there is none. */
+export function renderCheckItem(item: CheckItem, columns: number | undefined): string[] {
+  switch (item.type) {
+    case 'line':
+      return renderFact(item.level, item.label, item.detail, columns)
+    case 'counts':
+      return renderCounts(item, columns)
+    case 'finding':
+      return renderFinding(item, columns)
+    case 'samples':
+      return renderSamples(item, columns)
+    case 'trace':
+      return renderTrace(item, columns)
+  }
+}
+
+/** What it all comes to, for the end. */
+export function renderVerdict({ failed, warnings }: { failed: number; warnings: number }): string {
+  if (failed > 0) {
+    const also = warnings === 0 ? '' : `, ${amount(warnings, 'warning')}`
+    return `${failed === 1 ? '1 check' : `${failed} checks`} failed${also}.`
+  }
+  return warnings === 0 ? 'Everything works.' : `Everything works, with ${amount(warnings, 'warning')}.`
+}
+
+function renderFact(level: CheckLevel, label: string, detail: string, columns: number | undefined): string[] {
+  const blanks = ' '.repeat(Math.max(1, LABEL_WIDTH - textWidth(label)))
+  const begin = `${INDENT}${MARKS[level]}  ${printable(label)}${blanks}`
+  return hang(begin, printable(detail), columns)
+}
+
+/** The text behind a beginning; more lines stand below its own first one. */
+function hang(begin: string, text: string, columns: number | undefined): string[] {
+  const margin = textWidth(begin)
+  const lines = wrap(text, columns === undefined ? undefined : columns - margin)
+  return lines.map((line, at) => (at === 0 ? begin : ' '.repeat(margin)) + line)
+}
+
+function renderCounts(counts: CheckCounts, columns: number | undefined): string[] {
+  const { users, groups, memberships, usersWithEmail, usersWithName, usersWithEmployeeId } = counts
+  const of = (some: number) => (some === users ? 'all' : digits(some))
+  const having =
+    users === 0
+      ? ''
+      : `; ${of(usersWithEmail)} with e-mail, ${of(usersWithName)} with a name, ${of(usersWithEmployeeId)} with an employee id`
+  const empty =
+    counts.groupsWithoutMembers === 0 ? '' : `, ${digits(counts.groupsWithoutMembers)} without members`
+  const members = groups === 0 ? '' : ` with ${amount(memberships, 'membership')}${empty}`
+  return [
+    ...renderFact(users > 0 ? 'ok' : 'info', 'can be used', `${amount(users, 'user')}${having}`, columns),
+    ...renderFact('info', '', `${amount(groups, 'group')}${members}`, columns),
+  ]
+}
+
+function renderFinding(
+  { level, code, sentence, examples }: CheckFinding,
+  columns: number | undefined,
+): string[] {
+  const named = examples.length === 0 ? '' : `, such as ${examples.join('; ')}`
+  return renderFact(level, LABELS.get(code) ?? code, `${sentence}${named}`, columns)
+}
+
+const LABELS: ReadonlyMap<string, string> = new Map([
+  ['nobody', 'users'],
+  ['no-email', 'e-mail'],
+  ['duplicate-email', 'e-mail'],
+  ['no-name', 'name'],
+  ['unreadable', 'unreadable'],
+  ['duplicate-id', 'ids'],
+  ['unknown-members', 'members'],
+])
+
+function renderSamples({ users, groups }: CheckSamples, columns: number | undefined): string[] {
+  const people = users.map(({ id, name, email, employeeId }) => [
+    id,
+    name ?? '-',
+    email ?? '-',
+    employeeId ?? '-',
+  ])
+  const teams = groups.map(({ id, name, members }) => [id, name, digits(members)])
+  return [
+    ...(people.length === 0
+      ? []
+      : ['', ...renderFitted(['USER', 'NAME', 'E-MAIL', 'EMPLOYEE ID'], people, columns)]),
+    ...(teams.length === 0 ? [] : ['', ...renderFitted(['GROUP', 'NAME', 'MEMBERS'], teams, columns)]),
+  ]
+}
+
+/** A table that is no wider than the terminal: the widest columns give way, and their cells end with `…`. */
+function renderFitted(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number | undefined,
+): string[] {
+  const safe = rows.map((row) => row.map(printable))
+  const widths = head.map((title, at) =>
+    Math.max(textWidth(title), ...safe.map((row) => textWidth(row[at] ?? ''))),
+  )
+  const room = columns === undefined ? Infinity : columns - INDENT.length - 2 * (head.length - 1)
+  const limits = narrow(widths, room)
+  const fitted = safe.map((row) => row.map((cell, at) => cut(cell, limits[at] ?? Infinity)))
+  return renderTable(head, fitted).map((line) => INDENT + line)
+}
+
+const NARROWEST = 11
+
+function narrow(widths: readonly number[], room: number): number[] {
+  const limits = [...widths]
+  while (limits.reduce((sum, width) => sum + width, 0) > room) {
+    const widest = Math.max(...limits)
+    if (widest <= NARROWEST) break
+    limits[limits.indexOf(widest)] = widest - 1
+  }
+  return limits
+}
+
+function renderTrace({ kind, id, from, fields }: CheckTrace, columns: number | undefined): string[] {
+  const lines = [
+    '',
+    ...hang(INDENT, `How the ${kind} ${printable(id)} came about, from ${printable(from)}:`, columns),
+  ]
+  for (const { field, steps } of fields) {
+    for (const [at, { text }] of steps.entries()) {
+      const label = at === 0 ? field : ''
+      lines.push(...hang(`${INDENT}  ${label.padEnd(LABEL_WIDTH)}`, printable(text), columns))
+    }
+  }
+  return lines
+}
