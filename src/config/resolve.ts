@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { CommandSourceOptions } from '../source/command/options.ts'
-import type { CsvSourceOptions } from '../source/csv/options.ts'
+import type { CsvFormat, CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type {
   Config,
@@ -116,6 +116,8 @@ function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext
     }),
     pageSize: source.pageSize,
     timeouts: timeoutOptions(source.timeouts),
+    ...(source.vendor !== undefined && { vendor: source.vendor }),
+    referrals: source.referrals,
     users: source.users,
     ...(groups !== undefined && { groups }),
   }
@@ -161,15 +163,49 @@ function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['ti
   }
 }
 
-function csvOptions(source: ParsedCsv, context: ResolveContext): CsvSourceOptions {
-  const atPath = <File extends { path: string }>(file: File): File => ({
-    ...file,
-    path: resolve(context.folder, file.path),
-  })
+function csvOptions(source: ParsedCsv, { folder }: ResolveContext): CsvSourceOptions {
+  const { users, groups, members, badRows, settle, watch } = source
   return {
-    users: atPath(source.users),
-    ...(source.groups !== undefined && { groups: atPath(source.groups) }),
-    ...(source.members !== undefined && { members: atPath(source.members) }),
+    users: { ...csvFormat(users, users.path, folder), map: users.map },
+    ...(groups !== undefined && { groups: csvGroups(groups, folder) }),
+    ...(members !== undefined && {
+      members: { ...csvFormat(members, members.path, folder), map: members.map },
+    }),
+    badRows,
+    ...(settle !== undefined && { settleMs: settle }),
+    watch,
+  }
+}
+
+function csvGroups(
+  groups: NonNullable<ParsedCsv['groups']>,
+  folder: string,
+): NonNullable<CsvSourceOptions['groups']> {
+  const { path, map, column, separator, name } = groups
+  if (path !== undefined && map !== undefined) return { ...csvFormat(groups, path, folder), map }
+  return {
+    // The schema has refused a section with neither of both.
+    column: column ?? '',
+    ...(separator !== undefined && { separator }),
+    ...(name !== undefined && { name }),
+  }
+}
+
+function csvFormat(
+  format: Omit<ParsedCsv['users'], 'map' | 'path'>,
+  path: string | readonly string[],
+  folder: string,
+): CsvFormat {
+  const { delimiter, quote, encoding, trailer, rows, sha256, maxAge } = format
+  return {
+    path: typeof path === 'string' ? resolve(folder, path) : path.map((each) => resolve(folder, each)),
+    delimiter,
+    quote,
+    encoding,
+    ...(trailer !== undefined && { trailer }),
+    rows,
+    sha256,
+    ...(maxAge !== undefined && { maxAgeMs: maxAge }),
   }
 }
 

@@ -4,7 +4,7 @@ import { duration, path, secret, size, text, url } from './values.ts'
 const valueSource = z.union([text, z.array(text).min(1)])
 
 /** How a value is made from the attributes of an entry or the columns of a row. */
-const expression = z
+export const expression = z
   .union(
     [
       text,
@@ -20,11 +20,11 @@ const expression = z
   .meta({ id: 'expression' })
 
 /** One raw attribute or column, never a template: ids must lead back to the entry. */
-const attribute = text.refine((name) => !/[{}]/.test(name), {
+export const attribute = text.refine((name) => !/[{}]/.test(name), {
   error: 'must be the name of one attribute or column, without braces',
 })
 
-const userMap = z
+export const userMap = z
   .strictObject({
     external_id: attribute.describe(
       'Attribute or column of the id. It must never change and never be used again for another person, such as entryUUID.',
@@ -37,29 +37,83 @@ const userMap = z
   })
   .describe('Which attribute or column becomes which field.')
 
-const groupMap = z
+export const groupMap = z
   .strictObject({
     external_id: attribute.describe('Attribute or column of the id.'),
     name: expression.describe('Where the name comes from.'),
   })
   .describe('Which attribute or column becomes which field.')
 
+const ldapUserMap = userMap
+  .extend({
+    external_id: attribute
+      .exactOptional()
+      .describe(
+        'Attribute of the id, which must never change and never be used again for another person. Left out: that of the vendor, such as entryUUID or objectGUID.',
+      ),
+  })
+  .describe('Which attribute becomes which field.')
+
 const ldapGroupMap = groupMap
   .extend({
+    external_id: attribute.exactOptional().describe('Attribute of the id. Left out: that of the vendor.'),
     members: attribute
       .exactOptional()
-      .describe('Attribute with the members: DNs (member, uniqueMember) or user names (memberUid).'),
+      .describe(
+        'Attribute with the members: DNs (member, uniqueMember) or user names (memberUid). Left out: that of the vendor.',
+      ),
   })
   .describe('Which attribute becomes which field.')
 
 const search = {
-  base: text.describe('DN under which is searched.'),
+  base: z
+    .union([text, z.array(text).min(1)], {
+      error: ({ input }) => `${input === undefined ? 'is missing; it ' : ''}must be a DN or a list of DNs`,
+    })
+    .describe('DN under which is searched, or several of them.'),
   scope: z
     .enum(['sub', 'one', 'base'])
     .default('sub')
     .describe('The whole tree under the base, one level, or the base itself.'),
-  filter: text.describe('LDAP filter of the entries that belong to the sync.'),
+  filter: text
+    .exactOptional()
+    .describe('LDAP filter of the entries that belong to the sync. Left out: that of the vendor.'),
 }
+
+const ldapUsers = z.strictObject({
+  ...search,
+  map: ldapUserMap.prefault({}),
+  disabled: z
+    .enum(['delete', 'skip', 'keep'])
+    .default('keep')
+    .describe(
+      'Accounts that cannot log in: keep them as everybody else, skip them (the directory is left as it is), or delete them as if they were gone.',
+    ),
+  disabledWhen: text
+    .exactOptional()
+    .describe('LDAP filter of the accounts that cannot log in. Left out: the rule of the vendor.'),
+})
+
+const ldapGroups = z.strictObject({
+  ...search,
+  map: ldapGroupMap,
+  nested: z
+    .enum(['direct', 'flatten', 'in-chain'])
+    .default('direct')
+    .describe(
+      'Groups in groups: only direct members count (direct), or those of the groups within too, computed here (flatten) or by Active Directory (in-chain).',
+    ),
+  membersFrom: z
+    .enum(['member', 'memberOf'])
+    .default('member')
+    .describe('Whether groups list their members, or users the groups that they are in.'),
+  primaryGroup: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Whether users are members of their primary group (primaryGroupID, gidNumber), which does not list them. Left out: yes for Active Directory.',
+    ),
+})
 
 const URL_HELP = 'must be a URL such as ldaps://ldap.example.org:636, or a list of them'
 
@@ -143,46 +197,20 @@ export const ldapSource = z
       })
       .prefault({})
       .describe('How long the server may take.'),
-    users: z.strictObject({ ...search, map: userMap }).describe('Where the users are.'),
-    groups: z
-      .strictObject({ ...search, map: ldapGroupMap })
+    vendor: z
+      .enum(['openldap', 'active-directory', '389ds', 'freeipa', 'lldap', 'generic'])
       .exactOptional()
-      .describe('Where the groups are.'),
+      .describe(
+        'Kind of server, for what is not configured: ids, filters, members, disabled accounts. Left out: what the server says about itself.',
+      ),
+    referrals: z
+      .enum(['report', 'refuse'])
+      .default('report')
+      .describe('References to other servers are never followed: they are logged, or the read fails.'),
+    users: ldapUsers.describe('Where the users are.'),
+    groups: ldapGroups.exactOptional().describe('Where the groups are.'),
   })
   .describe('An LDAP server or Active Directory.')
-
-const file = {
-  path: path.describe('The file, UTF-8 with or without BOM, with a header line.'),
-  delimiter: z
-    .string()
-    .length(1, { error: 'must be one character, such as "," or ";"' })
-    .default(',')
-    .describe('Character between two columns.'),
-  encoding: z.literal('utf8').default('utf8').describe('Encoding of the file.'),
-}
-
-export const csvSource = z
-  .strictObject({
-    type: z.literal('csv'),
-    users: z.strictObject({ ...file, map: userMap }).describe('The file with the users, one a line.'),
-    groups: z
-      .strictObject({ ...file, map: groupMap })
-      .exactOptional()
-      .describe('The file with the groups, one a line.'),
-    members: z
-      .strictObject({
-        ...file,
-        map: z
-          .strictObject({
-            group: attribute.describe("Column with the group's id."),
-            user: attribute.describe("Column with the user's id."),
-          })
-          .describe('Which column is which.'),
-      })
-      .exactOptional()
-      .describe('The file that says which user is in which group, one pair a line.'),
-  })
-  .describe('CSV files.')
 
 const printedGroupMap = groupMap
   .extend({

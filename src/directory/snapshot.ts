@@ -16,9 +16,11 @@ export type NoticeCode =
   // reading the source
   | 'unreadable' // the entry or row could not be understood, nobody knows whose it was: no deletes in this run
   | 'duplicate-id'
+  | 'doubtful-text' // a file that seems to be in another encoding than it was read in
   | 'no-name'
   | 'value-failed' // a value of the mapping could not be worked out for this entry, and so is missing
   | 'unknown-members'
+  | 'disabled' // an account that cannot log in, and that the sync skips or treats as gone
   // reading the directory
   | 'unaddressable' // an entry of the directory without a usable external id
   // planning
@@ -68,6 +70,7 @@ export interface DirectorySnapshot {
 
 /**
  * What the second look at the source found for an id that the first look did not see: nothing at all, an entry that
- * the sync's filter leaves out, or an entry that is (again) within the filter.
+ * the sync's filter leaves out, a disabled account that the sync treats as gone, or an entry that is (again) within the
+ * filter.
  */
-export type Sighting = 'gone' | 'left-filter' | 'present'
+export type Sighting = 'gone' | 'left-filter' | 'disabled' | 'present'

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
 
 /** Why an entry of the directory is to be deleted: gone from the source, or outside the sync's filter. */
-export type DeleteReason = 'gone' | 'left-filter'
+export type DeleteReason = 'gone' | 'left-filter' | 'disabled'
 
 /** What the directory shows of a user. */
 export interface UserValues {

@@ -136,7 +136,10 @@ class Draft {
       this.#notices.push({ kind, id, ...kept })
       return
     }
-    this.#admit(kind, this.#deleteOf(kind, id, sighting === 'left-filter' ? 'left-filter' : 'gone'))
+    this.#admit(
+      kind,
+      this.#deleteOf(kind, id, sighting === undefined || sighting === 'present' ? 'gone' : sighting),
+    )
   }
 
   deletedUsers(): ReadonlySet<string> {
@@ -219,7 +222,7 @@ class Draft {
       const detail = `is not in the source, but ${source.unreadable} of its entries could not be read: nothing is deleted in this run`
       return { code: 'kept-unproved', detail }
     }
-    if (sighting === 'gone' || sighting === 'left-filter') return undefined
+    if (sighting !== undefined && sighting !== 'present') return undefined
     const detail =
       'the first look at the source missed it and the second one did not prove it absent: not deleted'
     return { code: 'seen-again', detail }

@@ -37,6 +37,8 @@ export interface Collector {
   /** Takes a user and says its id, or `undefined` when it has no usable one. A duplicate has its id. */
   addUser(user: UserCandidate): string | undefined
   addGroup(group: GroupCandidate): string | undefined
+  /** A user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. */
+  addDisabled(user: { readonly ids: readonly string[]; readonly from: string; readonly gone: boolean }): void
   /** An entry that was read and cannot be understood. Nobody knows whose it was: no deletes in this run. */
   addUnreadable(kind: Kind, detail: string): void
   /** Members that name a group which the source does not have. */
@@ -93,6 +95,11 @@ export function createCollector(covers: Coverage = { groups: true, members: true
         notices.push({ kind: 'group', id, code: 'unknown-members', detail })
       }
       return id
+    },
+    addDisabled({ ids, from, gone }) {
+      if (!gone) for (const id of ids) users.seen.add(id)
+      const what = gone ? 'treated as gone' : 'left in the directory as it is'
+      notices.push({ kind: 'user', id: ids[0], code: 'disabled', detail: `${from}: is disabled and ${what}` })
     },
     addUnreadable,
     addOrphans(group, detail) {

@@ -20,6 +20,7 @@ const WIDTH = Math.max(...Object.values(TITLES).map((title) => title.length))
 const REASONS: Readonly<Record<DeleteReason, string>> = {
   gone: 'gone from the source',
   'left-filter': "outside the sync's filter",
+  disabled: 'disabled in the source',
 }
 
 /** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with what became of it where that is not plain. */

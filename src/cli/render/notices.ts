@@ -5,9 +5,11 @@ import { digits, printable } from './text.ts'
 const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   unreadable: 'could not be understood, so nothing is deleted in this run',
   'duplicate-id': 'skipped, because the id is there more than once',
+  'doubtful-text': 'seem to be in another encoding than they were read in',
   'no-name': 'skipped, because it has no name',
   'value-failed': 'has a value that the mapping could not work out, and so is without it',
   'unknown-members': 'has members that are not users of the sync',
+  disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',
   unaddressable: 'is in the directory without an id by which it could be changed',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
   'no-email': 'has no e-mail address',

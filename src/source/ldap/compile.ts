@@ -4,38 +4,143 @@ import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } 
 import { normalizeDn } from './dn.ts'
 import { type Endpoint, parseEndpoints } from './endpoint.ts'
 import { attributeProblem, parseFilter } from './filter.ts'
-import type { LdapSearchOptions, LdapSourceOptions, SearchScope } from './options.ts'
+import type { LdapGroupOptions, LdapSearchOptions, LdapSourceOptions, SearchScope } from './options.ts'
+import { PROFILES, type VendorProfile } from './vendor.ts'
 
 /** The options of one kind, parsed and checked. */
 export interface Place<M> {
-  readonly base: string
+  readonly bases: readonly string[]
   readonly scope: SearchScope
   readonly filter: Filter
   readonly filterText: string
   readonly map: M
 }
 
-export interface CompiledOptions {
-  readonly endpoints: readonly Endpoint[]
-  readonly users: Place<UserMapping>
-  readonly groups: Place<GroupMapping> | undefined
+export interface DisabledRule {
+  readonly action: 'delete' | 'skip'
+  readonly filter: Filter
+  readonly filterText: string
+  /** Attributes that every user has whose reader may see what the rule is about. */
+  readonly attributes: readonly string[]
 }
 
-/** Throws `config-invalid` with a sentence that begins with the key that is wrong. */
-export function compileOptions(options: LdapSourceOptions): CompiledOptions {
-  const { users, groups } = options
+export interface UserPlace extends Place<UserMapping> {
+  /** `undefined` where disabled accounts are as good as others. */
+  readonly disabled: DisabledRule | undefined
+}
+
+export interface GroupPlace extends Place<GroupMapping> {
+  readonly nested: 'direct' | 'flatten' | 'in-chain'
+  /** `undefined` where the source says nothing about members. */
+  readonly membersFrom: 'member' | 'memberOf' | undefined
+  readonly primaryGroup: 'sid' | 'gid' | undefined
+}
+
+export interface CompiledOptions {
+  readonly endpoints: readonly Endpoint[]
+  readonly profile: VendorProfile
+  /** `undefined` asks for no pages. */
+  readonly pageSize: number | undefined
+  readonly referrals: 'report' | 'refuse'
+  readonly users: UserPlace
+  readonly groups: GroupPlace | undefined
+}
+
+/** Stands for a vendor that is not known yet, and has all that one can have. */
+const SOME_VENDOR: VendorProfile = { ...PROFILES['active-directory'], disabledBy: [] }
+
+/**
+ * Checks all that can be checked before the server is known. Throws `config-invalid` with a sentence that begins with
+ * the key that is wrong.
+ */
+export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
+  const profile = options.vendor === undefined ? SOME_VENDOR : PROFILES[options.vendor]
+  return compileOptions(options, profile).endpoints
+}
+
+/** Throws like `checkOptions`, also for what the vendor does not have and the options do not say. */
+export function compileOptions(options: LdapSourceOptions, profile: VendorProfile): CompiledOptions {
+  const { groups, pageSize } = options
   return {
     endpoints: parseEndpoints(options),
-    users: compilePlace(users, 'users', compileUserMap(users.map, 'users.map', attributeProblem)),
-    groups:
-      groups && compilePlace(groups, 'groups', compileGroupMap(groups.map, 'groups.map', attributeProblem)),
+    profile,
+    pageSize: profile.paging ? Math.min(pageSize, profile.mostPerPage ?? pageSize) : undefined,
+    referrals: options.referrals ?? 'report',
+    users: compileUsers(options, profile),
+    groups: groups && compileGroups(groups, profile),
   }
 }
 
-function compilePlace<M>(options: LdapSearchOptions<unknown>, kind: 'users' | 'groups', map: M): Place<M> {
-  const { base, scope } = options
-  if (normalizeDn(base) === undefined)
-    throw new DirsyncdError('config-invalid', `${kind}.base: "${base}" is not a DN`)
-  const filterText = options.filter.trim()
-  return { base, scope, filter: parseFilter(filterText, `${kind}.filter`), filterText, map }
+function compileUsers({ users }: LdapSourceOptions, profile: VendorProfile): UserPlace {
+  const external_id = users.map.external_id ?? given('users.map.external_id', profile.idAttribute, profile)
+  const map = compileUserMap({ ...users.map, external_id }, 'users.map', attributeProblem)
+  return {
+    ...compilePlace(users, 'users', profile.userFilter, profile, map),
+    disabled: compileDisabled(users, profile),
+  }
+}
+
+function compileDisabled(
+  { disabled = 'keep', disabledWhen }: LdapSourceOptions['users'],
+  profile: VendorProfile,
+): DisabledRule | undefined {
+  const own = disabledWhen === undefined ? undefined : parseFilter(disabledWhen, 'users.disabledWhen')
+  if (disabled === 'keep') return undefined
+  const filterText = disabledWhen?.trim() ?? given('users.disabledWhen', profile.disabledWhen, profile)
+  const filter = own ?? parseFilter(filterText, 'users.disabledWhen')
+  return { action: disabled, filter, filterText, attributes: own === undefined ? profile.disabledBy : [] }
+}
+
+function compileGroups(groups: LdapGroupOptions, profile: VendorProfile): GroupPlace {
+  const { nested = 'direct', membersFrom = 'member' } = groups
+  if (nested === 'in-chain' && !profile.inChain) {
+    const remedy = 'use "flatten", which computes the same here'
+    throw invalid(
+      'groups.nested',
+      `"in-chain" is for Active Directory, and this is ${profile.vendor}; ${remedy}`,
+    )
+  }
+  const external_id = groups.map.external_id ?? given('groups.map.external_id', profile.idAttribute, profile)
+  const members = membersFrom === 'memberOf' ? undefined : (groups.map.members ?? profile.members)
+  const { members: _, ...others } = groups.map
+  const wanted = { ...others, external_id, ...(members !== undefined && { members }) }
+  const map = compileGroupMap(wanted, 'groups.map', attributeProblem)
+  const known = membersFrom === 'memberOf' || members !== undefined || nested === 'in-chain'
+  const primary = groups.primaryGroup ?? (known && profile.primaryGroup)
+  return {
+    ...compilePlace(groups, 'groups', profile.groupFilter, profile, map),
+    nested,
+    membersFrom: known || primary ? membersFrom : undefined,
+    primaryGroup: primary ? profile.primaryGroupBy : undefined,
+  }
+}
+
+function compilePlace<M>(
+  options: LdapSearchOptions<unknown>,
+  kind: 'users' | 'groups',
+  usual: string | undefined,
+  profile: VendorProfile,
+  map: M,
+): Place<M> {
+  const bases = typeof options.base === 'string' ? [options.base] : options.base
+  if (bases.length === 0) throw invalid(`${kind}.base`, 'the list of DNs is empty')
+  for (const base of bases) {
+    if (normalizeDn(base) === undefined) throw invalid(`${kind}.base`, `"${base}" is not a DN`)
+  }
+  const filterText = (options.filter ?? given(`${kind}.filter`, usual, profile)).trim()
+  const filter = parseFilter(filterText, `${kind}.filter`)
+  return { bases, scope: options.scope, filter, filterText, map }
+}
+
+function given(key: string, value: string | undefined, { vendor }: VendorProfile): string {
+  if (value !== undefined) return value
+  const whose = vendor === 'generic' ? 'a server of unknown make' : `a server of the vendor ${vendor}`
+  throw invalid(
+    key,
+    `${whose} has no usual value for it, so set it${vendor === 'generic' ? ', or set vendor' : ''}`,
+  )
+}
+
+function invalid(key: string, problem: string): DirsyncdError {
+  return new DirsyncdError('config-invalid', `${key}: ${problem}`)
 }

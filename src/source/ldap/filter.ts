@@ -42,6 +42,12 @@ export function bothOf(first: Filter, second: Filter): Filter {
   return new AndFilter({ filters: [first, second] })
 }
 
+/** The filter that every entry meets, with its text. */
+export const ANYTHING: { readonly filter: Filter; readonly filterText: string } = {
+  filter: new PresenceFilter({ attribute: 'objectClass' }),
+  filterText: '(objectClass=*)',
+}
+
 interface Parsed {
   readonly filter: Filter
   /** The position behind the filter. */

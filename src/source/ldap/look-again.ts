@@ -1,10 +1,10 @@
-import { DirsyncdError } from '../../errors.ts'
+import type { Kind } from '../../directory/entry.ts'
 import type { Sighting } from '../../directory/snapshot.ts'
-import type { GroupMapping, UserMapping } from '../mapping.ts'
-import type { Place } from './compile.ts'
+import { DirsyncdError } from '../../errors.ts'
+import type { CompiledOptions, DisabledRule, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection } from './connection.ts'
 import { anyOf, bothOf } from './filter.ts'
-import { type Search, searchAll, searchSome } from './search.ts'
+import { searchAll, searchSome } from './search.ts'
 import { lookupIn, valueBytes } from './values.ts'
 
 const IDS_PER_SEARCH = 100
@@ -12,25 +12,32 @@ const IDS_PER_SEARCH = 100
 /** How many entries are looked at to find one with a usable id. */
 const SAMPLE = 20
 
-type AnyPlace = Place<UserMapping | GroupMapping>
+/** Where to look, and in pages of which length. */
+type Place = (UserPlace | GroupPlace) & Pick<CompiledOptions, 'pageSize'>
 
 /**
- * The second look: which of these ids the server has at all, and which of those are within the filter. A base that
- * does not exist is an error, and never "gone".
+ * The second look: which of these ids the server has at all, which of those are within the filter, and which of them
+ * are disabled accounts that the options treat as gone. A base that does not exist is an error, and never "gone".
  */
 export async function lookAgain(
   connection: LdapConnection,
-  place: AnyPlace,
+  { users, groups, pageSize }: CompiledOptions,
+  kind: Kind,
   ids: readonly string[],
-  pageSize: number,
 ): Promise<ReadonlyMap<string, Sighting>> {
+  const chosen = kind === 'user' ? users : groups
+  if (chosen === undefined) return new Map(ids.map((id) => [id, 'present']))
+  const place: Place = { ...chosen, pageSize }
+  const disabled = kind === 'user' && users.disabled?.action === 'delete' ? users.disabled : undefined
   await requireLookup(connection, place)
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   for (let at = 0; at < ids.length; at += IDS_PER_SEARCH) {
-    const found = await findIds(connection, place, ids.slice(at, at + IDS_PER_SEARCH), pageSize, 'anywhere')
+    const found = await findIds(connection, place, ids.slice(at, at + IDS_PER_SEARCH))
     for (const id of found) answer.set(id, 'left-filter')
-    const within = await findIds(connection, place, found, pageSize, 'within the filter')
+    const within = await findIds(connection, place, found, place)
     for (const id of within) answer.set(id, 'present')
+    const locked = disabled === undefined ? [] : await findIds(connection, place, within, disabled)
+    for (const id of locked) answer.set(id, 'disabled')
   }
   return answer
 }
@@ -39,38 +46,41 @@ export async function lookAgain(
  * A server that cannot search by this attribute (no equality rule, no right to search) answers "nobody" with success,
  * and everybody would seem gone. So an entry that is there must be found by its id first.
  */
-async function requireLookup(connection: LdapConnection, place: AnyPlace): Promise<void> {
-  const sample = await searchSome(connection, { ...place, attributes: [place.map.id], pageSize: SAMPLE })
-  const ids = sample.map((entry) => lookupIn(entry)(place.map.id)).find((values) => values.length === 1)
-  if (ids === undefined) return
-  const found = await findIds(connection, place, ids, SAMPLE, 'anywhere')
-  if (found.length > 0) return
-  const what = `${connection.endpoint.url} does not find the entry with ${place.map.id} "${ids[0]}" by this value`
-  throw new DirsyncdError(
-    'source-incomplete',
-    `${what} although it is there, so nothing can be proved absent`,
-  )
+async function requireLookup(connection: LdapConnection, place: Place): Promise<void> {
+  const attribute = place.map.id
+  for (const base of place.bases) {
+    const page = { ...place, base, attributes: [attribute], ...(place.pageSize && { pageSize: SAMPLE }) }
+    const sample = await searchSome(connection, page)
+    const ids = sample.map((entry) => lookupIn(entry)(attribute)).find((values) => values.length === 1)
+    if (ids === undefined || (await findIds(connection, place, ids)).length > 0) continue
+    const what = `${connection.endpoint.url} does not find the entry with ${attribute} "${ids[0]}" by this value`
+    throw new DirsyncdError(
+      'source-incomplete',
+      `${what} although it is there, so nothing can be proved absent`,
+    )
+  }
 }
 
 /** Those of the ids that the server has, byte for byte: its own comparison may well ignore case. */
 async function findIds(
   connection: LdapConnection,
-  place: AnyPlace,
+  place: Place,
   ids: readonly string[],
-  pageSize: number,
-  where: 'anywhere' | 'within the filter',
+  within?: Pick<DisabledRule, 'filter' | 'filterText'>,
 ): Promise<string[]> {
   const attribute = place.map.id
   const values = ids.flatMap((id) => valueBytes(attribute, id))
   if (values.length === 0) return []
   const byId = anyOf(attribute, values)
-  const filter = where === 'anywhere' ? byId : bothOf(place.filter, byId)
+  const filter = within === undefined ? byId : bothOf(within.filter, byId)
+  const where = within === undefined ? 'anywhere' : `within the filter ${within.filterText}`
   const filterText = `for ${ids.length} values of ${attribute} ${where}`
-  const search: Search = { ...place, filter, filterText, attributes: [attribute], pageSize }
   const wanted = new Set(ids)
   const found = new Set<string>()
-  await searchAll(connection, search, (entry) => {
-    for (const id of lookupIn(entry)(attribute)) if (wanted.has(id)) found.add(id)
-  })
+  for (const base of place.bases) {
+    await searchAll(connection, { ...place, base, filter, filterText, attributes: [attribute] }, (entry) => {
+      for (const id of lookupIn(entry)(attribute)) if (wanted.has(id)) found.add(id)
+    })
+  }
   return [...found]
 }

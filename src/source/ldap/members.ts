@@ -21,14 +21,12 @@ export function createMemberIndex(attribute: string | undefined): MemberIndex {
       return { attributes: [], addUser: () => undefined, resolve: () => ({ ids: [], strangers: [] }) }
     case 'memberuid':
       return indexByUid()
-    case 'uniquemember':
-      return indexByDn(withoutUniqueId)
     default:
-      return indexByDn((value) => value)
+      return indexByDn((value) => memberDn(attribute ?? '', value))
   }
 }
 
-function indexByDn(dnOf: (value: string) => string): MemberIndex {
+function indexByDn(dnOf: (value: string) => string | undefined): MemberIndex {
   const ids = new Map<string, string>()
   return {
     attributes: [],
@@ -38,7 +36,7 @@ function indexByDn(dnOf: (value: string) => string): MemberIndex {
     },
     resolve: (members) =>
       resolveWith(members, (value) => {
-        const normal = normalizeDn(dnOf(value))
+        const normal = dnOf(value)
         return normal === undefined ? undefined : ids.get(normal)
       }),
   }
@@ -69,6 +67,18 @@ function resolveWith(members: readonly string[], find: (value: string) => string
     else ids.push(id)
   }
   return { ids, strangers: strangers.toSorted() }
+}
+
+/** The DN that a member is, in its normal form; `undefined` where members are no DNs. */
+export function memberDn(attribute: string, value: string): string | undefined {
+  switch (attribute.toLowerCase()) {
+    case 'memberuid':
+      return undefined
+    case 'uniquemember':
+      return normalizeDn(withoutUniqueId(value))
+    default:
+      return normalizeDn(value)
+  }
 }
 
 /** `uniqueMember` may end with a bit string that tells apart owners of a reused DN (RFC 4517, 3.3.21). */

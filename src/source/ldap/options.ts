@@ -2,13 +2,42 @@ import type { GroupMap, UserMap } from '../mapping.ts'
 
 export type SearchScope = 'sub' | 'one' | 'base'
 
+/** A kind of server, and with it the defaults for everything that differs between them. */
+export type Vendor = 'openldap' | 'active-directory' | '389ds' | 'freeipa' | 'lldap' | 'generic'
+
 /** Where the entries of one kind are, and what becomes of their attributes. */
 export interface LdapSearchOptions<M> {
-  readonly base: string
+  /** One DN or several, which may overlap. */
+  readonly base: string | readonly string[]
   readonly scope: SearchScope
-  /** RFC 4515; blanks and line breaks between clauses are allowed. */
-  readonly filter: string
+  /** RFC 4515; blanks and line breaks between clauses are allowed. Left out: the vendor's. */
+  readonly filter?: string
   readonly map: M
+}
+
+/** `external_id` left out: the vendor's. */
+export type LdapUserMap = Omit<UserMap, 'external_id'> & Partial<Pick<UserMap, 'external_id'>>
+
+/** `external_id` and `members` left out: the vendor's. */
+export type LdapGroupMap = Omit<GroupMap, 'external_id'> & Partial<Pick<GroupMap, 'external_id'>>
+
+export interface LdapUserOptions extends LdapSearchOptions<LdapUserMap> {
+  /**
+   * What becomes of accounts that cannot log in: `keep` treats them as everybody else, `skip` leaves them in the
+   * directory as they are, `delete` treats them as gone.
+   */
+  readonly disabled?: 'delete' | 'skip' | 'keep'
+  /** RFC 4515. Which accounts these are; left out: the vendor's rule. */
+  readonly disabledWhen?: string
+}
+
+export interface LdapGroupOptions extends LdapSearchOptions<LdapGroupMap> {
+  /** Members of member groups: left alone, computed here, or by Active Directory itself. */
+  readonly nested?: 'direct' | 'flatten' | 'in-chain'
+  /** Which side is asked: `map.members` of the groups, or `memberOf` of their members. */
+  readonly membersFrom?: 'member' | 'memberOf'
+  /** Whether users are members of their primary group, which does not list them. Left out: the vendor's. */
+  readonly primaryGroup?: boolean
 }
 
 /** A simple bind. */
@@ -53,6 +82,10 @@ export interface LdapSourceOptions {
     /** Milliseconds of silence in the middle of an answer. */
     readonly answerMs: number
   }
-  readonly users: LdapSearchOptions<UserMap>
-  readonly groups?: LdapSearchOptions<GroupMap>
+  /** Left out: found from what the server says about itself. */
+  readonly vendor?: Vendor
+  /** What becomes of answers that name other servers: they are logged and not followed, or the read fails. */
+  readonly referrals?: 'report' | 'refuse'
+  readonly users: LdapUserOptions
+  readonly groups?: LdapGroupOptions
 }

@@ -36,10 +36,10 @@ export async function probe(
     ['groups', groups],
   ] as const) {
     if (place === undefined) continue
-    await readBase(connection, place.base, ['objectClass'])
+    for (const base of place.bases) await readBase(connection, base, ['objectClass'])
     lines.push({
       label,
-      detail: `${place.base} (scope ${place.scope}), filter ${place.filterText}`,
+      detail: `${place.bases.join(' and ')} (scope ${place.scope}), filter ${place.filterText}`,
       level: 'ok',
     })
   }

@@ -1,15 +1,138 @@
 import { DirsyncdError } from '../../errors.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { LdapConnection } from './connection.ts'
+import { ANYTHING } from './filter.ts'
 import type { LdapEntry } from './message.ts'
+import { searchSome } from './search.ts'
+
+/** What changes with every change of an entry, as far as the server has it. */
+const MARKS = ['uSNChanged', 'whenChanged', 'modifyTimestamp']
+
+/** How often an entry that changes while it is read is read again. */
+const MOST_READS = 4
 
 /**
- * Active Directory sends the first 1,500 values of an attribute as `member;range=0-1499` and leaves the rest out.
- * Taken for the whole, that would remove every other member.
+ * Whether the server sent only a part of some values. Active Directory sends the first 1,500 values of an attribute as
+ * `member;range=0-1499`, beside an empty `member`. Taken for the whole, that would remove every other member.
  */
-export function requireWhole(entry: LdapEntry, endpoint: Endpoint): void {
-  for (const name of entry.attributes.keys()) {
-    if (!name.includes(';range=')) continue
-    const what = `${endpoint.url}: the server sent only a part of the values ("${name}") of "${entry.dn}"`
-    throw new DirsyncdError('source-incomplete', `${what}, and reading the others is not supported`)
+export function isPartial(entry: LdapEntry): boolean {
+  for (const name of entry.attributes.keys()) if (rangeOf(name) !== undefined) return true
+  return false
+}
+
+/**
+ * Reads an entry with all values of these attributes, range by range, from the first to the one that the server calls
+ * the last. An entry that changed between two ranges is read again, a few times; then it is `source-incomplete`.
+ * Other searches may not be open on the connection: most servers allow one at a time.
+ */
+export async function readWhole(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+): Promise<LdapEntry> {
+  for (let reads = 1; reads < MOST_READS; reads += 1) {
+    const whole = await readRanges(connection, dn, attributes).catch(unlessChanged)
+    if (whole !== undefined) return whole
   }
+  const whole = await readRanges(connection, dn, attributes)
+  if (whole !== undefined) return whole
+  throw incomplete(connection, dn, `it changed ${MOST_READS} times while its values were read`)
+}
+
+/** A range that is no longer there is refused. A connection that is lost stays so, and fails the next time too. */
+function unlessChanged(error: unknown): undefined {
+  if (error instanceof DirsyncdError && error.code === 'source-incomplete') return undefined
+  throw error
+}
+
+/** `undefined` when the entry changed. */
+async function readRanges(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+): Promise<LdapEntry | undefined> {
+  const first = await readEntry(connection, dn, attributes)
+  const mark = markOf(first)
+  const whole = new Map<string, readonly Buffer[]>()
+  for (const [name, values] of first.attributes) {
+    const range = rangeOf(name)
+    if (range === undefined) {
+      if (!whole.has(name)) whole.set(name, values)
+      continue
+    }
+    const all = [...values]
+    for (let next = range.next; next !== undefined; ) {
+      if (mark === '')
+        throw incomplete(connection, dn, 'the reader does not see whether it changes meanwhile')
+      const part = await readEntry(connection, dn, [`${range.attribute};range=${next}-*`])
+      if (markOf(part) !== mark) return undefined
+      const found = rangeIn(part, range.attribute, next)
+      if (found === undefined) {
+        throw incomplete(connection, dn, `the server does not go on with value ${next} of ${range.attribute}`)
+      }
+      for (const value of found.values) all.push(value)
+      next = found.next
+    }
+    whole.set(range.attribute, all)
+  }
+  return { dn: first.dn, attributes: whole }
+}
+
+async function readEntry(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+): Promise<LdapEntry> {
+  const search = { base: dn, scope: 'base', ...ANYTHING, pageSize: undefined } as const
+  const [entry] = await searchSome(connection, { ...search, attributes: [...attributes, ...MARKS] }).catch(
+    moved,
+  )
+  if (entry !== undefined) return entry
+  throw incomplete(connection, dn, 'it is no longer there')
+
+  function moved(error: unknown): never {
+    const gone = error instanceof DirsyncdError && error.code === 'source-refused'
+    throw gone ? incomplete(connection, dn, 'it is no longer there') : error
+  }
+}
+
+interface Range {
+  /** In lower case, without the option. */
+  readonly attribute: string
+  readonly from: number
+  /** The number of the next value; `undefined` when this was the last range. */
+  readonly next: number | undefined
+}
+
+function rangeOf(name: string): Range | undefined {
+  const match = /^(?<attribute>.+);range=(?<from>\d+)-(?<to>\d+|\*)$/i.exec(name)?.groups
+  if (match === undefined) return undefined
+  const { attribute = '', from = '', to = '' } = match
+  return {
+    attribute: attribute.toLowerCase(),
+    from: Number(from),
+    next: to === '*' ? undefined : Number(to) + 1,
+  }
+}
+
+function rangeIn(
+  entry: LdapEntry,
+  attribute: string,
+  from: number,
+): (Range & { readonly values: readonly Buffer[] }) | undefined {
+  for (const [name, values] of entry.attributes) {
+    const range = rangeOf(name)
+    if (range?.attribute !== attribute || range.from !== from) continue
+    const goesOn = range.next === undefined || (range.next === from + values.length && values.length > 0)
+    if (goesOn) return { ...range, values }
+  }
+  return undefined
+}
+
+function markOf({ attributes }: LdapEntry): string {
+  const values = MARKS.flatMap((name) => attributes.get(name.toLowerCase()) ?? [])
+  return values.map((value) => value.toString('hex')).join(' ')
+}
+
+function incomplete({ endpoint }: LdapConnection, dn: string, why: string): DirsyncdError {
+  return new DirsyncdError('source-incomplete', `${endpoint.url}: could not read all of "${dn}": ${why}`)
 }

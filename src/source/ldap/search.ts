@@ -3,7 +3,14 @@ import { DirsyncdError } from '../../errors.ts'
 import type { LdapConnection } from './connection.ts'
 import type { LdapEntry, LdapResult } from './message.ts'
 import type { SearchScope } from './options.ts'
-import { INVALID_DN, NO_SUCH_OBJECT, REFERRAL, resultInWords, SUCCESS } from './result.ts'
+import {
+  INVALID_DN,
+  NO_SUCH_OBJECT,
+  REFERRAL,
+  resultInWords,
+  SIZE_LIMIT_EXCEEDED,
+  SUCCESS,
+} from './result.ts'
 import type { Doing } from './wire.ts'
 
 /** Active Directory sends empty pages while it looks for matches; a server that sends nothing else has lost its way. */
@@ -16,7 +23,8 @@ export interface Search {
   /** The filter in words, for sentences. */
   readonly filterText: string
   readonly attributes: readonly string[]
-  readonly pageSize: number
+  /** `undefined` asks for everything at once. */
+  readonly pageSize: number | undefined
 }
 
 export interface SearchTotals {
@@ -28,7 +36,8 @@ export interface SearchTotals {
 
 /**
  * Reads every page of a search and hands each entry on as it arrives. Resolves only when the server has said that
- * there is no more; anything else is `source-incomplete`, or `source-refused` for a base that does not exist.
+ * there is no more; anything else is `source-incomplete`, or `source-refused` for a base that does not exist. A server
+ * that cuts off the first page, because it is longer than it may be, is asked again for pages of the length it gave.
  *
  * The loop is our own because ldapts ends with success at a page without entries even when a cookie asks to go on.
  */
@@ -37,14 +46,39 @@ export async function searchAll(
   search: Search,
   onEntry: (entry: LdapEntry) => void,
 ): Promise<SearchTotals> {
+  const handedOn = new Set<string>()
+  const { pageSize } = search
+  const outcome = await searchPages(connection, search, pageSize !== undefined, (entry) => {
+    if (handedOn.size < (pageSize ?? 0)) handedOn.add(entry.dn)
+    onEntry(entry)
+  })
+  if ('entries' in outcome) return outcome
+  return (await searchPages(connection, { ...search, pageSize: outcome.mostPerPage }, false, (entry) => {
+    if (!handedOn.delete(entry.dn)) onEntry(entry)
+  })) as SearchTotals
+}
+
+/** The server's own limit of entries on a page, found by going beyond it. */
+interface TooLong {
+  readonly mostPerPage: number
+}
+
+async function searchPages(
+  connection: LdapConnection,
+  search: Search,
+  mayLower: boolean,
+  onEntry: (entry: LdapEntry) => void,
+): Promise<SearchTotals | TooLong> {
   const firsts = new Set<string>()
   let totals: SearchTotals = { entries: 0, pages: 0, references: 0 }
   let emptyInARow = 0
   let cookie: Buffer | undefined
   do {
     const page = await searchPage(connection, search, cookie, onEntry)
-    const asked = cookie
-    cookie = nextCookie(connection, search, asked, page)
+    const first = mayLower && cookie === undefined
+    if (first && isCutOff(page, search)) return { mostPerPage: page.entries }
+    requireSuccess(connection, search, page.result)
+    cookie = nextCookie(connection, search, cookie, page)
     emptyInARow = page.entries === 0 ? emptyInARow + 1 : 0
     totals = add(totals, page)
     if (page.first !== undefined && firsts.has(page.first)) {
@@ -58,10 +92,15 @@ export async function searchAll(
   return totals
 }
 
+function isCutOff({ result, entries }: Page, { pageSize = 0 }: Search): boolean {
+  return result.code === SIZE_LIMIT_EXCEEDED && entries > 0 && entries < pageSize
+}
+
 /** Only the first page: a sample, which says nothing about what else there is. */
 export async function searchSome(connection: LdapConnection, search: Search): Promise<LdapEntry[]> {
   const entries: LdapEntry[] = []
-  await searchPage(connection, search, undefined, (entry) => entries.push(entry))
+  const page = await searchPage(connection, search, undefined, (entry) => entries.push(entry))
+  requireSuccess(connection, search, page.result)
   return entries
 }
 
@@ -70,7 +109,7 @@ interface Page {
   readonly references: number
   /** The DN of its first entry. */
   readonly first: string | undefined
-  readonly cookie: Buffer | undefined
+  readonly result: LdapResult
 }
 
 async function searchPage(
@@ -93,8 +132,7 @@ async function searchPage(
       references += 1
     },
   })
-  requireSuccess(connection, search, result)
-  return { entries, references, first, cookie: result.cookie }
+  return { entries, references, first, result }
 }
 
 /**
@@ -112,7 +150,10 @@ function requestOf(messageId: number, search: Search, cookie: Buffer | undefined
     derefAliases: 'never',
     sizeLimit: 0,
     timeLimit: 0,
-    controls: [new PagedResultsControl({ value: { size: pageSize, ...(cookie && { cookie }) } })],
+    controls:
+      pageSize === undefined
+        ? []
+        : [new PagedResultsControl({ value: { size: pageSize, ...(cookie && { cookie }) } })],
   })
 }
 
@@ -123,7 +164,9 @@ function nextCookie(
   asked: Buffer | undefined,
   page: Page,
 ): Buffer | undefined {
-  if (page.cookie !== undefined) return page.cookie.length > 0 ? page.cookie : undefined
+  const { cookie } = page.result
+  if (cookie !== undefined && cookie.length > 0) return cookie
+  if (cookie !== undefined) return undefined
   if (asked !== undefined) throw incomplete(connection, search, 'the server stopped paging in the middle')
   if (page.entries === search.pageSize) {
     const doubt = `the server sent exactly one page of ${page.entries} entries and did not say whether there are more`

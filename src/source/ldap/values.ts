@@ -6,26 +6,31 @@ import type { Lookup } from '../mapping.ts'
 const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid'])
 
 /** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
-const BINARY = new Set(['objectsid', 'guid', 'jpegphoto', 'userpassword'])
+const BINARY = new Set(['guid', 'jpegphoto', 'userpassword'])
+
+/** Attributes whose bytes are a security identifier of Microsoft's. */
+const SIDS = new Set(['objectsid', 'sidhistory'])
 
 const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-type Form = 'guid' | 'hex' | 'text'
+type Form = 'guid' | 'sid' | 'hex' | 'text'
 
 /** The form is a matter of the attribute's name, or an id would look one way for one entry and another for the next. */
 function formOf(attribute: string): Form {
   const name = attribute.toLowerCase()
   if (GUIDS.has(name)) return 'guid'
+  if (SIDS.has(name)) return 'sid'
   return BINARY.has(name) || name.endsWith(';binary') ? 'hex' : 'text'
 }
 
 /**
- * A value as text: a GUID as Microsoft writes it, other binary attributes and everything that is not UTF-8 as lower-case
- * hexadecimal digits, text byte for byte as it is.
+ * A value as text: a GUID and a SID as Microsoft writes them, other binary attributes and everything that is not UTF-8 as
+ * lower-case hexadecimal digits, text byte for byte as it is.
  */
 export function valueText(attribute: string, bytes: Buffer): string {
   const form = formOf(attribute)
   if (form === 'guid' && bytes.length === 16) return guidText(bytes)
+  if (form === 'sid' && isSid(bytes)) return sidText(bytes)
   return form === 'text' && isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('hex')
 }
 
@@ -33,6 +38,7 @@ export function valueText(attribute: string, bytes: Buffer): string {
 export function valueBytes(attribute: string, text: string): Buffer[] {
   const form = formOf(attribute)
   if (form === 'guid' && GUID_TEXT.test(text)) return [guidBytes(text)]
+  if (form === 'sid' && text.startsWith('S-')) return sidBytes(text)
   const hex = /^(?:[0-9a-f]{2})+$/.test(text) ? Buffer.from(text, 'hex') : undefined
   if (form !== 'text') return hex === undefined ? [] : [hex]
   const plain = Buffer.from(text)
@@ -60,4 +66,32 @@ function swapFirstFields(bytes: Buffer): Buffer {
   swapped.subarray(0, 4).swap32()
   swapped.subarray(4, 8).swap16()
   return swapped
+}
+
+/** Revision 1, the number of parts, six bytes of authority, and the parts with the lowest byte first. */
+function isSid(bytes: Buffer): boolean {
+  const [revision, parts = 0] = bytes
+  return revision === 1 && parts <= MOST_SID_PARTS && bytes.length === 8 + 4 * parts
+}
+
+const MOST_SID_PARTS = 15
+
+function sidText(bytes: Buffer): string {
+  const parts = [1, bytes.readUIntBE(2, 6)]
+  for (let at = 8; at < bytes.length; at += 4) parts.push(bytes.readUInt32LE(at))
+  return `S-${parts.join('-')}`
+}
+
+/** None for a text that is no SID or another spelling of one. */
+function sidBytes(text: string): Buffer[] {
+  const [authority = Number.NaN, ...parts] = text.split('-').slice(2).map(Number)
+  const inRange = authority < 2 ** 48 && parts.every((part) => part < 2 ** 32)
+  const whole = [authority, ...parts].every((part) => Number.isInteger(part) && part >= 0)
+  if (!whole || !inRange || parts.length > MOST_SID_PARTS) return []
+  const bytes = Buffer.alloc(8 + 4 * parts.length)
+  bytes[0] = 1
+  bytes[1] = parts.length
+  bytes.writeUIntBE(authority, 2, 6)
+  for (const [index, part] of parts.entries()) bytes.writeUInt32LE(part, 8 + 4 * index)
+  return sidText(bytes) === text ? [bytes] : []
 }

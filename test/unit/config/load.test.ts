@@ -51,7 +51,7 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'a missing option is reported where its section stands',
     text: CORP.replace('base: "ou=people", ', ''),
-    line: 'dirsyncd.yaml:7:7: syncs[0].source.users.base: is missing; it must be a text',
+    line: 'dirsyncd.yaml:7:7: syncs[0].source.users.base: is missing; it must be a DN or a list of DNs',
   },
   {
     name: 'a bad cron expression',

@@ -17,6 +17,27 @@ test('a GUID that happens to be text is still a GUID', () => {
   )
 })
 
+const SID = Buffer.from('010500000000000515000000a065cf7e784b9b5fe77c8770091c0100', 'hex')
+const SID_TEXT = 'S-1-5-21-2127521184-1604012920-1887927527-72713'
+
+test('a SID is written as Microsoft writes it', () => {
+  expect(valueText('objectSid', SID)).toBe(SID_TEXT)
+  expect(valueBytes('objectSid', SID_TEXT)).toEqual([SID])
+  expect(valueText('objectSid', SID.subarray(1))).toBe(SID.subarray(1).toString('hex'))
+})
+
+test('every SID leads back to its bytes', () => {
+  const part = fc.nat(0xffffffff)
+  const sids = fc.tuple(fc.nat(2 ** 31 - 1), fc.array(part, { maxLength: 15 }))
+  fc.assert(
+    fc.property(sids, ([authority, parts]) => {
+      const text = ['S-1', authority, ...parts].join('-')
+      const [bytes = Buffer.alloc(0)] = valueBytes('objectSid', text)
+      expect(valueText('objectSid', bytes)).toBe(text)
+    }),
+  )
+})
+
 test('text is taken byte for byte', () => {
   for (const text of [' Anna ', '\ufeffAnna', 'e\u0301', '\0']) {
     expect(valueText('uid', Buffer.from(text))).toBe(text)
@@ -37,7 +58,8 @@ test('an id of hexadecimal digits may be text or bytes', () => {
 
 test('an id that no value can be is looked for nowhere', () => {
   expect(valueBytes('objectGUID', 'anna')).toEqual([])
-  expect(valueBytes('objectSid', 'S-1-5')).toEqual([])
+  for (const sid of ['S-1', 'S-1-5-', 'S-1-05', 'S-1-5-4294967296', 'S-2-5-18', 'S-1-5-x'])
+    expect(valueBytes('objectSid', sid)).toEqual([])
 })
 
 test('every value is found again by its text', () => {

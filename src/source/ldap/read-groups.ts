@@ -1,0 +1,144 @@
+import { type Filter, ExtensibleFilter, PresenceFilter } from 'ldapts'
+import type { Collector, GroupCandidate } from '../collect.ts'
+import type { GroupPlace, UserPlace } from './compile.ts'
+import { normalizeDn } from './dn.ts'
+import { bothOf } from './filter.ts'
+import { memberDn } from './members.ts'
+import { createMemberOf } from './member-of.ts'
+import type { LdapEntry } from './message.ts'
+import { flatten, type GroupNode } from './nested.ts'
+import { type Reading, readPlace } from './read-place.ts'
+import { type Members, warnUnseen } from './read-users.ts'
+import { lookupIn } from './values.ts'
+
+/** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows `memberOf` through every group within a group. */
+const IN_CHAIN = '1.2.840.113556.1.4.1941'
+
+/** A group as it was read, before it is known who is in it through other groups. */
+interface Draft {
+  readonly candidate: Omit<GroupCandidate, 'members' | 'strangers'>
+  /** The DN in its normal form. */
+  readonly dn: string
+  readonly users: readonly string[]
+  /** Members that are no users of the sync, as the group spells them. */
+  readonly others: readonly string[]
+}
+
+/** Reads the groups into the collector; the users must have been read. Throws like `readPlace`. */
+export async function readGroups(
+  reading: Reading,
+  users: UserPlace,
+  groups: GroupPlace,
+  collector: Collector,
+  members: Members,
+): Promise<void> {
+  const parents = createMemberOf(groups.membersFrom === 'memberOf' && groups.nested === 'flatten')
+  const drafts = await readDrafts(reading, groups, members, (entry) =>
+    parents.add(normalOf(entry.dn), lookupIn(entry)),
+  )
+  const nodes = await nodesOf(reading, groups, members, drafts, (dn) => parents.membersOf(dn))
+  for (const draft of drafts) {
+    collector.addGroup({
+      ...draft.candidate,
+      members:
+        groups.nested === 'in-chain'
+          ? [...draft.users, ...(await usersInChain(reading, users, draft)).filter(collector.knowsUser)]
+          : groups.nested === 'flatten'
+            ? flatten(nodes, draft.dn)
+            : draft.users,
+      strangers: draft.others.filter((value) => !nodes.has(dnOf(groups, value) ?? '')),
+    })
+  }
+}
+
+async function readDrafts(
+  reading: Reading,
+  groups: GroupPlace,
+  { index, memberOf, primary }: Members,
+  onEntry: (entry: LdapEntry) => void,
+): Promise<Draft[]> {
+  const { map, nested, membersFrom } = groups
+  // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
+  const listed = membersFrom === 'member' && nested !== 'in-chain' ? map.members : undefined
+  const watched = map.attributes.filter((name) => name !== map.members || listed !== undefined)
+  const parents = membersFrom === 'memberOf' && nested === 'flatten' ? memberOf.attributes : []
+  const unseen = new Set(watched)
+  const drafts: Draft[] = []
+  const attributes = [...new Set([...watched, ...primary.groupAttributes, ...parents])]
+  await readPlace(reading, groups, attributes, (entry) => {
+    for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
+    onEntry(entry)
+    const lookup = lookupIn(entry)
+    const found = index.resolve(listed === undefined ? [] : lookup(listed))
+    const candidate = { ids: lookup(map.id), idName: map.id, from: entry.dn, ...map.fieldsOf(lookup) }
+    const named = nested === 'in-chain' ? [] : memberOf.membersOf(entry.dn)
+    const users = [...found.ids, ...named, ...primary.usersOf(lookup)]
+    drafts.push({ candidate, dn: normalOf(entry.dn), users, others: found.strangers })
+  })
+  warnUnseen(reading, groups, drafts.length, unseen)
+  return drafts
+}
+
+/** The groups that may be within one another; empty unless they are to be flattened. */
+async function nodesOf(
+  reading: Reading,
+  groups: GroupPlace,
+  members: Members,
+  drafts: readonly Draft[],
+  childrenOf: (dn: string) => readonly string[],
+): Promise<ReadonlyMap<string, GroupNode>> {
+  const nodes = new Map<string, GroupNode>()
+  if (groups.nested !== 'flatten') return nodes
+  const childDns = (values: readonly string[]) =>
+    values.map((value) => dnOf(groups, value)).filter((dn) => dn !== undefined)
+  for (const { dn, users, others } of drafts) {
+    nodes.set(dn, { users, groups: [...childDns(others), ...childrenOf(dn)] })
+  }
+  const attribute = groups.map.members
+  const isKnown = (dn: string) => nodes.has(dn)
+  if (attribute !== undefined && [...nodes.values()].some((node) => !node.groups.every(isKnown))) {
+    await readOtherGroups(reading, groups, members, (dn, users, others) => {
+      if (!nodes.has(dn)) nodes.set(dn, { users, groups: childDns(others) })
+    })
+  }
+  return nodes
+}
+
+/**
+ * Groups outside of the sync's filter may still be within its groups. All below the same bases that have members are
+ * read in one search, because to look at one unknown member after the other would take a request for each.
+ */
+async function readOtherGroups(
+  reading: Reading,
+  groups: GroupPlace,
+  { index, primary }: Members,
+  onGroup: (dn: string, users: readonly string[], others: readonly string[]) => void,
+): Promise<void> {
+  const attribute = groups.map.members ?? ''
+  const filter = new PresenceFilter({ attribute })
+  const where = { ...groups, filter, filterText: `(${attribute}=*)` }
+  await readPlace(reading, where, [attribute, ...primary.groupAttributes], (entry) => {
+    const lookup = lookupIn(entry)
+    const { ids, strangers } = index.resolve(lookup(attribute))
+    onGroup(normalOf(entry.dn), [...ids, ...primary.usersOf(lookup)], strangers)
+  })
+}
+
+async function usersInChain(reading: Reading, users: UserPlace, { candidate }: Draft): Promise<string[]> {
+  const chain: Filter = new ExtensibleFilter({ matchType: 'memberOf', rule: IN_CHAIN, value: candidate.from })
+  const ids: string[] = []
+  const filterText = `for the members of "${candidate.from}" and of the groups within it`
+  const where = { ...users, filter: bothOf(users.filter, chain), filterText }
+  await readPlace(reading, where, [users.map.id], (entry) => {
+    ids.push(...lookupIn(entry)(users.map.id))
+  })
+  return ids
+}
+
+function dnOf(groups: GroupPlace, value: string): string | undefined {
+  return memberDn(groups.map.members ?? 'member', value)
+}
+
+function normalOf(dn: string): string {
+  return normalizeDn(dn) ?? dn
+}

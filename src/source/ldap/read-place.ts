@@ -1,0 +1,76 @@
+import { DirsyncdError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { Place } from './compile.ts'
+import type { LdapConnection } from './connection.ts'
+import { normalizeDn } from './dn.ts'
+import type { LdapEntry } from './message.ts'
+import type { LdapSourceOptions } from './options.ts'
+import { isPartial, readWhole } from './range.ts'
+import { searchAll } from './search.ts'
+
+/** What every read on a connection needs. */
+export interface Reading {
+  readonly connection: LdapConnection
+  readonly pageSize: number | undefined
+  readonly referrals: NonNullable<LdapSourceOptions['referrals']>
+  readonly log: Log
+}
+
+/** A place without its mapping. */
+export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterText'>
+
+/**
+ * Reads the entries of all bases, each once and with all of its values, and hands them on. Entries that the server sends
+ * in parts come behind the others, because their other parts can only be asked for when the pages have ended. Throws
+ * like `searchAll`.
+ *
+ * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
+ */
+export async function readPlace(
+  { connection, pageSize, referrals, log }: Reading,
+  where: Where,
+  attributes: readonly string[],
+  onEntry: (entry: LdapEntry) => void,
+  isWanted: (dn: string) => boolean = () => true,
+): Promise<void> {
+  const isNew = overlap(where.bases) ? createOnce() : () => true
+  for (const base of where.bases) {
+    const partial: string[] = []
+    const totals = await searchAll(connection, { ...where, base, attributes, pageSize }, (entry) => {
+      if (!isNew(entry.dn)) return
+      if (isPartial(entry)) partial.push(entry.dn)
+      else onEntry(entry)
+    })
+    const { references } = totals
+    const scope = { base, filter: where.filterText }
+    log.debug({ ...scope, ...totals, partial: partial.length }, 'read a part of the source')
+    if (references > 0 && referrals === 'refuse') throw refused(connection, base, references)
+    if (references > 0) log.warn({ ...scope, references }, 'search references not followed')
+    for (const dn of partial) if (isWanted(dn)) onEntry(await readWhole(connection, dn, attributes))
+  }
+}
+
+/** Whether one base is in another; without that no entry can come twice. */
+function overlap(bases: readonly string[]): boolean {
+  const normal = bases.map((base) => normalizeDn(base) ?? base)
+  return normal.some((one, at) =>
+    normal.some(
+      (other, index) => index !== at && (other === '' || one === other || one.endsWith(`,${other}`)),
+    ),
+  )
+}
+
+function createOnce(): (dn: string) => boolean {
+  const seen = new Set<string>()
+  return (dn) => {
+    const { size } = seen
+    seen.add(normalizeDn(dn) ?? dn)
+    return seen.size > size
+  }
+}
+
+function refused({ endpoint }: LdapConnection, base: string, references: number): DirsyncdError {
+  const what = `${endpoint.url}: below "${base}" the server names ${references} other places to look at`
+  const remedy = 'which are not followed: choose a base without them, or set referrals to "report"'
+  return new DirsyncdError('source-incomplete', `${what}, ${remedy}`)
+}
