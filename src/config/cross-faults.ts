@@ -104,12 +104,18 @@ function scheduleFaults(sync: unknown): Fault[] {
 }
 
 const csvMembers = z.object({
-  source: z.object({ type: z.literal('csv'), groups: z.undefined().optional(), members: z.object({}) }),
+  source: z.object({
+    type: z.literal('csv'),
+    groups: z.union([z.undefined(), z.object({ column: z.string() })]).optional(),
+    members: z.object({}),
+  }),
 })
 
 function memberFaults(sync: unknown): Fault[] {
   if (!csvMembers.safeParse(sync).success) return []
-  return [{ path: ['source', 'members'], message: 'has no use without source.groups' }]
+  return [
+    { path: ['source', 'members'], message: 'has no use without a file of groups (source.groups.path)' },
+  ]
 }
 
 function listOf(raw: unknown, key: string): readonly unknown[] {

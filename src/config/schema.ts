@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../log.ts'
 import { entries } from './entries-schema.ts'
-import { commandSource, csvSource, ldapSource } from './source-schema.ts'
+import { csvSource } from './csv-schema.ts'
+import { commandSource, ldapSource } from './source-schema.ts'
 import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
 
 /** Every section is strict: an unknown key is an error. Every option has a description: the reference is made of them. */

@@ -1,85 +1,124 @@
 import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
-import type { Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import type { Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
 import { createCollector, type Collector, examples } from '../collect.ts'
-import {
-  compileAttribute,
-  compileGroupMap,
-  compileUserMap,
-  type GroupMapping,
-  type UserMapping,
-} from '../mapping.ts'
+import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
+import { type Compiled, compileOptions } from './compile.ts'
+import { readSettled } from './files.ts'
+import { addGroupsOfColumn, groupsOf } from './group-column.ts'
+import type { CsvInput, CsvListener } from './input.ts'
 import { createMemberTable, type MemberTable } from './member-table.ts'
-import type { CsvFile, CsvSourceOptions, MembersMap } from './options.ts'
-import type { CsvInput } from './input.ts'
+import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
-
-interface Compiled {
-  readonly users: CsvInput & { readonly map: UserMapping }
-  readonly groups: (CsvInput & { readonly map: GroupMapping }) | undefined
-  readonly members: (CsvInput & { readonly map: MembersMap }) | undefined
-}
 
 /** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   const compiled = compileOptions(options)
+  const inputs = inputsOf(compiled)
+  const settled = <T>(of: readonly CsvInput[], signal: AbortSignal, read: () => Promise<T>) =>
+    readSettled(of, compiled.settleMs, signal, read)
   return {
-    read: (signal) => readAll(compiled, signal, log),
-    lookAgain: (kind, ids, signal) => lookAgain(compiled, kind, ids, signal),
-    probe: (signal) => probe(inputsOf(compiled), signal),
+    read: (signal) => settled(inputs, signal, () => readAll(compiled, signal, log)),
+    lookAgain: (kind, ids, signal) => {
+      const at = idColumn(compiled, kind)
+      if (ids.length === 0) return Promise.resolve(new Map())
+      // Without groups in the options the source says nothing about them, and so proves none of them absent.
+      if (at === undefined) return Promise.resolve(new Map(ids.map((id) => [id, 'present'])))
+      return settled([at.input], signal, () => lookAgain(at, ids, signal))
+    },
+    probe: (signal) => probe(inputs, signal),
   }
 }
 
-function compileOptions({ users, groups, members }: CsvSourceOptions): Compiled {
-  if (members !== undefined && groups === undefined) {
-    throw new DirsyncdError(
-      'config-invalid',
-      'members: there is a file of members and none of groups, so add groups',
-    )
-  }
-  return {
-    users: compileFile(users, 'users', compileUserMap(users.map, 'users.map', columnProblem)),
-    groups: groups && compileFile(groups, 'groups', compileGroupMap(groups.map, 'groups.map', columnProblem)),
-    members: members && compileFile(members, 'members', compileMembersMap(members.map)),
-  }
-}
-
-function compileFile<M>(
-  { path, delimiter }: CsvFile<unknown>,
-  key: string,
-  map: M & { readonly attributes: readonly string[] },
-): CsvInput & { readonly map: M } {
-  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter)) {
-    throw new DirsyncdError(
-      'config-invalid',
-      `${key}.delimiter: it must be one character, such as "," or ";"`,
-    )
-  }
-  return { path, delimiter, columns: map.attributes, key, map }
-}
-
-function compileMembersMap(map: MembersMap): MembersMap & { readonly attributes: readonly string[] } {
-  const group = compileAttribute(map.group, 'members.map.group', columnProblem)
-  const user = compileAttribute(map.user, 'members.map.user', columnProblem)
-  return { group, user, attributes: [group, user] }
-}
-
-/** Any name can be a column's; whether the file has it shows when it is read. */
-function columnProblem(): undefined {
-  return undefined
+/** What a read of all files puts together. */
+interface Reading {
+  readonly collector: Collector
+  readonly members: MemberTable
+  readonly doubts: Notice[]
+  readonly signal: AbortSignal
+  readonly log: Log
 }
 
 /** Users, then members, which name users, then groups, which need their members. */
 async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promise<SourceSnapshot> {
-  const covers = { groups: compiled.groups !== undefined, members: compiled.members !== undefined }
+  const { users, groups, members, groupColumn } = compiled
+  const hasColumn = groupColumn !== undefined
+  const covers = { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
   const collector = createCollector(covers)
-  const members = createMemberTable(collector.knowsUser)
-  await readUsers(compiled.users, collector, signal, log)
-  if (compiled.members !== undefined) await readMembers(compiled.members, collector, members, signal, log)
-  if (compiled.groups !== undefined) await readGroups(compiled.groups, collector, members, signal, log)
+  const reading = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
+  await readUsers(users, groupColumn, reading)
+  if (members !== undefined) await readMembers(members, reading)
+  if (groups !== undefined) await readGroups(groups, reading)
+  if (groupColumn === undefined) addOrphans(reading)
+  else addGroupsOfColumn(groupColumn, reading.members, collector)
+  const snapshot = collector.snapshot()
+  if (compiled.badRows === 'refuse') refuseBadRows(snapshot)
+  return { ...snapshot, notices: [...snapshot.notices, ...reading.doubts] }
+}
+
+/** Reads the files of one input; what is wrong with one of its rows, or doubtful, is said of this kind of entry. */
+async function readPart(
+  input: CsvInput,
+  kind: Kind,
+  { collector, doubts, signal, log }: Reading,
+  onRow: CsvListener['onRow'],
+): Promise<void> {
+  const totals = await readCsv(input, signal, {
+    onRow,
+    onUnreadable: (detail) => collector.addUnreadable(kind, detail),
+    onDoubt: (detail) => doubts.push({ kind, id: undefined, code: 'doubtful-text', detail }),
+  })
+  log.debug({ path: input.path, rows: totals.rows }, 'read a part of the source')
+}
+
+async function readUsers(
+  input: Compiled['users'],
+  groupColumn: Compiled['groupColumn'],
+  reading: Reading,
+): Promise<void> {
+  const { map } = input
+  await readPart(input, 'user', reading, ({ from, cells }) => {
+    const id = reading.collector.addUser({
+      ids: notBlank(cells(map.id)),
+      idName: map.id,
+      from,
+      ...map.fieldsOf(cells),
+    })
+    if (id === undefined || groupColumn === undefined) return
+    for (const group of groupsOf(groupColumn, cells)) reading.members.add(group, id)
+  })
+}
+
+async function readMembers(input: NonNullable<Compiled['members']>, reading: Reading): Promise<void> {
+  await readPart(input, 'group', reading, ({ from, cells }) => {
+    const [group] = notBlank(cells(input.map.group))
+    const [user] = notBlank(cells(input.map.user))
+    if (group !== undefined && user !== undefined) return reading.members.add(group, user)
+    const column = group === undefined ? input.map.group : input.map.user
+    reading.collector.addUnreadable('group', `${from}: column "${column}" is empty`)
+  })
+}
+
+async function readGroups(input: NonNullable<Compiled['groups']>, reading: Reading): Promise<void> {
+  const { map } = input
+  await readPart(input, 'group', reading, ({ from, cells }) => {
+    const ids = notBlank(cells(map.id))
+    const resolved = reading.members.take(ids[0])
+    reading.collector.addGroup({
+      ids,
+      idName: map.id,
+      from,
+      ...map.fieldsOf(cells),
+      members: resolved.ids,
+      strangers: resolved.strangers,
+    })
+  })
+}
+
+function addOrphans({ collector, members }: Reading): void {
   for (const { group, users } of members.orphans()) {
     const rows = users.length === 1 ? '1 member' : `${users.length} members`
     collector.addOrphans(
@@ -87,96 +126,51 @@ async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promi
       `${rows} of the group "${group}", which is not in the file of groups: ${examples(users)}`,
     )
   }
-  return collector.snapshot()
 }
 
-async function readUsers(
-  input: Compiled['users'],
-  collector: Collector,
-  signal: AbortSignal,
-  log: Log,
-): Promise<void> {
-  const { map } = input
-  const totals = await readCsv(input, signal, {
-    onUnreadable: (detail) => collector.addUnreadable('user', detail),
-    onRow: ({ from, cells }) => {
-      collector.addUser({
-        ids: notBlank(cells(map.id)),
-        idName: map.id,
-        from,
-        email: map.email.valueOf(cells),
-        name: map.name.valueOf(cells),
-        employeeId: map.employeeId.valueOf(cells),
-      })
-    },
-  })
-  log.debug({ path: input.path, rows: totals.rows }, 'read a part of the source')
+function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
+  if (unreadable === 0) return
+  const first = notices.find(({ code }) => code === 'unreadable')
+  const rows = unreadable === 1 ? 'a row' : `${unreadable} rows`
+  const message = `${rows} cannot be understood, and badRows is refuse: ${first?.detail}`
+  throw new DirsyncdError('source-incomplete', message)
 }
 
-async function readMembers(
-  input: NonNullable<Compiled['members']>,
-  collector: Collector,
-  members: MemberTable,
-  signal: AbortSignal,
-  log: Log,
-): Promise<void> {
-  const totals = await readCsv(input, signal, {
-    onUnreadable: (detail) => collector.addUnreadable('group', detail),
-    onRow: ({ from, cells }) => {
-      const [group] = notBlank(cells(input.map.group))
-      const [user] = notBlank(cells(input.map.user))
-      if (group !== undefined && user !== undefined) return members.add(group, user)
-      const column = group === undefined ? input.map.group : input.map.user
-      collector.addUnreadable('group', `${from}: column "${column}" is empty`)
-    },
-  })
-  log.debug({ path: input.path, rows: totals.rows }, 'read a part of the source')
+/** Where the ids of a kind are, and how a row says them. */
+interface IdColumn {
+  readonly input: CsvInput
+  readonly column: string
+  readonly idsOf: (cells: Lookup) => readonly string[]
+  /** Whether a row without an id is nobody's, and not somebody whose id is missing. */
+  readonly mayBeEmpty: boolean
 }
 
-async function readGroups(
-  input: NonNullable<Compiled['groups']>,
-  collector: Collector,
-  members: MemberTable,
-  signal: AbortSignal,
-  log: Log,
-): Promise<void> {
-  const { map } = input
-  const totals = await readCsv(input, signal, {
-    onUnreadable: (detail) => collector.addUnreadable('group', detail),
-    onRow: ({ from, cells }) => {
-      const ids = notBlank(cells(map.id))
-      const resolved = members.take(ids[0])
-      collector.addGroup({
-        ids,
-        idName: map.id,
-        from,
-        name: map.name.valueOf(cells),
-        members: resolved.ids,
-        strangers: resolved.strangers,
-      })
-    },
-  })
-  log.debug({ path: input.path, rows: totals.rows }, 'read a part of the source')
+function idColumn({ users, groups, groupColumn }: Compiled, kind: Kind): IdColumn | undefined {
+  if (kind === 'group' && groupColumn !== undefined) {
+    const { column } = groupColumn
+    const idsOf = (cells: Lookup) => groupsOf(groupColumn, cells)
+    return { input: { ...users, columns: [column] }, column, idsOf, mayBeEmpty: true }
+  }
+  const input = kind === 'user' ? users : groups
+  if (input === undefined) return undefined
+  const column = input.map.id
+  const idsOf = (cells: Lookup) => notBlank(cells(column))
+  return { input: { ...input, columns: [column] }, column, idsOf, mayBeEmpty: false }
 }
 
 /** A file has no filter: what is in it is present. A second look that cannot read every row proves nothing. */
 async function lookAgain(
-  compiled: Compiled,
-  kind: Kind,
+  { input, column, idsOf, mayBeEmpty }: IdColumn,
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Sighting>> {
-  const input = kind === 'user' ? compiled.users : compiled.groups
-  if (ids.length === 0) return new Map()
-  // Without groups in the options the source says nothing about them, and so proves none of them absent.
-  if (input === undefined) return new Map(ids.map((id) => [id, 'present']))
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
-  await readCsv({ ...input, columns: [input.map.id] }, signal, {
+  await readCsv(input, signal, {
     onUnreadable: refuseProof,
     onRow: ({ from, cells }) => {
-      const [id] = notBlank(cells(input.map.id))
-      if (id === undefined) refuseProof(`${from}: column "${input.map.id}" is empty`)
-      else if (answer.has(id)) answer.set(id, 'present')
+      const found = idsOf(cells)
+      if (found.length === 0 && !mayBeEmpty) refuseProof(`${from}: column "${column}" is empty`)
+      for (const id of found) if (answer.has(id)) answer.set(id, 'present')
     },
   })
   return answer

@@ -12,9 +12,11 @@ export interface Header {
   lookup(cells: readonly string[]): Lookup
 }
 
+/** Throws nothing: a header may be half of one, which only the end of the file shows. */
 export function parseHeader(cells: readonly string[], input: CsvInput, name: string): Header {
   const columns = cells.map((cell) => cell.trim())
-  const positions = new Map(input.columns.map((wanted) => [wanted, columns.indexOf(wanted)]))
+  const keys = columns.map(columnKey)
+  const positions = new Map(input.columns.map((wanted) => [wanted, keys.indexOf(columnKey(wanted))]))
   return {
     columns,
     problem: columnProblem(columns, input, name),
@@ -27,23 +29,35 @@ export function parseHeader(cells: readonly string[], input: CsvInput, name: str
   }
 }
 
+/** Columns of one key are one column: case and the blanks around a name are nobody's intention. */
+function columnKey(name: string): string {
+  return name.trim().normalize('NFC').toLowerCase()
+}
+
 function columnProblem(columns: readonly string[], input: CsvInput, name: string): string | undefined {
+  const existing = columns.map((column) => `"${column}"`).join(', ')
+  const missing: string[] = []
   for (const wanted of input.columns) {
-    const count = columns.filter((column) => column === wanted).length
-    if (count === 1) continue
-    const has = count === 0 ? 'has no column' : 'has more than one column'
-    const existing = columns.map((column) => `"${column}"`).join(', ')
-    return `${input.key}.map: ${name} ${has} "${wanted}"; its columns are ${existing}`
+    const same = columns.filter((column) => columnKey(column) === columnKey(wanted))
+    if (same.length > 1) {
+      return `${input.key}.map: ${name} has more than one column "${wanted}"; its columns are ${existing}`
+    }
+    if (same.length === 0) missing.push(`"${wanted}"`)
   }
-  return undefined
+  if (missing.length === 0) return undefined
+  const what = missing.length === 1 ? 'no column' : 'none of the columns'
+  return `${input.key}.map: ${name} has ${what} ${missing.join(', ')}; its columns are ${existing}`
 }
 
 /** Why a row cannot be taken: nobody knows whose it was, or it may have swallowed others. */
 export function rowProblem(cells: readonly string[], header: Header, multiline: boolean): string | undefined {
   const expected = header.columns.length
   if (cells.length !== expected) {
-    const column = cells.length < expected ? `, "${header.columns[cells.length]}" is missing` : ''
-    return `${cells.length} values instead of ${expected}${column}`
+    const which =
+      cells.length < expected
+        ? `"${header.columns[cells.length]}" is missing`
+        : `there is no column for value ${expected + 1}`
+    return `${cells.length} values instead of ${expected}, ${which}`
   }
   return multiline ? swallowProblem(cells, header) : undefined
 }

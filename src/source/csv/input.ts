@@ -1,23 +1,26 @@
 import type { Lookup } from '../mapping.ts'
+import type { CsvFormat, Encoding } from './options.ts'
 
 export interface CsvListener {
   /** `from` is the file with its row, such as "users.csv, row 17". */
   onRow(row: { readonly from: string; readonly cells: Lookup }): void
   /** A row that cannot be understood; the sentence names file, row and column. */
   onUnreadable(detail: string): void
+  /** Text that was read and looks as if the encoding were another; once for each sort of damage of a file. */
+  onDoubt?(detail: string): void
 }
 
 export interface CsvTotals {
-  /** Rows with content, without the header. */
+  /** Rows with content, without header and trailer. */
   readonly rows: number
-  /** The columns that the file has, in its order. */
+  /** The columns that the file has, in its order; of several files the first one's. */
   readonly columns: readonly string[]
 }
 
 /** A file and the columns that are wanted of it; `key` names it in the configuration. */
-export interface CsvInput {
-  readonly path: string
-  readonly delimiter: string
+export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
+  readonly encoding?: Encoding
+  readonly trailer?: RegExp
   readonly columns: readonly string[]
   readonly key: string
 }

@@ -1,12 +1,39 @@
-import type { GroupMap, UserMap } from '../mapping.ts'
+import type { GroupMap, UserMap, ValueExpression } from '../mapping.ts'
 
-export interface CsvFile<M> {
-  readonly path: string
+/** `auto` finds out: by a byte order mark, by zero bytes, or by whether the whole file is UTF-8. */
+export type Encoding = 'auto' | 'utf8' | 'utf16le' | 'utf16be' | 'latin1' | 'windows-1252'
+
+/** How one file, or several of one kind, are written, and what proves that they are whole. */
+export interface CsvFormat {
+  /** Absolute; a file, a glob, or a list of these. */
+  readonly path: string | readonly string[]
   /** One character. */
   readonly delimiter: string
-  readonly encoding: 'utf8'
+  /** One character; `null` where quotes are ordinary characters. `"` when it is left out. */
+  readonly quote?: string | null
+  readonly encoding: Encoding
+  /** The last line of every file. A first group of the pattern is the number of rows. */
+  readonly trailer?: { readonly pattern: string }
+  /** Beside every file is `<path>.rows`, which begins with the number of rows. */
+  readonly rows?: boolean
+  /** Beside every file is `<path>.sha256`, as sha256sum writes it. */
+  readonly sha256?: boolean
+  /** An older file is refused. */
+  readonly maxAgeMs?: number
+}
+
+export interface CsvFile<M> extends CsvFormat {
   /** Attributes are the names of columns. */
   readonly map: M
+}
+
+/** Groups that are only named, in a column of the users. */
+export interface GroupColumn {
+  readonly column: string
+  /** Between the groups of one user; without it a user has one group at most. */
+  readonly separator?: string
+  /** The group's name, made of the column, which holds one group here; the text itself when it is left out. */
+  readonly name?: ValueExpression
 }
 
 export interface MembersMap {
@@ -18,6 +45,12 @@ export interface MembersMap {
 
 export interface CsvSourceOptions {
   readonly users: CsvFile<UserMap>
-  readonly groups?: CsvFile<Omit<GroupMap, 'members'>>
+  readonly groups?: CsvFile<Omit<GroupMap, 'members'>> | GroupColumn
   readonly members?: CsvFile<MembersMap>
+  /** Whether the run goes on without a row that cannot be understood, and makes no deletes, or stops. Default `skip`. */
+  readonly badRows?: 'skip' | 'refuse'
+  /** The files are only read when none of them changed for so long. Default 0. */
+  readonly settleMs?: number
+  /** Whether a change of the files starts a run. */
+  readonly watch?: boolean
 }

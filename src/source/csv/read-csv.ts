@@ -1,21 +1,28 @@
+import { createHash } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
+import { detectEncoding, refuseOtherEncoding } from './encoding.ts'
+import { type CsvPath, findFiles, markOf } from './files.ts'
+import { gunzip, isGzip } from './gunzip.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
+import type { Encoding } from './options.ts'
+import { proveDigest, proveRows, proveTrailer } from './proof.ts'
 import { createRowParser } from './rows.ts'
-import { createTextCheck } from './text-check.ts'
+import { createTextStage } from './text.ts'
 
 /**
- * Streams a CSV file: the header, then every row. What is caught where, for a file that was cut off or is being written:
+ * Streams the files of an input: of each the header, then every row. What is caught where, for a file that was cut off or
+ * is being written:
  *
- * - cut inside a character, a quoted value or a row: here, `source-incomplete`;
+ * - cut inside a character, a quoted value, a row or a gzip stream: here, `source-incomplete`;
  * - cut inside the last value of a row: here too. A last row without a line end is only taken when its last value ends
  *   with a quote; a bare one may well be half a value. So an exporter has to end its last row like every other;
- * - changed, replaced or removed while it was read: here, by size, time of change and inode;
- * - cut exactly at the end of a row (or, without its line end, between the two quotes of a doubled one): it looks like a shorter company. That is what the guards are for (source shrunk,
- *   share of deletes);
+ * - changed, replaced or removed while it was read: here, by size, times and inode;
+ * - cut exactly at the end of a row (or, without its line end, between the two quotes of a doubled one): here where a
+ *   trailer, a file of the number of rows or a digest proves the end. Without these it looks like a shorter company, which
+ *   is what the guards are for (source shrunk, share of deletes);
  * - a row that cannot be understood in the middle: it is told to the listener, and the run deletes nothing.
  *
  * Throws `source-unreachable` for a file that cannot be read and `config-invalid` for a column that it does not have.
@@ -25,14 +32,30 @@ export async function readCsv(
   signal: AbortSignal,
   listener: CsvListener,
 ): Promise<CsvTotals> {
+  let rows = 0
+  let columns: readonly string[] | undefined
+  for (const file of await findFiles(input)) {
+    const totals = await readFileOf(input, file, signal, listener)
+    rows += totals.rows
+    columns ??= totals.columns
+  }
+  return { rows, columns: columns ?? [] }
+}
+
+async function readFileOf(
+  input: CsvInput,
+  at: CsvPath,
+  signal: AbortSignal,
+  listener: CsvListener,
+): Promise<CsvTotals> {
   try {
     signal.throwIfAborted()
-    await using file = await open(input.path)
-    return await readOpened(file, input, signal, listener)
+    await using file = await open(at.path)
+    return await readOpened(file, input, at, signal, listener)
   } catch (error) {
     if (error instanceof DirsyncdError) throw error
-    if (signal.aborted) throw interruption(signal, `interrupted while reading ${input.path}`)
-    const message = `${input.path} (${input.key}.path) cannot be read: ${sentence(error)}`
+    if (signal.aborted) throw interruption(signal, `interrupted while reading ${at.path}`)
+    const message = `${at.path} (${input.key}.path) cannot be read: ${sentence(error)}`
     throw new DirsyncdError('source-unreachable', message, { cause: error })
   }
 }
@@ -40,24 +63,99 @@ export async function readCsv(
 async function readOpened(
   file: FileHandle,
   input: CsvInput,
+  at: CsvPath,
   signal: AbortSignal,
   listener: CsvListener,
 ): Promise<CsvTotals> {
-  const name = basename(input.path)
+  const { path, name } = at
   const before = await file.stat({ bigint: true })
+  if (!before.isFile()) throw new Error('it is not a file')
+  refuseOld(Number(before.mtimeMs), input, name)
+  const { chunks, encoding } = await openText(file, input.encoding ?? 'utf8', name, signal)
   const rows = createRowParser(input, name, listener)
-  const text = createTextCheck(name)
-  const bytes = file.createReadStream({ autoClose: false, signal })
-  await pipeline(bytes, text.pass, rows.parser, drain)
-  text.finish(rows.lastRowWhole())
-  const after = await stat(input.path, { bigint: true }).catch(() => undefined)
-  if (after?.ino !== before.ino || after.size !== before.size || after.mtimeNs !== before.mtimeNs) {
+  const quote = input.quote === undefined ? '"' : input.quote
+  const onDoubt = (detail: string) => listener.onDoubt?.(detail)
+  const text = createTextStage({ name, encoding, quote, onDoubt })
+  const hash = input.sha256 === true ? createHash('sha256') : undefined
+  await pipeline(chunks(hash), text.pass, rows.parser, drain)
+  const mark = await stat(path, { bigint: true }).then(markOf, () => undefined)
+  if (mark !== markOf(before)) {
+    const what = mark === undefined ? 'went away' : 'changed'
     throw new DirsyncdError(
       'source-incomplete',
-      `${input.path} changed while it was read; the next run reads it again`,
+      `${path} ${what} while it was read; the next run reads it again`,
     )
   }
-  return rows.totals()
+  if (hash !== undefined) await proveDigest(path, name, hash.digest('hex'))
+  const trailer = rows.trailer()
+  // Whoever proves the end in another way may leave out the last line's.
+  if (hash === undefined && input.trailer === undefined) text.finish(rows.lastRowWhole())
+  const totals = rows.totals()
+  if (input.trailer !== undefined) proveTrailer(trailer, input.trailer, totals.rows, name)
+  if (input.rows === true) await proveRows(path, name, totals.rows)
+  return totals
+}
+
+function refuseOld(mtimeMs: number, { maxAgeMs, key }: CsvInput, name: string): void {
+  const age = Date.now() - mtimeMs
+  if (maxAgeMs === undefined || age <= maxAgeMs) return
+  const written = new Date(mtimeMs).toISOString()
+  const message = `${name} was written ${written}, which is longer ago than ${key}.maxAge; does the export still run?`
+  throw new DirsyncdError('source-incomplete', message)
+}
+
+const HEAD_BYTES = 4096
+
+type Chunks = (hash?: ReturnType<typeof createHash>) => AsyncIterable<Buffer>
+
+/** The bytes of the text, unzipped, and their encoding. The hash sees the bytes of the file. */
+async function openText(
+  file: FileHandle,
+  set: Encoding,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly chunks: Chunks; readonly encoding: Exclude<Encoding, 'auto'> }> {
+  const isZipped = isGzip(await beginning(rawBytes(file, signal, HEAD_BYTES)))
+  const chunks: Chunks = (hash) => {
+    const bytes = rawBytes(file, signal)
+    const seen = hash === undefined ? bytes : hashed(bytes, hash)
+    return isZipped ? gunzip(seen, name) : seen
+  }
+  const head = await beginning(chunks())
+  if (set === 'auto') return { chunks, encoding: await detectEncoding(head, () => chunks()) }
+  refuseOtherEncoding(head, set, name)
+  return { chunks, encoding: set }
+}
+
+const CHUNK_BYTES = 64 * 1024
+
+/** A stream of the file would close it when it is left before its end. */
+async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinity): AsyncGenerator<Buffer> {
+  let position = 0
+  while (position < length) {
+    signal.throwIfAborted()
+    const size = Math.min(CHUNK_BYTES, length - position)
+    // Never the same buffer again: the parser keeps what it has not parsed yet.
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(size), 0, size, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function beginning(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  for await (const chunk of chunks) return chunk.subarray(0, HEAD_BYTES)
+  return Buffer.alloc(0)
+}
+
+async function* hashed(
+  chunks: AsyncIterable<Buffer>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    hash.update(chunk)
+    yield chunk
+  }
 }
 
 /** Rows go to the listener while they are parsed; nothing comes out at the end. */

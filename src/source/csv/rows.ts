@@ -7,9 +7,21 @@ export interface RowParser {
   readonly parser: Parser
   /** Whether the last row that was parsed could be understood. */
   lastRowWhole(): boolean
+  /** The last line where a trailer is expected, which is no row then; to be asked behind the last chunk, once. */
+  trailer(): string | undefined
   /** Throws for a file without a header or without the columns that are wanted; only the end shows a cut header. */
   totals(): CsvTotals
 }
+
+interface Row {
+  readonly cells: readonly string[]
+  readonly from: string
+  readonly multiline: boolean
+}
+
+const MAX_ROW_BYTES = 4 * 1024 ** 2
+
+const NO_BREAKS = { breaks: 0, crlf: 0 }
 
 /**
  * The rows of one file. Everything happens inside csv-parse's callbacks, because its stream tells of broken rows and of
@@ -22,6 +34,9 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   let brokenLine = 0
   let doubleCounted = 0
   let whole = false
+  let lines = 0
+  /** With a trailer every row waits until the next one shows that it was not the last line. */
+  let held: Row | undefined
 
   function place(info: { lines: number; records: number; empty_lines: number }, breaks: number): string {
     const row = info.records + broken + info.empty_lines
@@ -30,29 +45,42 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   }
 
   function onRecord(cells: string[], info: InfoRecord): void {
-    const { breaks, crlf } = lineBreaks(cells)
+    // Most rows are one line, and need no look for line breaks.
+    const { breaks, crlf } = info.lines === lines + 1 ? NO_BREAKS : lineBreaks(cells)
+    lines = info.lines
     // csv-parse counts a CRLF inside of quotes as two lines.
     doubleCounted += crlf
-    const from = place(info, breaks)
     whole = true
     if (header === undefined) {
       header = parseHeader(cells, input, name)
       return
     }
-    if (header.problem !== undefined) return
-    if (cells.every((cell) => cell.trim() === '')) return
+    if (header.problem !== undefined || cells.every((cell) => cell.trim() === '')) return
+    const row = { cells, from: place(info, breaks), multiline: breaks > 0 }
+    if (input.trailer === undefined) return take(row, header)
+    release()
+    held = row
+  }
+
+  function take({ cells, from, multiline }: Row, head: Header): void {
     rows += 1
-    const problem = rowProblem(cells, header, breaks > 0)
+    const problem = rowProblem(cells, head, multiline)
     whole = problem === undefined
-    if (problem === undefined) listener.onRow({ from, cells: header.lookup(cells) })
+    if (problem === undefined) listener.onRow({ from, cells: head.lookup(cells) })
     else listener.onUnreadable(`${from}: ${problem}`)
+  }
+
+  function release(): void {
+    if (held !== undefined && header !== undefined) take(held, header)
+    held = undefined
   }
 
   function onSkip(error: CsvError | undefined): undefined {
     if (error === undefined || header?.problem !== undefined) return
+    release()
     const fault = quoteFault(error, header)
     whole = false
-    if (error.code === 'CSV_QUOTE_NOT_CLOSED' || header === undefined) {
+    if (FATAL_FAULTS.has(error.code) || header === undefined) {
       const line = Number(error['lines']) - doubleCounted
       throw new DirsyncdError(
         'source-incomplete',
@@ -72,6 +100,10 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   const parser = parse({
     bom: true,
     delimiter: input.delimiter,
+    quote: input.quote === undefined ? '"' : input.quote,
+    escape: input.quote ?? '"',
+    // A quote that is never closed must not take the rest of a large file into memory.
+    max_record_size: MAX_ROW_BYTES,
     // Named, because csv-parse otherwise takes the first line's end for that of all, and ids would end with a CR.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
@@ -86,9 +118,14 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   return {
     parser,
     lastRowWhole: () => whole,
+    trailer() {
+      const line = held?.cells.join(input.delimiter)
+      held = undefined
+      return line
+    },
     totals() {
       if (header === undefined) {
-        throw new DirsyncdError('source-incomplete', `${input.path} is empty: there is not even a header`)
+        throw new DirsyncdError('source-incomplete', `${name} is empty: there is not even a header`)
       }
       if (header.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
       return { rows, columns: header.columns }
@@ -105,8 +142,12 @@ function leaveQuotes(parser: Parser): void {
   state.quoting = false
 }
 
+/** Behind these nobody knows where the next row begins. */
+const FATAL_FAULTS: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'])
+
 const QUOTE_FAULTS = new Map<string, string>([
   ['CSV_QUOTE_NOT_CLOSED', 'a quote is opened and never closed'],
+  ['CSV_MAX_RECORD_SIZE', 'a row is longer than 4 MB, so a quote is opened and never closed'],
   ['CSV_INVALID_CLOSING_QUOTE', 'there is text behind a closing quote'],
   ['INVALID_OPENING_QUOTE', 'there is a quote in the middle of a value that does not begin with one'],
 ])

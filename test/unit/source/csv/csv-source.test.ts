@@ -166,7 +166,7 @@ test.each([
   [
     'Latin-1',
     Buffer.from(`${HEADER}1;a@x;A;A;\n2;b@x;Zo\xeb;B;\n`, 'latin1'),
-    'users.csv, line 3: this is not UTF-8',
+    'users.csv, line 3, character 9: this is not UTF-8 (byte 0xEB)',
   ],
   ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like UTF-16'],
 ])('a file of %s is incomplete', async (_, content, message) => {

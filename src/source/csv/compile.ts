@@ -1,0 +1,107 @@
+import { DirsyncdError } from '../../errors.ts'
+import {
+  compileAttribute,
+  compileGroupMap,
+  compileUserMap,
+  type GroupMapping,
+  type UserMapping,
+} from '../mapping.ts'
+import type { CsvInput } from './input.ts'
+import type { CsvFile, CsvFormat, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
+
+/** The options, checked and ready to read with. */
+export interface Compiled {
+  readonly users: CsvInput & { readonly map: UserMapping }
+  readonly groups: (CsvInput & { readonly map: GroupMapping }) | undefined
+  readonly members: (CsvInput & { readonly map: MembersMap }) | undefined
+  /** Instead of files of groups and members. */
+  readonly groupColumn: CompiledGroupColumn | undefined
+  readonly badRows: 'skip' | 'refuse'
+  readonly settleMs: number
+}
+
+export interface CompiledGroupColumn {
+  readonly column: string
+  readonly separator: string | undefined
+  readonly map: GroupMapping
+}
+
+/** Throws `config-invalid`, naming the key, when the options cannot be used. */
+export function compileOptions(options: CsvSourceOptions): Compiled {
+  const { users, groups, members } = options
+  const file = groups !== undefined && 'map' in groups ? groups : undefined
+  const column = groups !== undefined && 'column' in groups ? compileGroupColumn(groups) : undefined
+  if (members !== undefined && file === undefined) {
+    const what =
+      column === undefined ? 'none of groups, so add groups' : 'groups.column, so leave one of them out'
+    throw invalid('members', `there is a file of members and ${what}`)
+  }
+  const userMap = compileUserMap(users.map, 'users.map', anyColumn)
+  return {
+    users: compileFile(users, 'users', userMap, column === undefined ? [] : [column.column]),
+    groups: file && compileFile(file, 'groups', compileGroupMap(file.map, 'groups.map', anyColumn)),
+    members: members && compileFile(members, 'members', compileMembersMap(members.map)),
+    groupColumn: column,
+    badRows: options.badRows ?? 'skip',
+    settleMs: options.settleMs ?? 0,
+  }
+}
+
+function compileFile<M>(
+  { trailer, ...format }: CsvFile<unknown>,
+  key: string,
+  map: M & { readonly attributes: readonly string[] },
+  more: readonly string[] = [],
+): CsvInput & { readonly map: M } {
+  checkFormat(format, key)
+  return {
+    ...format,
+    ...(trailer !== undefined && { trailer: compileTrailer(trailer.pattern, `${key}.trailer.pattern`) }),
+    columns: [...new Set([...map.attributes, ...more])],
+    key,
+    map,
+  }
+}
+
+function checkFormat({ path, delimiter, quote = '"' }: Omit<CsvFormat, 'trailer'>, key: string): void {
+  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter)) {
+    throw invalid(`${key}.delimiter`, 'it must be one character, such as "," or ";"')
+  }
+  if (quote !== null && (quote.length !== 1 || /[\s\r\n]/.test(quote))) {
+    throw invalid(`${key}.quote`, 'it must be one character that is no blank, or null')
+  }
+  if (quote === delimiter) throw invalid(`${key}.quote`, 'it is the delimiter, too')
+  if (path.length === 0) throw invalid(`${key}.path`, 'the list of files is empty')
+}
+
+function compileTrailer(pattern: string, key: string): RegExp {
+  try {
+    return new RegExp(pattern, 'u')
+  } catch {
+    throw invalid(key, `"${pattern}" is not a regular expression`)
+  }
+}
+
+function compileGroupColumn({ column: name, separator, name: text }: GroupColumn): CompiledGroupColumn {
+  const column = compileAttribute(name, 'groups.column', anyColumn)
+  if (separator === '') throw invalid('groups.separator', 'it must be one character or more')
+  const onlyColumn = (other: string) =>
+    other === column ? undefined : `the name of a group can only be made of "${column}", not of "${other}"`
+  const map = compileGroupMap({ external_id: column, name: text ?? column }, 'groups', onlyColumn)
+  return { column, separator, map }
+}
+
+function compileMembersMap(map: MembersMap): MembersMap & { readonly attributes: readonly string[] } {
+  const group = compileAttribute(map.group, 'members.map.group', anyColumn)
+  const user = compileAttribute(map.user, 'members.map.user', anyColumn)
+  return { group, user, attributes: [group, user] }
+}
+
+/** Any name can be a column's; whether the file has it shows when it is read. */
+function anyColumn(): undefined {
+  return undefined
+}
+
+function invalid(key: string, problem: string): DirsyncdError {
+  return new DirsyncdError('config-invalid', `${key}: ${problem}`)
+}

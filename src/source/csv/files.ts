@@ -1,0 +1,126 @@
+import { glob, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DirsyncdError } from '../../errors.ts'
+import { interruption } from '../interruption.ts'
+import type { CsvInput } from './input.ts'
+
+/** A file, and what it is called in sentences: its name, or the path where two files of one input share the name. */
+export interface CsvPath {
+  readonly path: string
+  readonly name: string
+}
+
+type Located = Pick<CsvInput, 'path' | 'key' | 'sha256' | 'rows'>
+
+/** The files of an input: a list in its order, the files of a glob by name. Throws for a glob that finds nothing. */
+export async function findFiles(input: Located): Promise<CsvPath[]> {
+  const paths = new Set<string>()
+  for (const pattern of patternsOf(input)) {
+    const found = await expand(pattern, input)
+    if (found.length === 0) {
+      const message = `${input.key}.path: no file matches ${pattern}; is the export there, and may this user see it?`
+      throw new DirsyncdError('source-unreachable', message)
+    }
+    for (const path of found) paths.add(path)
+  }
+  const names = Map.groupBy(paths, (path) => basename(path))
+  return [...paths].map((path) => {
+    const name = basename(path)
+    return { path, name: names.get(name)?.length === 1 ? name : path }
+  })
+}
+
+export function patternsOf({ path }: Pick<CsvInput, 'path'>): readonly string[] {
+  return typeof path === 'string' ? [path] : path
+}
+
+export function isGlob(path: string): boolean {
+  return /[*?[\]{}]/.test(path)
+}
+
+/** A file whose name only looks like a glob is that file. */
+async function expand(pattern: string, input: Located): Promise<string[]> {
+  if (!isGlob(pattern) || (await exists(pattern))) return [pattern]
+  const found = (await Array.fromAsync(glob(pattern))).toSorted()
+  const beside = new Set(found.flatMap((path) => sideFiles(path, input)))
+  return found.filter((path) => !beside.has(path))
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined
+}
+
+/** The files that prove another one. */
+function sideFiles(path: string, { sha256 = false, rows = false }: Located): string[] {
+  return [...(sha256 ? [`${path}.sha256`] : []), ...(rows ? [`${path}.rows`] : [])]
+}
+
+/** What tells two states of files apart, by path; a file that is not there has `undefined`. Never throws. */
+export type Fingerprint = ReadonlyMap<string, string | undefined>
+
+export async function fingerprint(inputs: readonly Located[]): Promise<Fingerprint> {
+  const marks = new Map<string, string | undefined>()
+  for (const input of inputs) {
+    for (const pattern of patternsOf(input)) {
+      const found = await expand(pattern, input).catch(() => [])
+      if (found.length === 0) marks.set(pattern, undefined)
+      for (const path of found.flatMap((each) => [each, ...sideFiles(each, input)])) {
+        marks.set(path, await stat(path, { bigint: true }).then(markOf, () => undefined))
+      }
+    }
+  }
+  return marks
+}
+
+/** Two files of the same mark are the same file in the same state. */
+export function markOf(stats: {
+  readonly dev: bigint
+  readonly ino: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  readonly ctimeNs: bigint
+}): string {
+  return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
+}
+
+/** The first path that differs, is new or is gone; `undefined` where nothing is. */
+export function changedPath(before: Fingerprint, after: Fingerprint): string | undefined {
+  for (const [path, mark] of before) if (!after.has(path) || after.get(path) !== mark) return path
+  for (const path of after.keys()) if (!before.has(path)) return path
+  return undefined
+}
+
+/**
+ * Lets `read` read files that nobody writes: they do not change for `settleMs` before it, nor until it has ended, so
+ * that all of them are of one export. Throws `source-incomplete` otherwise.
+ */
+export async function readSettled<T>(
+  inputs: readonly Located[],
+  settleMs: number,
+  signal: AbortSignal,
+  read: () => Promise<T>,
+): Promise<T> {
+  const before = await fingerprint(inputs)
+  if (settleMs > 0) {
+    await sleep(settleMs, undefined, { signal }).catch(() => {
+      throw interruption(signal, 'interrupted while waiting for the files to settle')
+    })
+    refuseChange(
+      before,
+      await fingerprint(inputs),
+      `is still being written (it changed within ${settleMs} ms)`,
+    )
+  }
+  const result = await read()
+  refuseChange(before, await fingerprint(inputs), 'changed while the files were read')
+  return result
+}
+
+function refuseChange(before: Fingerprint, after: Fingerprint, what: string): void {
+  const path = changedPath(before, after)
+  if (path === undefined) return
+  const gone = after.get(path) === undefined
+  const message = `${path} ${gone ? 'went away while the files were read' : what}; the next run reads it again`
+  throw new DirsyncdError('source-incomplete', message)
+}

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { DirsyncdError, sentence } from '../../errors.ts'
+
+/** Throws `source-incomplete` unless `<path>.sha256` beside the file has this digest, in hexadecimal. */
+export async function proveDigest(path: string, name: string, digest: string): Promise<void> {
+  const wanted = digestIn(await readBeside(path, '.sha256'), basename(path))
+  if (wanted === undefined) {
+    throw incomplete(`${name}.sha256 has no SHA-256 of ${name} in it, as sha256sum writes it`)
+  }
+  if (wanted !== digest) {
+    throw incomplete(
+      `${name} is not the file that ${name}.sha256 was made of; was it cut off or written again?`,
+    )
+  }
+}
+
+/** The digest of a file in the text of sha256sum: by its name, or the only one that there is. */
+function digestIn(text: string, file: string): string | undefined {
+  const digests = new Map<string, string>()
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^\\?([0-9a-f]{64})(?:\s+\*?(.+))?$/i.exec(line.trim()) ?? tagged(line)
+    if (match?.[1] !== undefined) digests.set(basename(match[2] ?? ''), match[1].toLowerCase())
+  }
+  return digests.get(file) ?? (digests.size === 1 ? [...digests.values()][0] : undefined)
+}
+
+/** The form of BSD, and of `sha256sum --tag`. */
+function tagged(line: string): readonly (string | undefined)[] | undefined {
+  const match = /^SHA256 \((.+)\) = ([0-9a-f]{64})$/i.exec(line.trim())
+  return match === null ? undefined : [match[0], match[2], match[1]]
+}
+
+/** Throws `source-incomplete` unless `<path>.rows` begins with this number, as `wc -l` would write it. */
+export async function proveRows(path: string, name: string, rows: number): Promise<void> {
+  const wanted = /^\s*(\d+)(?:\s|$)/.exec(await readBeside(path, '.rows'))?.[1]
+  if (wanted === undefined) throw incomplete(`${name}.rows does not begin with a number of rows`)
+  compareRows(rows, Number(wanted), name, `${name}.rows`)
+}
+
+/** Throws `source-incomplete` unless this line is the trailer, with the right number of rows where it has one. */
+export function proveTrailer(line: string | undefined, pattern: RegExp, rows: number, name: string): void {
+  const match = pattern.exec(line ?? '')
+  if (line === undefined || match === null) {
+    throw incomplete(`${name} does not end with the trailer (${pattern.source}), so it may have been cut off`)
+  }
+  const [, count] = match
+  if (count === undefined) return
+  // What was written in another way than in digits is no number here, and differs from every count.
+  compareRows(rows, /^\s*\d+\s*$/.test(count) ? Number(count) : Number.NaN, name, 'its trailer')
+}
+
+function compareRows(rows: number, wanted: number, name: string, who: string): void {
+  if (rows === wanted) return
+  throw incomplete(`${name} has ${rows} rows, and ${who} says ${wanted}, so it may have been cut off`)
+}
+
+async function readBeside(path: string, ending: string): Promise<string> {
+  try {
+    return await readFile(`${path}${ending}`, 'utf8')
+  } catch (cause) {
+    throw incomplete(`${path}${ending}, which has to be beside the file, cannot be read: ${sentence(cause)}`)
+  }
+}
+
+function incomplete(message: string): DirsyncdError {
+  return new DirsyncdError('source-incomplete', message)
+}
