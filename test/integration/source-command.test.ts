@@ -347,6 +347,22 @@ describe('the second look', () => {
   })
 })
 
+test('an entry is explained, and no more is read than that takes', async () => {
+  const script = `echo $$ > self; echo '${JSON.stringify(team)}'; echo '${JSON.stringify(bob)}'; exec sleep 1000`
+  const slow = shell(script)
+  const trace = await slow.explain?.('user', 'u2', NEVER)
+  expect(trace).toMatchObject({ kind: 'user', id: 'u2', from: 'sh, line 2' })
+  expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
+    ['email', 'b@example.org'],
+    ['name', 'Bob Ray'],
+    ['employee_id', '8'],
+  ])
+  for (const { steps } of trace?.fields ?? []) expect(steps.at(-1)?.kind).toBe('result')
+  await gone(await appeared('self'))
+  expect(await slow.explain?.('group', 'g1', NEVER)).toMatchObject({ id: 'g1', fields: [{ value: 'Team' }] })
+  expect(await (await printing([ada, end(1)])).explain?.('user', 'u2', NEVER)).toBeUndefined()
+})
+
 test('a probe finds the program without running it', async () => {
   const lines = await source(['sh', '-c', 'touch ran'], {
     environment: () => ({ PATH, TOKEN: 'hunter2' }),

@@ -4,7 +4,8 @@ import type { Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
 import { type Collector, createCollector } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../errors.ts'
-import type { Source } from '../source.ts'
+import { explainGroup, explainUser } from '../explain.ts'
+import type { EntryTrace, Source } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { type Printed, readOutput } from './output.ts'
 import { probe } from './probe.ts'
@@ -22,6 +23,7 @@ export function createCommandSource(options: CommandSourceOptions, log: Log): So
     read: (signal) => readAll(options, maps, signal, log),
     lookAgain: (kind, ids, signal) => lookAgain(options, maps, kind, ids, signal),
     probe: () => probe(options),
+    explain: (kind, id, signal) => explain(options, maps, { kind, id }, signal),
   }
 }
 
@@ -74,6 +76,7 @@ interface PrintedGroup {
   readonly idName: string
   readonly from: string
   readonly name: string | undefined
+  readonly faults: readonly string[]
   readonly members: readonly string[]
 }
 
@@ -111,6 +114,26 @@ async function lookAgain(
     for (const id of found) if (answer.has(id)) answer.set(id, 'present')
   })
   return answer
+}
+
+/** Runs the program until it has printed this entry, and ends it then: an explanation proves nothing about others. */
+async function explain(
+  options: CommandSourceOptions,
+  maps: Maps,
+  wanted: { readonly kind: Kind; readonly id: string },
+  signal: AbortSignal,
+): Promise<EntryTrace | undefined> {
+  const { id } = wanted
+  let found: EntryTrace | undefined
+  await readOutput(options, signal, ({ kind, lookup, from }) => {
+    const map = maps[kind]
+    if (kind !== wanted.kind || map === undefined || !lookup(map.id).includes(id)) return
+    const raw = { id, from, lookup }
+    if (kind === 'user') found = explainUser(raw, maps.user)
+    else if (maps.group !== undefined) found = explainGroup(raw, maps.group)
+    return 'enough'
+  })
+  return found
 }
 
 /** Ids are never trimmed, but one of blanks only is none. */
