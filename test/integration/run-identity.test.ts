@@ -223,7 +223,7 @@ test('ids that a URL path minds are created, changed and deleted like others', a
     'x'.repeat(2048),
   ]
   for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Odd')
-  company.groups.set('g/1', { name: 'All', members: ids })
+  company.groups.set('g/1', { name: 'All', members: ids.toSorted() })
   const { sync } = await world()
   expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
   expect(await readService(here())).toEqual({ ...company, duplicates: [] })
