@@ -38,7 +38,7 @@ const MAX_TEXT = 32_768
 /** Values that one list may have. */
 const MAX_LIST = 10_000
 
-const BUDGET = 10_000_000
+const BUDGET = 4_000_000
 
 export function startRun(lookup: Lookup, steps?: TraceStep[]): Run {
   return { lookup, items: [], steps, budget: BUDGET }
