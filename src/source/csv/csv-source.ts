@@ -6,6 +6,7 @@ import { createCollector, type Collector, examples } from '../collect.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type Compiled, compileOptions } from './compile.ts'
+import { explain } from './explain.ts'
 import { readSettled } from './files.ts'
 import { addGroupsOfColumn, groupsOf } from './group-column.ts'
 import type { CsvInput, CsvListener } from './input.ts'
@@ -30,6 +31,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
       return settled([at.input], signal, () => lookAgain(at, ids, signal))
     },
     probe: (signal) => probe(inputs, signal),
+    explain: (kind, id, signal) => explain(compiled, kind, id, signal),
   }
 }
 

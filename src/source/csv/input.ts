@@ -8,6 +8,16 @@ export interface CsvListener {
   onUnreadable(detail: string): void
   /** Text that was read and looks as if the encoding were another; once for each sort of damage of a file. */
   onDoubt?(detail: string): void
+  /** A file, before its first row. */
+  onFile?(file: CsvFileFacts): void
+}
+
+export interface CsvFileFacts {
+  readonly path: string
+  readonly encoding: Exclude<Encoding, 'auto'>
+  readonly zipped: boolean
+  /** When it was last written, in milliseconds since 1970. */
+  readonly writtenMs: number
 }
 
 export interface CsvTotals {

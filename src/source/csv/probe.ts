@@ -1,24 +1,61 @@
 import type { ProbeLine } from '../source.ts'
-import type { CsvInput } from './input.ts'
-import { findFiles, patternsOf } from './files.ts'
+import type { CsvFileFacts, CsvInput } from './input.ts'
+import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
 
-/** What `dirsyncd check` shows of each file; reads them to their ends. */
+/** What `dirsyncd check` shows of each input; reads its files to their ends. */
 export async function probe(inputs: readonly CsvInput[], signal: AbortSignal): Promise<ProbeLine[]> {
   const lines: ProbeLine[] = []
-  for (const input of inputs) {
-    const { rows, columns } = await readCsv(input, signal, {
-      onRow: () => undefined,
-      onUnreadable: () => undefined,
-      onDoubt: (detail) => lines.push({ label: input.key, detail, level: 'warn' }),
-    })
-    const files = await findFiles(input)
-    const several = files.length > 1 ? ` in ${files.length} files` : ''
-    lines.push({
-      label: input.key,
-      detail: `${patternsOf(input).join(', ')}: ${rows} rows${several} with the columns ${columns.join(', ')}`,
-      level: 'ok',
-    })
-  }
+  for (const input of inputs) lines.push(...(await probeInput(input, signal)))
   return lines
+}
+
+async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLine[]> {
+  const label = input.key
+  const files: CsvFileFacts[] = []
+  const doubts: ProbeLine[] = []
+  const empty = new Set(input.columns)
+  const { rows, columns } = await readCsv(input, signal, {
+    onRow: ({ cells }) => {
+      for (const column of empty) if (cells(column).some(isFilled)) empty.delete(column)
+    },
+    onUnreadable: () => undefined,
+    onDoubt: (detail) => doubts.push({ label, detail, level: 'warn' }),
+    onFile: (file) => files.push(file),
+  })
+  const several = files.length > 1 ? ` in ${files.length} files` : ''
+  const what = `${rows} rows${several} with the columns ${columns.join(', ')}`
+  return [
+    { label, detail: `${patternsOf(input).join(', ')}: ${what}`, level: 'ok' },
+    ...files.map((file) => fileLine(file, files.length > 1)),
+    ...doubts,
+    ...(rows === 0 || empty.size === 0 ? [] : [emptyLine(label, [...empty])]),
+  ]
+}
+
+const OLD_MS = 30 * 86_400_000
+
+/** An export that is a month old is mostly one that has stopped. */
+function fileLine({ path, encoding, zipped, writtenMs }: CsvFileFacts, named: boolean): ProbeLine {
+  const ageMs = Date.now() - writtenMs
+  const written = `written ${new Date(writtenMs).toISOString().slice(0, 19).replace('T', ' ')}Z, ${age(ageMs)}`
+  const detail = `${named ? `${path}: ` : ''}${encoding}${zipped ? ', gzip' : ''}, ${written}`
+  if (ageMs < OLD_MS) return { label: 'encoding', detail, level: 'info' }
+  return { label: 'encoding', detail: `${detail}; does the export still run?`, level: 'warn' }
+}
+
+function age(milliseconds: number): string {
+  const minutes = Math.round(milliseconds / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 120) return `${minutes} min ago`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${Math.round(hours / 24)} days ago`
+}
+
+function emptyLine(label: string, columns: readonly string[]): ProbeLine {
+  return { label, detail: `mapped and empty in every row: ${columns.join(', ')}`, level: 'warn' }
+}
+
+function isFilled(value: string): boolean {
+  return value.trim() !== ''
 }

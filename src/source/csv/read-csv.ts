@@ -71,7 +71,8 @@ async function readOpened(
   const before = await file.stat({ bigint: true })
   if (!before.isFile()) throw new Error('it is not a file')
   refuseOld(Number(before.mtimeMs), input, name)
-  const { chunks, encoding } = await openText(file, input.encoding ?? 'utf8', name, signal)
+  const { chunks, encoding, zipped } = await openText(file, input.encoding ?? 'utf8', name, signal)
+  listener.onFile?.({ path, encoding, zipped, writtenMs: Number(before.mtimeMs) })
   const rows = createRowParser(input, name, listener)
   const quote = input.quote === undefined ? '"' : input.quote
   const onDoubt = (detail: string) => listener.onDoubt?.(detail)
@@ -114,17 +115,21 @@ async function openText(
   set: Encoding,
   name: string,
   signal: AbortSignal,
-): Promise<{ readonly chunks: Chunks; readonly encoding: Exclude<Encoding, 'auto'> }> {
-  const isZipped = isGzip(await beginning(rawBytes(file, signal, HEAD_BYTES)))
+): Promise<{
+  readonly chunks: Chunks
+  readonly encoding: Exclude<Encoding, 'auto'>
+  readonly zipped: boolean
+}> {
+  const zipped = isGzip(await beginning(rawBytes(file, signal, HEAD_BYTES)))
   const chunks: Chunks = (hash) => {
     const bytes = rawBytes(file, signal)
     const seen = hash === undefined ? bytes : hashed(bytes, hash)
-    return isZipped ? gunzip(seen, name) : seen
+    return zipped ? gunzip(seen, name) : seen
   }
   const head = await beginning(chunks())
-  if (set === 'auto') return { chunks, encoding: await detectEncoding(head, () => chunks()) }
+  if (set === 'auto') return { chunks, encoding: await detectEncoding(head, () => chunks()), zipped }
   refuseOtherEncoding(head, set, name)
-  return { chunks, encoding: set }
+  return { chunks, encoding: set, zipped }
 }
 
 const CHUNK_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -277,15 +277,40 @@ test.each([
   })
 })
 
-test('a probe names the files, their rows and columns', async () => {
-  await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n`)
+test('a probe names the files, their rows and columns, their encoding and age, and what is empty', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;a@x;;;\n2; ;;L;\n`)
+  const written = new Date(Date.now() - 26 * 3_600_000)
+  await utimes(pathOf('users.csv'), written, written)
+  const at = `${written.toISOString().slice(0, 19).replace('T', ' ')}Z`
   expect(await usersOnly().probe(NEVER)).toEqual([
     {
       label: 'users',
-      detail: `${pathOf('users.csv')}: 1 rows with the columns id, mail, first, last, note`,
+      detail: `${pathOf('users.csv')}: 2 rows with the columns id, mail, first, last, note`,
       level: 'ok',
     },
+    { label: 'encoding', detail: `utf8, written ${at}, 26 h ago`, level: 'info' },
+    { label: 'users', detail: 'mapped and empty in every row: first', level: 'warn' },
   ])
+  await utimes(pathOf('users.csv'), new Date(0), new Date(0))
+  expect((await usersOnly().probe(NEVER))[1]).toMatchObject({
+    level: 'warn',
+    detail: expect.stringMatching(
+      /^utf8, written 1970-01-01 00:00:00Z, \d+ days ago; does the export still run\?$/,
+    ),
+  })
+})
+
+test('an entry is explained by its row', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;a@x;A;B;\n2;;;;\n`)
+  const trace = await usersOnly().explain?.('user', '1', NEVER)
+  expect(trace).toMatchObject({ kind: 'user', id: '1', from: 'users.csv, row 2' })
+  expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
+    ['email', 'a@x'],
+    ['name', 'A B'],
+    ['employee_id', undefined],
+  ])
+  expect(await usersOnly().explain?.('user', '3', NEVER)).toBeUndefined()
+  expect(await usersOnly().explain?.('group', '1', NEVER)).toBeUndefined()
 })
 
 test.each<[string, (options: CsvSourceOptions) => CsvSourceOptions]>([
