@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -40,6 +40,19 @@ export async function makeCertificates(directory: string, host: string): Promise
   const sign = ['-CA', caFile, '-CAkey', caKey, '-CAcreateserial', '-extfile', extensionFile, '-days', '2']
   await openssl('x509', '-req', '-in', requestFile, '-out', certFile, ...sign)
   return { caFile, certFile, keyFile }
+}
+
+/** PEM texts of a client's certificate and its key, from the CA of `makeCertificates` in the same directory. */
+export async function makeClientCertificate(
+  directory: string,
+  subject: string,
+): Promise<{ readonly certificate: string; readonly key: string }> {
+  const at = (name: string) => join(directory, name)
+  const [certFile, keyFile, request] = [at('client.pem'), at('client.key'), at('client.csr')]
+  await openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', request, '-subj', subject)
+  const ca = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '2']
+  await openssl('x509', '-req', '-in', request, '-out', certFile, ...ca)
+  return { certificate: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') }
 }
 
 async function openssl(...args: string[]): Promise<void> {

@@ -30,6 +30,16 @@ export type Evil =
   | { readonly kind: 'stall-tls' }
   /** Announces the end of the connection (RFC 4511, 4.4.1) instead of this page. */
   | { readonly kind: 'notice'; readonly page: number }
+  /** Does this instead of answering a request that makes the connection ready. */
+  | { readonly kind: 'at'; readonly step: Step; readonly does: Deed }
+  /** Calls this when the page is asked for, and goes on. */
+  | { readonly kind: 'call'; readonly page: number; readonly call: () => void }
+
+/** Which request; the order in which they are made. */
+export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i'
+
+/** Says nothing, ends the connection, announces its end, or answers with this result and nothing else. */
+export type Deed = 'stall' | 'cut' | 'notice' | number
 
 export interface LdapProxy extends AsyncDisposable {
   readonly url: string
@@ -99,15 +109,21 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
   let page = 0
   let entry = 0
   let silent = false
+  let startingTls = false
+  let opaque = false
   let first: Buffer | undefined
   let heldBack: Buffer | undefined
 
-  onFrames(client, (frame) => {
+  onFrames(client, target, (frame) => {
     if (frame.operation === ProtocolOperation.LDAP_REQ_BIND) onBind()
+    const step = stepOf(frame)
+    startingTls = step === 'starttls'
+    if (evil.kind === 'at' && evil.step === step) return interfere(client, frame, step, evil.does)
     if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame))
       return void target.write(frame.bytes)
     page += 1
     entry = 0
+    if (evil.kind === 'call' && page === evil.page) evil.call()
     first ??= frame.bytes
     const emptied = evil.kind === 'empty-pages' || (evil.kind === 'empty-page' && page === evil.page)
     if (emptied) {
@@ -121,7 +137,8 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
     target.write(ours && heldBack !== undefined ? withId(heldBack, frame.id) : frame.bytes)
   })
 
-  onFrames(target, (frame) => {
+  onFrames(target, client, (frame) => {
+    opaque = startingTls
     if (frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) entry += 1
     if (evil.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
     if ('entry' in evil && page === evil.page && entry === evil.entry) {
@@ -144,10 +161,11 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
     return what.kind === 'left-over-cookie' && last ? searchDone(frame.id, 0, OUR_COOKIE) : frame.bytes
   }
 
-  /** Once silent, what comes may be TLS and is not looked at. */
-  function onFrames(socket: Socket, take: (frame: Frame) => void): void {
+  /** Once silent, what comes may be TLS and is not looked at; behind StartTLS it is handed on as it is. */
+  function onFrames(socket: Socket, other: Socket, take: (frame: Frame) => void): void {
     let held = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
+      if (opaque && !silent) return void other.write(chunk)
       held = Buffer.concat([held, chunk])
       for (;;) {
         const length = frameLength(held)
@@ -172,6 +190,29 @@ function parseFrame(bytes: Buffer): Frame {
   const reader = new BerReader(bytes)
   reader.readSequence()
   return { id: reader.readInt() ?? 0, operation: reader.readSequence() ?? 0, bytes }
+}
+
+function stepOf(frame: Frame): Step | undefined {
+  const { LDAP_REQ_BIND, LDAP_REQ_EXTENSION, LDAP_REQ_SEARCH } = ProtocolOperation
+  if (frame.operation === LDAP_REQ_BIND) return 'bind'
+  if (frame.operation === LDAP_REQ_SEARCH) return readsRootDse(frame) ? 'root' : undefined
+  if (frame.operation !== LDAP_REQ_EXTENSION) return undefined
+  return frame.bytes.includes('1.3.6.1.4.1.1466.20037') ? 'starttls' : 'who-am-i'
+}
+
+function interfere(client: Socket, { id }: Frame, step: Step, does: Deed): void {
+  if (does === 'stall') return
+  if (does === 'cut') return void client.destroy()
+  if (does === 'notice') return void client.write(noticeOfDisconnection())
+  const { LDAP_RES_BIND, LDAP_RES_EXTENSION, LDAP_RES_SEARCH } = ProtocolOperation
+  const operation = step === 'bind' ? LDAP_RES_BIND : step === 'root' ? LDAP_RES_SEARCH : LDAP_RES_EXTENSION
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(id)
+  writeResult(writer, operation, does)
+  writer.endSequence()
+  writer.endSequence()
+  client.write(writer.buffer)
 }
 
 /** The root DSE is the entry with the empty name, and is read by itself. */

@@ -25,6 +25,8 @@ export interface SlapdOptions {
   readonly ldifs?: readonly string[]
   /** ldaps:// and StartTLS with a CA of its own; true by default. */
   readonly tls?: boolean
+  /** Lines for the whole server, such as `idletimeout 1`. */
+  readonly global?: readonly string[]
   /** `access to …` lines that go before the usual ones. */
   readonly acl?: readonly string[]
 }
@@ -61,6 +63,8 @@ export interface Slapd extends AsyncDisposable {
   readonly port: number
   /** PEM text of the CA. Empty without TLS. */
   readonly ca: string
+  /** Where its files are, the CA's key among them. */
+  readonly directory: string
   readonly admin: BindUser
   readonly readers: Readers
   /** Runs ldapmodify as the administrator; LDIF with `changetype`. */
@@ -83,7 +87,7 @@ export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
     await mkdir(join(directory, 'data'))
     const certificates = options.tls === false ? undefined : await makeCertificates(directory, 'localhost')
     const config = join(directory, 'slapd.conf')
-    await writeFile(config, configOf(directory, options.acl ?? [], certificates !== undefined))
+    await writeFile(config, configOf(directory, options, certificates !== undefined))
     await load(directory, config, options)
     const ca = certificates === undefined ? '' : await readFile(certificates.caFile, 'utf8')
     return await launch(directory, config, ca)
@@ -106,7 +110,7 @@ const READERS: Readers = {
   noExternal: bindUser('no-external'),
 }
 
-function configOf(directory: string, acl: readonly string[], tls: boolean): string {
+function configOf(directory: string, { acl = [], global = [] }: SlapdOptions, tls: boolean): string {
   const file = (name: string) => join(directory, name)
   const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map(
     (name) => `include /etc/ldap/schema/${name}.schema`,
@@ -122,6 +126,7 @@ function configOf(directory: string, acl: readonly string[], tls: boolean): stri
     'moduleload back_mdb',
     `pidfile ${file('slapd.pid')}`,
     ...(tls ? tlsLines : []),
+    ...global,
     'sizelimit 500',
     'threads 4',
     'database mdb',
@@ -210,6 +215,7 @@ async function launch(directory: string, config: string, ca: string): Promise<Sl
     ldapsUrl: `ldaps://localhost:${tlsPort}`,
     port,
     ca,
+    directory,
     admin: ADMIN,
     readers: READERS,
     modify: (changes) => modify(directory, url, changes),

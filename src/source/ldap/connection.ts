@@ -45,10 +45,13 @@ export async function openConnection(
   const secure = (over: Socket) => encrypt(over, endpoint, client, limits.handshakeMs, signal)
   const direct = await connectPlain(endpoint, limits.connectMs, signal)
   const first = endpoint.encryption === 'ldaps' ? await secure(direct) : direct
-  const wire = createWire(first, endpoint.url, limits, signal)
+  const ifLost = client.cert === undefined ? 'perhaps it demands tls.certificate and tls.key' : undefined
+  const line = endpoint.encryption === 'ldaps' ? { socket: first, ifLost } : { socket: first }
+  const wire = createWire(line, endpoint.url, limits, signal)
   try {
     const starting = endpoint.encryption === 'starttls'
     const socket = starting ? await startTls(wire, endpoint, limits.handshakeMs, secure) : first
+    if (starting) wire.moveTo({ socket, ifLost })
     if (bind !== undefined) await authenticate(wire, endpoint, bind, password, limits.bindMs)
     const rootDse = await readRootDse(wire, endpoint.url, limits.bindMs)
     const identity = await askWhoAmI(wire, endpoint.url, rootDse, limits.bindMs)
@@ -107,9 +110,7 @@ async function startTls(
       `${endpoint.url} refused StartTLS: ${words}`,
     )
   }
-  const secured = await secure(wire.release())
-  wire.moveTo(secured)
-  return secured
+  return secure(wire.release())
 }
 
 function tlsOf(socket: Socket): LdapConnection['tls'] {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Message } from 'ldapts'
-import { DirsyncdError, type ErrorCode, sentence } from '../../errors.ts'
+import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import { createFramer } from './frames.ts'
 import { certificateDemand } from './tls-problem.ts'
@@ -22,6 +22,12 @@ export interface Patience {
   readonly answerMs: number
 }
 
+/** A connection that can be used, and what a person may think of where it is lost before anything was answered. */
+export interface Line {
+  readonly socket: Socket
+  readonly ifLost?: string | undefined
+}
+
 interface Listener {
   readonly onEntry: (entry: LdapEntry) => void
   readonly onReference: () => void
@@ -35,9 +41,12 @@ interface Listener {
 export interface Wire {
   /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
   exchange(build: (messageId: number) => Message, doing: Doing, listener?: Listener): Promise<LdapResult>
-  /** Goes on over another socket, after StartTLS. Throws when the server has already sent more in the clear. */
-  moveTo(socket: Socket): void
-  /** Stops listening and returns the socket, so that TLS can take it over. */
+  /** Goes on over another socket, after StartTLS. */
+  moveTo(line: Line): void
+  /**
+   * Stops listening and returns the socket, so that TLS can take it over. Throws when the server has already sent more in
+   * the clear.
+   */
   release(): Socket
   /** Sends a last message, if there is one, and closes. */
   close(goodbye?: (messageId: number) => Message): void
@@ -56,8 +65,8 @@ interface Pending {
 type Failure = (doing: Doing) => unknown
 
 /** ldapts' own client reconnects by itself and can hang for ever; only its codec is used here. */
-export function createWire(first: Socket, url: string, patience: Patience, signal: AbortSignal): Wire {
-  let socket = first
+export function createWire(first: Line, url: string, patience: Patience, signal: AbortSignal): Wire {
+  let { socket, ifLost } = first
   let framer = createFramer()
   let pending: Pending | undefined
   let failure: Failure | undefined
@@ -78,15 +87,15 @@ export function createWire(first: Socket, url: string, patience: Patience, signa
     return settled
   }
 
-  function lost(why: string, cause?: unknown, option?: string): void {
-    const limit = option === undefined ? '' : ` (timeouts.${option})`
-    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}${limit}`, { cause }))
+  function lost(why: string, cause?: unknown, hint?: string): void {
+    const more = hint === undefined ? '' : ` (${hint})`
+    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}${more}`, { cause }))
   }
 
   function alarm(ms: number, option: string): NodeJS.Timeout {
     return setTimeout(() => {
       const what = pending?.begun === true && option !== 'answer' ? 'no whole answer' : 'nothing'
-      lost(`${what} arrived for ${ms / 1000} s`, undefined, option)
+      lost(`${what} arrived for ${ms / 1000} s`, undefined, `timeouts.${option}`)
     }, ms)
   }
 
@@ -116,6 +125,7 @@ export function createWire(first: Socket, url: string, patience: Patience, signa
 
   function take(answer: Answer): void {
     if (failure !== undefined) return
+    ifLost = undefined
     if (answer.messageId === 0 && answer.type === 'result') {
       const said = answer.result.diagnostic === '' ? '' : ` ("${answer.result.diagnostic}")`
       return lost(`the server announced that it ends the connection${said}`)
@@ -127,11 +137,12 @@ export function createWire(first: Socket, url: string, patience: Patience, signa
     else settle()?.resolve(answer.result)
   }
 
-  const onEnd = () => lost('the connection was lost')
+  const onEnd = () => lost('the connection was lost', undefined, ifLost)
 
   function onError(error: Error): void {
     const demand = certificateDemand(error)
-    if (demand === undefined) return lost(`the connection was lost (${error.message})`, error)
+    if (demand === undefined)
+      return lost(`the connection was lost (${networkReason(error) ?? error.message})`, error, ifLost)
     fail(() => new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`))
   }
 
@@ -159,7 +170,8 @@ export function createWire(first: Socket, url: string, patience: Patience, signa
       })
     },
     moveTo(next) {
-      socket = next
+      socket = next.socket
+      ifLost = next.ifLost
       framer = createFramer()
       listen()
     },

@@ -60,3 +60,10 @@ test.each([
 ])('%s is an error', (_, message) => {
   expect(() => decodeAnswer(message)).toThrow(Error)
 })
+
+test('the value of an extended operation stands behind its name and a referral', () => {
+  const parts = [ber(0x0a, [0]), ber(0x04, ''), ber(0x04, ''), ber(0xa3, ber(0x04, 'ldap://x'))]
+  const named = ber(0x78, ...parts, ber(0x8a, '1.2.3'), ber(0x8b, 'dn:cn=reader'))
+  expect(decodeAnswer(ber(0x30, ID, named))).toMatchObject({ result: { value: Buffer.from('dn:cn=reader') } })
+  expect(decodeAnswer(ber(0x30, ID, ber(0x78, ...parts)))).toMatchObject({ result: { value: undefined } })
+})

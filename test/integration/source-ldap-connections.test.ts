@@ -1,0 +1,410 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import { loadCredentials } from '../../src/source/ldap/bind.ts'
+import { openConnection } from '../../src/source/ldap/connection.ts'
+import { parseEndpoints } from '../../src/source/ldap/endpoint.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
+import type { Source } from '../../src/source/source.ts'
+import { makeClientCertificate } from '../support/certificates.ts'
+import { startDeafListener } from '../support/deaf-listener.ts'
+import { type Deed, type Evil, type LdapProxy, startLdapProxy, type Step } from '../support/ldap-proxy.ts'
+import { person } from '../support/people.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+
+const PEOPLE = 120
+const NEVER = new AbortController().signal
+const DEAD = 'ldap://127.0.0.1:1'
+
+let slapd: Slapd
+let first: LdapProxy
+let second: LdapProxy
+
+beforeAll(async () => {
+  slapd = await startSlapd({
+    people: PEOPLE,
+    global: [
+      'idletimeout 1',
+      'TLSVerifyClient try',
+      `authz-regexp "cn=([^,]+),o=clients" "cn=$1,ou=services,${BASE}"`,
+    ],
+  })
+  first = await startLdapProxy(slapd.port)
+  second = await startLdapProxy(slapd.port)
+})
+
+afterAll(async () => {
+  await first[Symbol.asyncDispose]()
+  await second[Symbol.asyncDispose]()
+  await slapd.close()
+})
+
+afterEach(() => {
+  first.setEvil({ kind: 'none' })
+  second.setEvil({ kind: 'none' })
+})
+
+function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
+  const { dn, password } = slapd.readers.reader
+  return {
+    url: first.url,
+    tls: { startTls: false },
+    bind: { dn, password: async () => password },
+    pageSize: 50,
+    // Each is its own, so that a sentence tells which of them it was.
+    timeouts: { connectMs: 301, handshakeMs: 302, bindMs: 303, firstAnswerMs: 304, answerMs: 305 },
+    users: {
+      base: `ou=people,${BASE}`,
+      scope: 'sub',
+      filter: '(objectClass=inetOrgPerson)',
+      map: { external_id: 'entryUUID', email: 'mail' },
+    },
+    ...more,
+  }
+}
+
+function source(more: Partial<LdapSourceOptions> = {}): Source {
+  return createLdapSource(options(more), silentLog())
+}
+
+const startTls = () => ({
+  url: first.url.replace('127.0.0.1', 'localhost'),
+  tls: { ca: slapd.ca, startTls: true },
+})
+
+async function expectWhole(reader: Source): Promise<void> {
+  expect((await reader.read(NEVER)).users.size).toBe(PEOPLE)
+}
+
+/** The read fails soon with this code, and these words follow the server's URL; the next one is right. */
+async function expectFailure(reader: Source, code: string, words: string): Promise<void> {
+  const started = performance.now()
+  const error: unknown = await reader.read(NEVER).catch((thrown: unknown) => thrown)
+  expect(performance.now() - started).toBeLessThan(1500)
+  const { message } = error as Error
+  expect(error).toMatchObject({ name: 'DirsyncdError', code })
+  expect(message).toMatch(/^ldaps?:\/\/[\w.]+:\d+/)
+  expect(message).toContain(words)
+  expect(message).not.toMatch(/\n|undefined|correct horse/)
+}
+
+describe('a server that makes trouble while the connection is made ready', () => {
+  test.each<[Step, Deed, string, string]>([
+    [
+      'starttls',
+      'stall',
+      'source-unreachable',
+      'nothing arrived for 0.302 s while asking for StartTLS (timeouts.handshake)',
+    ],
+    ['starttls', 'cut', 'source-unreachable', 'the connection was lost while asking for StartTLS'],
+    ['starttls', 2, 'source-refused', 'refused StartTLS: protocolError'],
+    ['starttls', 52, 'source-unreachable', 'refused StartTLS: unavailable'],
+    ['bind', 'stall', 'source-unreachable', 'nothing arrived for 0.303 s while binding as'],
+    ['bind', 'cut', 'source-unreachable', 'the connection was lost while binding as'],
+    [
+      'bind',
+      'notice',
+      'source-unreachable',
+      'announced that it ends the connection ("going down for maintenance")',
+    ],
+    ['bind', 51, 'source-unreachable', 'busy: the server has too much to do (result 51)'],
+    ['bind', 52, 'source-unreachable', 'unavailable (result 52)'],
+    ['bind', 80, 'source-unreachable', 'other: the server met an error of its own (result 80)'],
+    ['bind', 53, 'source-refused', 'unwillingToPerform (result 53)'],
+    [
+      'root',
+      'stall',
+      'source-unreachable',
+      'nothing arrived for 0.303 s while reading what the server offers',
+    ],
+    ['root', 'cut', 'source-unreachable', 'the connection was lost while reading what the server offers'],
+    ['root', 51, 'source-unreachable', 'ended with busy'],
+    ['who-am-i', 'cut', 'source-unreachable', 'the connection was lost while asking who the reader is'],
+    // An empty name is that of an anonymous reader (RFC 4532).
+    ['who-am-i', 0, 'source-refused', 'took the bind and still treats the reader as anonymous'],
+  ])('%s: %s', async (step, does, code, words) => {
+    const reader = source(step === 'starttls' ? startTls() : {})
+    first.setEvil({ kind: 'at', step, does })
+    await expectFailure(reader, code, words)
+    first.setEvil({ kind: 'none' })
+    await expectWhole(reader)
+  })
+
+  test.each<[Step, number]>([
+    ['root', 50],
+    ['root', 32],
+    ['who-am-i', 2],
+    ['who-am-i', 53],
+  ])(
+    'a server that keeps the answer to %s to itself (result %i) is read all the same',
+    async (step, does) => {
+      first.setEvil({ kind: 'at', step, does })
+      await expectWhole(source())
+    },
+  )
+
+  test('a server that takes no connection', async () => {
+    await using deaf = await startDeafListener()
+    const reader = source({ url: `ldap://127.0.0.1:${deaf.port}` })
+    await expectFailure(
+      reader,
+      'source-unreachable',
+      '(connecting): no answer within 0.301 s (timeouts.connect)',
+    )
+  })
+
+  test.each<[string, (socket: Socket) => void, string]>([
+    ['stalls', () => undefined, 'no answer within 0.302 s (timeouts.handshake)'],
+    ['hangs up', (socket) => socket.destroy(), '(connecting with TLS)'],
+    [
+      'speaks something else',
+      (socket) => socket.write('220 mail.example.org ESMTP\r\n'),
+      'it does not speak TLS there',
+    ],
+  ])('a server that %s at the TLS handshake', async (_, onHello, words) => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined))
+      socket.once('data', () => onHello(socket))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    await expectFailure(source({ url: `ldaps://127.0.0.1:${port}` }), 'source-unreachable', words)
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+
+  test('a server that stalls at the TLS handshake after StartTLS', async () => {
+    const reader = source(startTls())
+    first.setEvil({ kind: 'stall-tls' })
+    await expectFailure(reader, 'source-unreachable', '(timeouts.handshake)')
+  })
+})
+
+describe('a server that makes trouble while it is read', () => {
+  test.each<[string, Evil, string]>([
+    ['stalls before the first answer', { kind: 'stall', page: 1, entry: 1 }, '(timeouts.firstAnswer)'],
+    ['stalls in the middle of a page', { kind: 'stall', page: 2, entry: 20 }, '(timeouts.answer)'],
+    ['stalls before the next page', { kind: 'stall', page: 2, entry: 1 }, '(timeouts.firstAnswer)'],
+    ['hangs up before the first answer', { kind: 'hang-up', page: 1, entry: 1 }, 'the connection was lost'],
+    ['is cut in the middle of a message', { kind: 'cut', page: 2, entry: 20 }, 'the connection was lost'],
+    ['announces that it ends', { kind: 'notice', page: 3 }, 'announced that it ends the connection'],
+    ['is busy', { kind: 'result', page: 2, code: 51 }, '(result 51)'],
+    ['meets an error of its own', { kind: 'result', page: 2, code: 80 }, '(result 80)'],
+  ])('%s: the read fails, and nobody else is asked', async (_, evil, words) => {
+    const reader = source({ url: [first.url, second.url] })
+    const others = second.connections
+    first.setEvil(evil)
+    await expectFailure(reader, 'source-incomplete', words)
+    expect(second.connections).toBe(others)
+    first.setEvil({ kind: 'none' })
+    await expectWhole(reader)
+  })
+
+  test('is frozen (SIGSTOP) in the middle of a read', async () => {
+    const reader = source()
+    first.setEvil({ kind: 'call', page: 2, call: () => slapd.stop() })
+    try {
+      await expectFailure(reader, 'source-incomplete', 'nothing arrived for')
+    } finally {
+      slapd.cont()
+    }
+    first.setEvil({ kind: 'none' })
+    await expectWhole(reader)
+  })
+})
+
+describe('several servers', () => {
+  test.each<[string, () => string | Promise<string>]>([
+    ['nobody listens', () => DEAD],
+    ['the name is unknown', () => 'ldaps://no-such-host.invalid'],
+  ])('the next one is read where %s', async (_, url) => {
+    await expectWhole(source({ url: [await url(), second.url] }))
+  })
+
+  test.each<[Step, Deed]>([
+    ['bind', 'stall'],
+    ['bind', 'cut'],
+    ['bind', 'notice'],
+    ['bind', 51],
+    ['bind', 52],
+    ['bind', 80],
+    ['root', 52],
+  ])('the next one is read where %s meets %s, and the log says so', async (step, does) => {
+    const warnings: { url?: string }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
+    first.setEvil({ kind: 'at', step, does })
+    const reader = createLdapSource(options({ url: [first.url, second.url] }), log)
+    await expectWhole(reader)
+    expect(warnings.map(({ url }) => url)).toContain(first.url)
+  })
+
+  test('the sentence names each with its reason when none can be used', async () => {
+    first.setEvil({ kind: 'at', step: 'bind', does: 51 })
+    const reading = source({ url: [DEAD, first.url] }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
+    await expect(reading).rejects.toThrow(
+      /^none of the 2 servers can be used: ldap:\/\/127\.0\.0\.1:1 cannot be reached \(connecting\): connection refused; ldap:.* \(result 51\)$/,
+    )
+  })
+
+  test('a wrong password is tried once, at the first server that looks at it', async () => {
+    const before = [first.binds, second.connections]
+    const bind = { dn: slapd.readers.reader.dn, password: async () => 'wrong' }
+    await expectFailure(source({ url: [first.url, second.url], bind }), 'source-refused', 'wrong password')
+    expect([first.binds, second.connections]).toEqual([(before[0] ?? 0) + 1, before[1]])
+  })
+
+  test('a wrong password is tried once also behind a server that is down', async () => {
+    const binds = first.binds + second.binds
+    const bind = { dn: slapd.readers.reader.dn, password: async () => 'wrong' }
+    const reader = source({ url: [DEAD, first.url, second.url], bind })
+    await expectFailure(reader, 'source-refused', 'wrong password')
+    expect(first.binds + second.binds).toBe(binds + 1)
+  })
+
+  test('a certificate for another host is no reason to try the next one', async () => {
+    const wrong = slapd.ldapsUrl.replace('localhost', '127.0.0.1')
+    const reader = source({ url: [wrong, slapd.ldapsUrl], tls: { ca: slapd.ca, startTls: false } })
+    await expectFailure(reader, 'source-unreachable', 'its certificate is for another host')
+  })
+
+  test('a read that is told to stop tries nobody else', async () => {
+    const controller = new AbortController()
+    first.setEvil({ kind: 'at', step: 'bind', does: 'stall' })
+    const others = second.connections
+    const reading = source({ url: [first.url, second.url] }).read(controller.signal)
+    setTimeout(() => controller.abort(), 50)
+    await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+    expect(second.connections).toBe(others)
+  })
+
+  test('the second look asks the server that was read, and another one only when that is gone', async () => {
+    const id = person(1, BASE).entryUuid
+    const look = () => reader.lookAgain('user', [id], NEVER)
+    const reader = source({ url: [first.url, second.url] })
+    first.setEvil({ kind: 'at', step: 'bind', does: 52 })
+    await expectWhole(reader)
+    first.setEvil({ kind: 'none' })
+    const before = [first.connections, second.connections] as const
+    expect(await look()).toEqual(new Map([[id, 'present']]))
+    expect([first.connections, second.connections]).toEqual([before[0], before[1] + 1])
+    second.setEvil({ kind: 'at', step: 'bind', does: 52 })
+    expect(await look()).toEqual(new Map([[id, 'present']]))
+    expect(first.connections).toBe(before[0] + 1)
+    // The next read begins with the first one again.
+    await expectWhole(reader)
+    expect(first.connections).toBe(before[0] + 2)
+  })
+})
+
+const EXTERNAL = { external: true } as const
+
+async function client() {
+  const { certificate, key } = await makeClientCertificate(slapd.directory, '/O=clients/CN=reader')
+  return { certificate: async () => certificate, key: async () => key }
+}
+
+describe('a client certificate', () => {
+  test.each([
+    ['ldaps', false],
+    ['StartTLS', true],
+  ])('makes the reader over %s (SASL EXTERNAL)', async (_, startTls_) => {
+    const url = startTls_ ? slapd.namedUrl : slapd.ldapsUrl
+    const tls = { ca: slapd.ca, startTls: startTls_, ...(await client()) }
+    const reader = options({ url, tls, bind: EXTERNAL })
+    await expectWhole(createLdapSource(reader, silentLog()))
+    using connection = await open(reader)
+    expect(connection.identity).toBe(`dn:${slapd.readers.reader.dn}`)
+  })
+
+  test('that the server demands and does not get is asked for by name', async () => {
+    await using strict = await startSlapd({ people: 1, global: ['TLSVerifyClient demand'] })
+    const reader = source({ url: strict.ldapsUrl, tls: { ca: strict.ca, startTls: false } })
+    await expectFailure(reader, 'source-unreachable', '(perhaps it demands tls.certificate and tls.key)')
+    const byStartTls = source({ url: strict.namedUrl, tls: { ca: strict.ca, startTls: true } })
+    await expectFailure(byStartTls, 'source-unreachable', '(perhaps it demands tls.certificate and tls.key)')
+    const { certificate, key } = await makeClientCertificate(strict.directory, '/O=clients/CN=any')
+    const tls = { ca: strict.ca, startTls: false, certificate: async () => certificate, key: async () => key }
+    expect((await source({ url: strict.ldapsUrl, tls }).read(NEVER)).users.size).toBe(1)
+  })
+
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'that a server demands with an alert (%s) is asked for by name',
+    async (version) => {
+      const [cert, key] = await Promise.all(
+        ['server.pem', 'server.key'].map((name) => readFile(join(slapd.directory, name))),
+      )
+      const demanding = { requestCert: true, rejectUnauthorized: true, ca: slapd.ca, maxVersion: version }
+      const server = createTlsServer({ ...demanding, cert, key }).on('tlsClientError', () => undefined)
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const address = server.address()
+      const url = `ldaps://localhost:${typeof address === 'object' ? address?.port : 0}`
+      const reader = source({ url: [url, slapd.ldapsUrl], tls: { ca: slapd.ca, startTls: false } })
+      await expectFailure(reader, 'source-refused', 'tls.certificate')
+      server.close()
+    },
+  )
+
+  test('whose key is that of another one is refused before anything is sent', async () => {
+    const [one, other] = [await client(), await client()]
+    const tls = { ca: slapd.ca, startTls: false, certificate: one.certificate, key: other.key }
+    const reading = source({ url: slapd.ldapsUrl, tls, bind: EXTERNAL }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'config-invalid' })
+    await expect(reading).rejects.toThrow('tls.certificate, tls.key: they are not a PEM certificate and its')
+    await expect(reading).rejects.not.toThrow('BEGIN')
+  })
+
+  test('that the server takes for nobody is refused', async () => {
+    await using plain = await startSlapd({ people: 1, global: ['TLSVerifyClient never'] })
+    const tls = { ca: plain.ca, startTls: false, ...(await client()) }
+    const reader = source({ url: plain.ldapsUrl, tls, bind: EXTERNAL })
+    await expectFailure(reader, 'source-refused', 'refused the bind with the client certificate')
+  })
+})
+
+async function open(from: LdapSourceOptions) {
+  const [endpoint] = parseEndpoints(from)
+  return openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+}
+
+test('the server says who the reader is, and what it offers', async () => {
+  using connection = await open(options())
+  expect(connection.identity).toBe(`dn:${slapd.readers.reader.dn}`)
+  expect(connection.rootDse?.attributes.get('namingcontexts')?.map(String)).toEqual([BASE])
+  const { bind: _, ...anonymous } = options()
+  using nobody = await open(anonymous)
+  expect(nobody.identity).toBe('')
+})
+
+test('the system asks a quiet connection whether it still lives', async () => {
+  using connection = await open(options({ url: slapd.url }))
+  const port = connection.endpoint.port.toString(16).toUpperCase().padStart(4, '0')
+  const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/))
+  const timers = rows.filter(([, , remote, state]) => remote === `0100007F:${port}` && state === '01')
+  // The kind of timer, as proc(5) has it: 2 is keep-alive.
+  expect(timers.map((row) => row[5]?.slice(0, 2))).toContain('02')
+})
+
+test.each<[string, () => Partial<LdapSourceOptions>]>([
+  ['plain', () => ({ url: slapd.url })],
+  ['ldaps', () => ({ url: slapd.ldapsUrl, tls: { ca: slapd.ca, startTls: false } })],
+  ['StartTLS', () => ({ url: slapd.namedUrl, tls: { ca: slapd.ca, startTls: true } })],
+])('%s: a server that ends idle connections does not harm the next read', async (_, more) => {
+  const reader = source(more())
+  await expectWhole(reader)
+  // slapd looks for idle connections every second or so (idletimeout 1).
+  await delay(2500)
+  await expectWhole(reader)
+  expect(await reader.lookAgain('user', [person(1, BASE).entryUuid], NEVER)).toEqual(
+    new Map([[person(1, BASE).entryUuid, 'present']]),
+  )
+})
