@@ -1,5 +1,5 @@
 /** Bytes of an id in UTF-8. Percent-encoded it is up to three times as long, and must fit into a request line. */
-export const MAX_ID_BYTES = 2048
+const MAX_ID_BYTES = 2048
 
 /**
  * Why an external id cannot be used, or `undefined` when it can. Ids are compared byte for byte and never folded or
