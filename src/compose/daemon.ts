@@ -24,6 +24,7 @@ import {
   startChangeWorkers,
   targetOf,
 } from './site.ts'
+import { watchSources } from './watch-sources.ts'
 
 export interface DaemonOutput {
   /** One line for a person. */
@@ -78,6 +79,7 @@ export async function runDaemon(
   await askForFirstRuns(config, site)
   const slots = 2 * Math.max(1, config.syncs.length)
   startRunsWorker(site.backend, slots, ({ sync, scheduled }) => executor.work(sync, { scheduled }))
+  await watchSources(stack, config, site, (sync) => wake(runs, sync))
   lookForWork(stack, site, executor, signal)
   keepSchedules(stack, site, () => restoreSchedules(runs, schedules))
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'daemon started')

@@ -1,0 +1,40 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { silentLog } from '../../src/log.ts'
+import { DirsyncdError } from '../../src/errors.ts'
+import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { createCsvSource } from '../../src/source/csv/csv-source.ts'
+import type { CsvSourceOptions } from '../../src/source/csv/options.ts'
+import type { Source } from '../../src/source/source.ts'
+
+export const NEVER = new AbortController().signal
+
+export const MAP = { external_id: 'id', email: 'mail', name: 'name' }
+
+/** The options of a source whose only file is `users.csv` in the folder. */
+export function usersOf(folder: string, more: Partial<CsvSourceOptions['users']> = {}): CsvSourceOptions {
+  return { users: { path: join(folder, 'users.csv'), delimiter: ',', encoding: 'utf8', map: MAP, ...more } }
+}
+
+export function sourceOf(options: CsvSourceOptions): Source {
+  return createCsvSource(options, silentLog())
+}
+
+export function read(options: CsvSourceOptions): Promise<SourceSnapshot> {
+  return sourceOf(options).read(NEVER)
+}
+
+/** The code and the sentence with which a read is refused. */
+export async function refusal(reading: Promise<unknown>): Promise<{ code: string; message: string }> {
+  const outcome = await reading.catch((error: unknown) => error)
+  if (outcome instanceof DirsyncdError) return { code: outcome.code, message: outcome.message }
+  throw new Error('this was read without an error of ours', { cause: outcome })
+}
+
+export async function write(folder: string, files: Record<string, string | Buffer>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
+}
+
+export function namesOf({ users }: SourceSnapshot): (string | undefined)[] {
+  return [...users.values()].map(({ name }) => name)
+}
