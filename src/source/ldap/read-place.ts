@@ -14,6 +14,8 @@ export interface Reading {
   readonly pageSize: number | undefined
   readonly referrals: NonNullable<LdapSourceOptions['referrals']>
   readonly log: Log
+  /** Bases whose references to other servers are already in the log. */
+  readonly referred: Set<string>
 }
 
 /** A place without its mapping. */
@@ -27,7 +29,7 @@ export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterT
  * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
  */
 export async function readPlace(
-  { connection, pageSize, referrals, log }: Reading,
+  { connection, pageSize, referrals, log, referred }: Reading,
   where: Where,
   attributes: readonly string[],
   onEntry: (entry: LdapEntry) => void,
@@ -45,7 +47,10 @@ export async function readPlace(
     const scope = { base, filter: where.filterText }
     log.debug({ ...scope, ...totals, partial: partial.length }, 'read a part of the source')
     if (references > 0 && referrals === 'refuse') throw refused(connection, base, references)
-    if (references > 0) log.warn({ ...scope, references }, 'search references not followed')
+    if (references > 0 && !referred.has(base)) {
+      log.warn({ ...scope, references }, 'search references not followed')
+      referred.add(base)
+    }
     for (const dn of partial) if (isWanted(dn)) onEntry(await readWhole(connection, dn, attributes))
   }
 }

@@ -31,6 +31,7 @@ const RESULTS = new Map<number, string>([
 export const SUCCESS = 0
 export const SIZE_LIMIT_EXCEEDED = 4
 export const REFERRAL = 10
+export const ADMIN_LIMIT_EXCEEDED = 11
 export const NO_SUCH_OBJECT = 32
 export const INVALID_DN = 34
 export const INVALID_CREDENTIALS = 49

@@ -4,6 +4,7 @@ import type { LdapConnection } from './connection.ts'
 import type { LdapEntry, LdapResult } from './message.ts'
 import type { SearchScope } from './options.ts'
 import {
+  ADMIN_LIMIT_EXCEEDED,
   INVALID_DN,
   NO_SUCH_OBJECT,
   REFERRAL,
@@ -37,7 +38,7 @@ export interface SearchTotals {
 /**
  * Reads every page of a search and hands each entry on as it arrives. Resolves only when the server has said that
  * there is no more; anything else is `source-incomplete`, or `source-refused` for a base that does not exist. A server
- * that cuts off the first page, because it is longer than it may be, is asked again for pages of the length it gave.
+ * that does not give out pages of this length is asked again for shorter ones.
  *
  * The loop is our own because ldapts ends with success at a page without entries even when a cookie asks to go on.
  */
@@ -46,19 +47,21 @@ export async function searchAll(
   search: Search,
   onEntry: (entry: LdapEntry) => void,
 ): Promise<SearchTotals> {
+  const longest = search.pageSize ?? 0
   const handedOn = new Set<string>()
-  const { pageSize } = search
-  const outcome = await searchPages(connection, search, pageSize !== undefined, (entry) => {
-    if (handedOn.size < (pageSize ?? 0)) handedOn.add(entry.dn)
-    onEntry(entry)
-  })
-  if ('entries' in outcome) return outcome
-  return (await searchPages(connection, { ...search, pageSize: outcome.mostPerPage }, false, (entry) => {
-    if (!handedOn.delete(entry.dn)) onEntry(entry)
-  })) as SearchTotals
+  for (let { pageSize } = search; ; ) {
+    const before = new Set(handedOn)
+    const outcome = await searchPages(connection, { ...search, pageSize }, (entry) => {
+      if (before.delete(entry.dn)) return
+      if (handedOn.size < longest) handedOn.add(entry.dn)
+      onEntry(entry)
+    })
+    if ('entries' in outcome) return outcome
+    pageSize = outcome.mostPerPage
+  }
 }
 
-/** The server's own limit of entries on a page, found by going beyond it. */
+/** A page of this length is too long for the server; a shorter one to try. */
 interface TooLong {
   readonly mostPerPage: number
 }
@@ -66,7 +69,6 @@ interface TooLong {
 async function searchPages(
   connection: LdapConnection,
   search: Search,
-  mayLower: boolean,
   onEntry: (entry: LdapEntry) => void,
 ): Promise<SearchTotals | TooLong> {
   const firsts = new Set<string>()
@@ -75,8 +77,8 @@ async function searchPages(
   let cookie: Buffer | undefined
   do {
     const page = await searchPage(connection, search, cookie, onEntry)
-    const first = mayLower && cookie === undefined
-    if (first && isCutOff(page, search)) return { mostPerPage: page.entries }
+    const mostPerPage = cookie === undefined ? shorterPage(page, search) : undefined
+    if (mostPerPage !== undefined) return { mostPerPage }
     requireSuccess(connection, search, page.result)
     cookie = nextCookie(connection, search, cookie, page)
     emptyInARow = page.entries === 0 ? emptyInARow + 1 : 0
@@ -92,8 +94,12 @@ async function searchPages(
   return totals
 }
 
-function isCutOff({ result, entries }: Page, { pageSize = 0 }: Search): boolean {
-  return result.code === SIZE_LIMIT_EXCEEDED && entries > 0 && entries < pageSize
+/** Some servers cut off a first page that is too long; OpenLDAP refuses it and does not say what it would allow. */
+function shorterPage({ result, entries }: Page, { pageSize = 0 }: Search): number | undefined {
+  const { code, diagnostic } = result
+  if (code === SIZE_LIMIT_EXCEEDED && entries > 0 && entries < pageSize) return entries
+  const isRefused = code === ADMIN_LIMIT_EXCEEDED && entries === 0 && /page size/i.test(diagnostic)
+  return isRefused && pageSize > 1 ? Math.floor(pageSize / 2) : undefined
 }
 
 /** Only the first page: a sample, which says nothing about what else there is. */
@@ -102,6 +108,16 @@ export async function searchSome(connection: LdapConnection, search: Search): Pr
   const page = await searchPage(connection, search, undefined, (entry) => entries.push(entry))
   requireSuccess(connection, search, page.result)
   return entries
+}
+
+/** What a server makes of the first page, whatever its result is: how much it gives shows only by asking. */
+export async function tryPage(
+  connection: LdapConnection,
+  search: Search,
+  onEntry: (entry: LdapEntry) => void,
+): Promise<{ readonly entries: number; readonly code: number; readonly more: boolean }> {
+  const { entries, result } = await searchPage(connection, search, undefined, onEntry)
+  return { entries, code: result.code, more: (result.cookie?.length ?? 0) > 0 }
 }
 
 interface Page {

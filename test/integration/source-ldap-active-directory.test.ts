@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { silentLog, type Log } from '../../src/log.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { LdapGroupOptions, LdapSourceOptions, LdapUserOptions } from '../../src/source/ldap/options.ts'
+import { valueBytes } from '../../src/source/ldap/values.ts'
+import { type FakeAnswer, type FakeEntry, type FakeSearch, startFakeLdap } from '../support/fake-ldap.ts'
+
+const NEVER = new AbortController().signal
+const BASE = 'DC=ad,DC=test'
+const RANGE = 1500
+const BIG = `CN=big,${BASE}`
+const ROOT: FakeEntry = { dn: '', attributes: { supportedCapabilities: ['1.2.840.113556.1.4.800'] } }
+
+const guid = (index: number) => `00000000-0000-0000-0000-${String(index).padStart(12, '0')}`
+const userDn = (index: number) => `CN=User ${index},OU=Staff,${BASE}`
+const bytes = (attribute: string, text: string) => valueBytes(attribute, text)[0] ?? Buffer.alloc(0)
+
+function user(index: number, domain = 'S-1-5-21-1-2-3'): FakeEntry {
+  const attributes = {
+    objectGUID: [bytes('objectGUID', guid(index))],
+    objectSid: [bytes('objectSid', `${domain}-${1000 + index}`)],
+    primaryGroupID: ['513'],
+    userAccountControl: ['512'],
+    memberOf: [BIG.toLowerCase()],
+    displayName: [`User ${index}`],
+  }
+  return { dn: userDn(index), attributes }
+}
+
+function group(dn: string, index: number, rid: number, more: FakeEntry['attributes'] = {}): FakeEntry {
+  const sid = [bytes('objectSid', `S-1-5-21-1-2-3-${rid}`)]
+  return {
+    dn,
+    attributes: { objectGUID: [bytes('objectGUID', guid(index))], cn: [dn], objectSid: sid, ...more },
+  }
+}
+
+const DOMAIN_USERS = group(`CN=Domain Users,${BASE}`, 9001, 513)
+
+interface World {
+  readonly users: readonly FakeEntry[]
+  readonly groups: readonly FakeEntry[]
+  /** The members of the big group, and its uSNChanged, as they are at this moment. */
+  readonly big?: () => { readonly members: readonly string[]; readonly usn: number | undefined }
+  readonly disabled?: readonly FakeEntry[]
+  readonly references?: number
+}
+
+/** As a domain controller answers: large attributes in ranges, nobody listed in the primary group. */
+function controller({ users, groups, big, disabled = [], references = 0 }: World) {
+  return (search: FakeSearch): FakeAnswer => {
+    if (search.base === '') return { entries: [ROOT] }
+    if (search.base === BIG && big !== undefined) return { entries: [bigEntry(search, big())] }
+    if (search.filter.includes('803:=2')) return { entries: disabled }
+    if (search.filter.includes('1941:=')) return { entries: users.slice(0, 2) }
+    if (!search.filter.includes('objectclass=group')) return { entries: users, references }
+    const whole = big === undefined ? [] : [bigEntry({ ...search, attributes: ['member'] }, big())]
+    return { entries: [...groups, ...whole] }
+  }
+}
+
+function bigEntry(
+  { attributes }: Pick<FakeSearch, 'attributes'>,
+  { members, usn }: ReturnType<NonNullable<World['big']>>,
+): FakeEntry {
+  const asked = attributes.find((name) => name.startsWith('member'))
+  const from = Number(/range=(\d+)/.exec(asked ?? '')?.[1] ?? 0)
+  const part = members.slice(from, from + RANGE)
+  const to = from + RANGE >= members.length ? '*' : String(from + RANGE - 1)
+  const mark = usn === undefined ? {} : { uSNChanged: [String(usn)] }
+  return group(BIG, 9000, 5000, { member: [], [`member;range=${from}-${to}`]: part, ...mark })
+}
+
+interface More {
+  readonly users?: Partial<LdapUserOptions>
+  readonly groups?: Partial<LdapGroupOptions>
+  readonly options?: Partial<LdapSourceOptions>
+  readonly log?: Log
+}
+
+async function read(world: World, { users, groups, options, log = silentLog() }: More = {}) {
+  await using server = await startFakeLdap(controller(world))
+  const source = createLdapSource(
+    {
+      url: server.url,
+      tls: { startTls: false },
+      pageSize: 5000,
+      timeouts: { connectMs: 2000, answerMs: 2000 },
+      users: { base: BASE, scope: 'sub', map: { name: 'displayName' }, ...users },
+      groups: { base: BASE, scope: 'sub', map: { name: 'cn' }, ...groups },
+      ...options,
+    },
+    log,
+  )
+  return { snapshot: await source.read(NEVER), searches: server.searches }
+}
+
+const people = (count: number) => Array.from({ length: count }, (_, index) => user(index))
+
+describe('a group with more members than one answer holds', () => {
+  test('is read range by range, behind the pages', async () => {
+    const members = Array.from({ length: 3000 }, (_, index) => userDn(index))
+    const world = { users: people(3001), groups: [DOMAIN_USERS], big: () => ({ members, usn: 7 }) }
+    const { snapshot, searches } = await read(world)
+    expect(snapshot.groups.get(guid(9000))?.members).toHaveLength(3000)
+    const asked = searches.filter(({ base }) => base === BIG).map(({ attributes }) => attributes)
+    expect(asked.map((names) => names.find((name) => name.startsWith('member')))).toEqual([
+      'member',
+      'member;range=1500-*',
+    ])
+  })
+
+  test('is read again when it changes between two ranges', async () => {
+    let looks = 0
+    const members = Array.from({ length: 3200 }, (_, index) => userDn(index))
+    const big = () => {
+      looks += 1
+      if (looks === 3) members.shift()
+      return { members, usn: looks < 3 ? 7 : 8 }
+    }
+    const { snapshot } = await read({ users: people(3200), groups: [], big })
+    const ids = snapshot.groups.get(guid(9000))?.members
+    expect([ids?.length, ids?.includes(guid(0))]).toEqual([3199, false])
+  })
+
+  test.each([
+    ['never stops to change', () => true, 'it changed 4 times while its values were read'],
+    ['does not show whether it changes', () => false, 'does not see whether it changes meanwhile'],
+  ])('that %s is an incomplete read', async (_, shows, words) => {
+    let looks = 0
+    const members = Array.from({ length: 3000 }, (__, index) => userDn(index))
+    const big = () => {
+      looks += 1
+      return { members, usn: shows() ? looks : undefined }
+    }
+    const reading = read({ users: people(10), groups: [], big })
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow(words)
+  })
+})
+
+test('a server that cuts off a page is asked for shorter ones', async () => {
+  const users = people(5)
+  let cut = 0
+  await using server = await startFakeLdap(({ base, filter }) => {
+    if (base === '' || filter.includes('=group')) return { entries: base === '' ? [ROOT] : [] }
+    cut += 1
+    return cut === 1 ? { entries: users.slice(0, 3), code: 4 } : { entries: users }
+  })
+  const place = { base: BASE, scope: 'sub', map: {} } as const
+  const source = createLdapSource(
+    {
+      url: server.url,
+      tls: { startTls: false },
+      pageSize: 1000,
+      timeouts: { connectMs: 2000, answerMs: 2000 },
+      users: place,
+    },
+    silentLog(),
+  )
+  const snapshot = await source.read(NEVER)
+  expect([...snapshot.users.keys()].toSorted()).toEqual([0, 1, 2, 3, 4].map(guid))
+  expect([cut, snapshot.notices]).toEqual([2, []])
+})
+
+describe('Active Directory', () => {
+  test('names people by objectGUID, and computes the primary group in each domain', async () => {
+    const stranger = user(2, 'S-1-5-21-9-9-9')
+    const { snapshot, searches } = await read({ users: [user(0), user(1), stranger], groups: [DOMAIN_USERS] })
+    expect([...snapshot.users.keys()]).toEqual([guid(0), guid(1), guid(2)])
+    expect(snapshot.groups.get(guid(9001))?.members).toEqual([guid(0), guid(1)])
+    expect(searches[1]?.filter).toBe('(&(objectcategory=person)(objectclass=user))')
+  })
+
+  test('leaves the primary group out when told so', async () => {
+    const groups = { primaryGroup: false }
+    const { snapshot } = await read({ users: people(2), groups: [DOMAIN_USERS] }, { groups })
+    expect(snapshot.groups.get(guid(9001))?.members).toEqual([])
+  })
+
+  test('says who is disabled by the bit of userAccountControl', async () => {
+    const world = { users: people(3), groups: [], disabled: [user(1)] }
+    const { snapshot } = await read(world, { users: { disabled: 'delete' } })
+    expect([...snapshot.users.keys()]).toEqual([guid(0), guid(2)])
+    expect(snapshot.notices).toMatchObject([{ code: 'disabled', id: guid(1) }])
+  })
+
+  test('follows chains of groups itself', async () => {
+    const groups = { nested: 'in-chain', primaryGroup: false } as const
+    const world = { users: people(4), groups: [DOMAIN_USERS] }
+    const { snapshot, searches } = await read(world, { groups })
+    expect(snapshot.groups.get(guid(9001))?.members).toEqual([guid(0), guid(1)])
+    expect(searches.some(({ attributes }) => attributes.includes('member'))).toBe(false)
+  })
+
+  test('tells membership from the side of the users too', async () => {
+    const groups = { membersFrom: 'memberOf' } as const
+    const world = { users: people(4), groups: [group(BIG, 9000, 5000)] }
+    const { snapshot } = await read(world, { groups })
+    expect(snapshot.groups.get(guid(9000))?.members).toHaveLength(4)
+  })
+
+  test('may refer to other servers: reported, or refused', async () => {
+    const world = { users: people(2), groups: [], references: 3 }
+    const lines: { readonly references?: number }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    expect((await read(world, { log })).snapshot.users.size).toBe(2)
+    expect(lines.map(({ references }) => references)).toContain(3)
+    const refusing = read(world, { options: { referrals: 'refuse' } })
+    await expect(refusing).rejects.toThrow('the server names 3 other places to look at')
+  })
+})

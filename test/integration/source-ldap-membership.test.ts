@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { LdapGroupOptions, LdapSourceOptions, LdapUserOptions } from '../../src/source/ldap/options.ts'
+import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { ldif } from '../support/people.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+
+const NEVER = new AbortController().signal
+const ORG = `ou=org,${BASE}`
+const PEOPLE = `ou=staff,${ORG}`
+const GROUPS = `ou=teams,${ORG}`
+const HELPERS = `ou=helpers,${ORG}`
+const CHAIN = 30
+
+let slapd: Slapd
+
+beforeAll(async () => {
+  const acl = ['limits anonymous size=unlimited size.pr=100 size.prtotal=unlimited']
+  slapd = await startSlapd({ people: 1200, ldifs: records(), acl })
+})
+
+afterAll(async () => {
+  await slapd.close()
+})
+
+const userDn = (name: string) => `uid=${name},${PEOPLE}`
+const groupDn = (name: string) => `cn=${name},${GROUPS}`
+
+function records(): string[] {
+  return [
+    ...[ORG, PEOPLE, GROUPS, HELPERS].map(unit),
+    user('ann', { gidNumber: ['100'] }),
+    user('bob', { gidNumber: ['100'] }),
+    user('cid', { gidNumber: ['200'] }),
+    user('dan', { employeeType: ['former'] }),
+    ldif(`cn=Eve\\, \\"E\\"+uid=eve,${PEOPLE}`, {
+      objectClass: ['inetOrgPerson'],
+      cn: ['Eve, "E"'],
+      uid: ['eve'],
+      sn: ['eve'],
+    }),
+    group('direct', [userDn('ann'), userDn('dan'), `uid=ghost,${PEOPLE}`, 'cn=foreign,dc=elsewhere']),
+    group('odd', [`UID=Eve + CN=eve\\2C \\22e\\22, OU=Staff,${ORG}`]),
+    group('outer', [userDn('ann'), groupDn('inner')]),
+    group('inner', [userDn('bob'), groupDn('outer')]),
+    group('mixed', [`cn=helper,${HELPERS}`, `cn=away,ou=groups,${BASE}`]),
+    group('helper', [userDn('cid')], HELPERS),
+    group('away', [userDn('bob')], `ou=groups,${BASE}`),
+    ...Array.from({ length: CHAIN }, (_, at) =>
+      group(`chain${at}`, at === CHAIN - 1 ? [userDn('cid')] : [groupDn(`chain${at + 1}`)]),
+    ),
+    ldif(groupDn('posix'), {
+      objectClass: ['posixGroup'],
+      cn: ['posix'],
+      gidNumber: ['100'],
+      memberUid: ['cid'],
+    }),
+  ]
+}
+
+function unit(dn: string): string {
+  return ldif(dn, { objectClass: ['organizationalUnit'], ou: [dn.slice(3, dn.indexOf(','))] })
+}
+
+function user(uid: string, more: Record<string, string[]>): string {
+  const posix = more['gidNumber'] === undefined ? {} : { uidNumber: ['1'], homeDirectory: ['/'], cn: [uid] }
+  const classes = ['inetOrgPerson', ...(more['gidNumber'] === undefined ? [] : ['posixAccount'])]
+  return ldif(userDn(uid), { objectClass: classes, cn: [uid], sn: [uid], uid: [uid], ...posix, ...more })
+}
+
+function group(cn: string, member: string[], below = GROUPS): string {
+  return ldif(`cn=${cn},${below}`, { objectClass: ['groupOfNames'], cn: [cn], member })
+}
+
+interface More {
+  readonly users?: Partial<LdapUserOptions>
+  readonly groups?: Partial<LdapGroupOptions>
+  readonly options?: Partial<LdapSourceOptions>
+}
+
+function source({ users, groups, options }: More = {}) {
+  const { dn, password } = slapd.readers.reader
+  const all: LdapSourceOptions = {
+    url: slapd.url,
+    tls: { startTls: false },
+    bind: { dn, password: async () => password },
+    pageSize: 10,
+    timeouts: { connectMs: 2000, answerMs: 2000 },
+    users: { base: PEOPLE, scope: 'sub', map: { external_id: 'uid' }, ...users },
+    groups: { base: GROUPS, scope: 'sub', map: { external_id: 'cn', name: 'cn' }, ...groups },
+    ...options,
+  }
+  return createLdapSource(all, silentLog())
+}
+
+function membersOf(snapshot: SourceSnapshot, id: string): readonly string[] | undefined {
+  return snapshot.groups.get(id)?.members
+}
+
+describe('a vendor', () => {
+  test('gives what is not configured, found by what the server says', async () => {
+    const snapshot = await source({ users: { map: {} }, groups: { map: { name: 'cn' } } }).read(NEVER)
+    expect(snapshot.users.size).toBe(5)
+    for (const id of snapshot.users.keys()) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+    expect([...snapshot.groups.values()].find(({ name }) => name === 'direct')?.members).toHaveLength(2)
+  })
+
+  test('that has no rule of its own says which option is missing', async () => {
+    const looking = source({ options: { vendor: 'openldap' }, users: { disabled: 'skip' } }).read(NEVER)
+    await expect(looking).resolves.toBeDefined()
+    const create = () => source({ options: { vendor: 'generic' } })
+    expect(create).toThrow('users.filter: a server of unknown make has no usual value for it')
+    const chain = source({ groups: { nested: 'in-chain' } }).read(NEVER)
+    await expect(chain).rejects.toThrow('groups.nested: "in-chain" is for Active Directory')
+  })
+})
+
+describe('disabled accounts', () => {
+  const rule = { disabledWhen: '(employeeType=former)' } as const
+
+  test('are kept by default', async () => {
+    const snapshot = await source({ users: rule }).read(NEVER)
+    expect(snapshot.users.has('dan')).toBe(true)
+    expect(snapshot.notices.map(({ code }) => code)).not.toContain('disabled')
+  })
+
+  test('are skipped: present, in their groups, and not written', async () => {
+    const skipping = source({ users: { ...rule, disabled: 'skip' } })
+    const snapshot = await skipping.read(NEVER)
+    expect([snapshot.users.has('dan'), snapshot.seen.user.has('dan')]).toEqual([false, true])
+    expect(membersOf(snapshot, 'direct')).toEqual(['ann', 'dan'])
+    const notice = snapshot.notices.find(({ code }) => code === 'disabled')
+    expect(notice).toMatchObject({ kind: 'user', id: 'dan', detail: expect.stringContaining(userDn('dan')) })
+    expect(await skipping.lookAgain('user', ['dan'], NEVER)).toEqual(new Map([['dan', 'present']]))
+  })
+
+  test('are gone, and the second look says why', async () => {
+    const deleting = source({ users: { ...rule, disabled: 'delete' } })
+    const snapshot = await deleting.read(NEVER)
+    expect([snapshot.users.has('dan'), snapshot.seen.user.has('dan')]).toEqual([false, false])
+    expect(membersOf(snapshot, 'direct')).toEqual(['ann'])
+    expect(await deleting.lookAgain('user', ['ann', 'dan', 'ghost'], NEVER)).toEqual(
+      new Map([
+        ['ann', 'present'],
+        ['dan', 'disabled'],
+        ['ghost', 'gone'],
+      ]),
+    )
+  })
+})
+
+describe('members', () => {
+  test('are found whatever the spelling of their DN, and others are named', async () => {
+    const snapshot = await source().read(NEVER)
+    expect(membersOf(snapshot, 'odd')).toEqual(['eve'])
+    expect(membersOf(snapshot, 'direct')).toEqual(['ann', 'dan'])
+    const { detail } = snapshot.notices.find(({ id }) => id === 'direct') ?? {}
+    expect(detail).toContain(`2 members are no users of this sync: "cn=foreign,dc=elsewhere", "uid=ghost`)
+  })
+
+  test('of nested groups do not count by themselves', async () => {
+    const snapshot = await source({ groups: { nested: 'direct' } }).read(NEVER)
+    expect(membersOf(snapshot, 'outer')).toEqual(['ann'])
+    expect(membersOf(snapshot, 'chain0')).toEqual([])
+  })
+
+  test('of nested groups count when flattened: in circles, at any depth, and outside of the filter', async () => {
+    const filter = '(&(objectClass=groupOfNames)(!(cn=chain15)))'
+    const groups = { nested: 'flatten', base: [GROUPS, HELPERS], filter } as const
+    const snapshot = await source({ groups }).read(NEVER)
+    expect(membersOf(snapshot, 'outer')).toEqual(['ann', 'bob'])
+    expect(membersOf(snapshot, 'inner')).toEqual(['ann', 'bob'])
+    expect(snapshot.groups.has('chain15')).toBe(false)
+    expect(membersOf(snapshot, 'chain0')).toEqual(['cid'])
+    expect(membersOf(snapshot, 'mixed')).toEqual(['cid'])
+    const named = snapshot.notices.filter(({ code }) => code === 'unknown-members').map(({ id }) => id)
+    expect(named).toEqual(['direct', 'mixed'])
+    expect(snapshot.notices.find(({ id }) => id === 'mixed')?.detail).toContain(`"cn=away,ou=groups,${BASE}"`)
+  })
+
+  test('by primary group number and by user name', async () => {
+    const groups = { filter: '(objectClass=posixGroup)', primaryGroup: true }
+    const map = { external_id: 'cn', name: 'cn', members: 'memberUid' }
+    const snapshot = await source({ groups: { ...groups, map } }).read(NEVER)
+    expect(membersOf(snapshot, 'posix')).toEqual(['ann', 'bob', 'cid'])
+  })
+})
+
+test('a server that refuses long pages is asked for shorter ones', async () => {
+  const users = { base: `ou=people,${BASE}`, scope: 'sub', map: {} } as const
+  const timeouts = { connectMs: 2000, answerMs: 2000 }
+  const options = { url: slapd.url, tls: { startTls: false }, pageSize: 1000, timeouts, users }
+  expect((await createLdapSource(options, silentLog()).read(NEVER)).users.size).toBe(1200)
+})
+
+describe('bases', () => {
+  test('may be several and overlap: nobody comes twice', async () => {
+    const users = { base: [ORG, PEOPLE, `ou=people,${BASE}`] }
+    const several = source({ users, options: { pageSize: 1000 } })
+    const snapshot = await several.read(NEVER)
+    expect([snapshot.users.size, snapshot.notices.filter(({ kind }) => kind === 'user')]).toEqual([1205, []])
+    expect(await several.lookAgain('user', ['ann', 'u000001', 'nobody'], NEVER)).toEqual(
+      new Map([
+        ['ann', 'present'],
+        ['u000001', 'present'],
+        ['nobody', 'gone'],
+      ]),
+    )
+  })
+
+  test('of which one does not exist are an error', async () => {
+    const reading = source({ users: { base: [PEOPLE, `ou=nowhere,${BASE}`] } }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+  })
+})

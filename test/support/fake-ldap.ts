@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { Ber, BerReader, BerWriter, FilterParser, ProtocolOperation } from 'ldapts'
+
+/** A search as the server understood it. */
+export interface FakeSearch {
+  readonly base: string
+  readonly scope: number
+  /** As RFC 4515 writes it, names in lower case. */
+  readonly filter: string
+  readonly attributes: readonly string[]
+}
+
+export interface FakeEntry {
+  readonly dn: string
+  readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
+}
+
+/** Entries, and with them references to other servers or a result other than success. */
+export interface FakeAnswer {
+  readonly entries?: readonly FakeEntry[]
+  readonly references?: number
+  readonly code?: number
+}
+
+export interface FakeLdap extends AsyncDisposable {
+  readonly url: string
+  readonly searches: readonly FakeSearch[]
+}
+
+/** A server on 127.0.0.1 that takes every bind and answers searches as the test says, without pages. */
+export async function startFakeLdap(answer: (search: FakeSearch) => FakeAnswer): Promise<FakeLdap> {
+  const sockets = new Set<Socket>()
+  const searches: FakeSearch[] = []
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    onMessages(socket, (reader) => {
+      const id = reader.readInt() ?? 0
+      const operation = reader.readSequence()
+      if (operation === ProtocolOperation.LDAP_REQ_BIND)
+        return void socket.write(result(id, ProtocolOperation.LDAP_RES_BIND, 0))
+      if (operation !== ProtocolOperation.LDAP_REQ_SEARCH) return void socket.end()
+      const search = readSearch(reader)
+      searches.push(search)
+      const { entries = [], references = 0, code = 0 } = answer(search)
+      const messages = entries.map((entry) => entryMessage(id, entry))
+      for (let at = 0; at < references; at += 1) messages.push(referenceMessage(id))
+      messages.push(result(id, ProtocolOperation.LDAP_RES_SEARCH, code))
+      socket.write(Buffer.concat(messages))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `ldap://127.0.0.1:${address.port}`,
+    searches,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function onMessages(socket: Socket, take: (reader: BerReader) => void): void {
+  let held = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    held = Buffer.concat([held, chunk])
+    for (;;) {
+      const reader = new BerReader(held)
+      if (held.length < 2 || reader.readSequence() === null) return
+      const end = reader.offset + reader.length
+      if (held.length < end) return
+      take(new BerReader(held.subarray(reader.offset, end)))
+      held = held.subarray(end)
+    }
+  })
+}
+
+function readSearch(reader: BerReader): FakeSearch {
+  const base = reader.readString() ?? ''
+  const scope = reader.readEnumeration() ?? 0
+  reader.readEnumeration()
+  reader.readInt()
+  reader.readInt()
+  reader.readBoolean()
+  const filter = FilterParser.parse(reader).toString()
+  const attributes: string[] = []
+  reader.readSequence()
+  const end = reader.offset + reader.length
+  while (reader.offset < end) attributes.push(reader.readString() ?? '')
+  return { base, scope, filter, attributes }
+}
+
+function message(id: number, operation: number, write: (writer: BerWriter) => void): Buffer {
+  const writer = new BerWriter()
+  writer.startSequence()
+  writer.writeInt(id)
+  writer.startSequence(operation)
+  write(writer)
+  writer.endSequence()
+  writer.endSequence()
+  return writer.buffer
+}
+
+function result(id: number, operation: number, code: number): Buffer {
+  return message(id, operation, (writer) => {
+    writer.writeEnumeration(code)
+    writer.writeString('')
+    writer.writeString('')
+  })
+}
+
+function referenceMessage(id: number): Buffer {
+  return message(id, ProtocolOperation.LDAP_RES_SEARCH_REF, (writer) =>
+    writer.writeString('ldap://elsewhere/dc=elsewhere'),
+  )
+}
+
+function entryMessage(id: number, { dn, attributes }: FakeEntry): Buffer {
+  return message(id, ProtocolOperation.LDAP_RES_SEARCH_ENTRY, (writer) => {
+    writer.writeString(dn)
+    writer.startSequence()
+    for (const [name, values] of Object.entries(attributes)) {
+      writer.startSequence()
+      writer.writeString(name)
+      writer.startSequence(ProtocolOperation.LBER_SET)
+      for (const value of values) writer.writeBuffer(Buffer.from(value as string), Ber.OctetString)
+      writer.endSequence()
+      writer.endSequence()
+    }
+    writer.endSequence()
+  })
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { parseFilter } from '../../../../src/source/ldap/filter.ts'
+import { PROFILES, vendorOf } from '../../../../src/source/ldap/vendor.ts'
+
+/** What the servers themselves answer. */
+test.each<[string, string, Record<string, string[]>]>([
+  ['openldap', 'OpenLDAP 2.5', { objectClass: ['top', 'OpenLDAProotDSE'] }],
+  [
+    'active-directory',
+    'Windows Server 2022',
+    { supportedCapabilities: ['1.2.840.113556.1.4.800', '1.2.840.113556.1.4.1670'] },
+  ],
+  [
+    'active-directory',
+    'Samba',
+    {
+      vendorName: ['Samba Team (https://www.samba.org)'],
+      supportedCapabilities: ['1.2.840.113556.1.4.800'],
+    },
+  ],
+  ['active-directory', 'AD LDS', { supportedCapabilities: ['1.2.840.113556.1.4.1851'] }],
+  [
+    '389ds',
+    '389 Directory Server',
+    { vendorName: ['389 Project'], vendorVersion: ['389-Directory/2.3.1 B2023.024.1552'] },
+  ],
+  ['389ds', 'Red Hat Directory Server', { vendorVersion: ['Red Hat-Directory/11.5 B2022.1'] }],
+  [
+    'freeipa',
+    'FreeIPA',
+    {
+      vendorName: ['389 Project'],
+      vendorVersion: ['389-Directory/1.4.4'],
+      supportedExtension: ['2.16.840.1.113730.3.5.12', '2.16.840.1.113730.3.8.10.1'],
+    },
+  ],
+  ['lldap', 'lldap', { vendorName: ['LLDAP'], vendorVersion: ['lldap_0.5.0'], objectClass: ['top'] }],
+  ['generic', 'a server that says nothing of use', { objectClass: ['top'], vendorName: ['Acme'] }],
+  ['generic', 'a server that says nothing at all', {}],
+])('%s is the vendor of %s', (vendor, _, root) => {
+  expect(vendorOf((name) => root[name] ?? [])).toBe(vendor)
+})
+
+test('every filter of a vendor is one', () => {
+  for (const profile of Object.values(PROFILES)) {
+    for (const filter of [profile.userFilter, profile.groupFilter, profile.disabledWhen])
+      if (filter !== undefined) expect(() => parseFilter(filter, profile.vendor)).not.toThrow()
+  }
+})
