@@ -60,7 +60,7 @@ async function readAll(
   }
   const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
   const collector = createCollector(covers)
-  const reading: Reading = { connection, pageSize, referrals, log }
+  const reading: Reading = { connection, pageSize, referrals, log, referred: new Set() }
   const members = createMembers(groups)
   await readUsers(reading, users, collector, members)
   if (groups !== undefined) await readGroups(reading, users, groups, collector, members)
