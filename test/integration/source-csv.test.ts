@@ -1,0 +1,104 @@
+import { mkdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createGzip } from 'node:zlib'
+import { createWriteStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readCsv } from '../../src/source/csv/read-csv.ts'
+import { NEVER } from '../support/csv-company.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { readService } from '../support/read-service.ts'
+import {
+  directorySection,
+  embeddedConfig,
+  openSite,
+  type ServiceSite,
+  startServiceSite,
+} from '../support/site.ts'
+import { tempDir } from '../support/temp.ts'
+
+const stack = new AsyncDisposableStack()
+let service: ServiceSite
+
+beforeAll(async () => {
+  service = stack.use(await startServiceSite())
+})
+
+afterAll(() => stack.disposeAsync())
+
+test('a daemon without a schedule runs when the files of its source are replaced', async () => {
+  await using site = await openSite()
+  const source = {
+    type: 'csv',
+    watch: true,
+    settle: '100ms',
+    users: {
+      path: './export/*.csv',
+      encoding: 'auto',
+      trailer: { pattern: '^END (\\d+)$' },
+      map: { external_id: 'id', email: 'mail', name: 'name' },
+    },
+    groups: { column: 'teams', separator: ';', name: 'Team {teams}' },
+  }
+  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  const folder = join(site.dir, 'export')
+  await mkdir(folder)
+  const replace = async (name: string, text: string) => {
+    await site.write('next', Buffer.from(text, 'latin1'))
+    await rename(join(site.dir, 'next'), join(folder, name))
+  }
+  await replace('a.csv', 'ID,Mail,Name,Teams\n1,ann@example.org,Ann Müßig,ops;dev\nEND 1\n')
+  await using daemon = site.start('start')
+  await daemon.printed(/run 1, done/)
+  await replace('b.csv', 'teams,name,mail,id\ndev,Bo,bo@example.org,2\nEND 1\n')
+  await daemon.printed(/run 2, done/)
+  // Half of a file is a failed run, and takes nobody away.
+  await replace('b.csv', 'teams,name,mail,id\n')
+  await daemon.printed(/run 3, failed|run 3 failed/)
+  const seen = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  expect(seen.users.get('1')?.name).toBe('Ann Müßig')
+  expect([...seen.users.keys()].toSorted()).toEqual(['1', '2'])
+  expect([...seen.groups].map(([id, { name, members }]) => [id, name, members]).toSorted()).toEqual([
+    ['dev', 'Team dev', ['1', '2']],
+    ['ops', 'Team ops', ['1']],
+  ])
+})
+
+test('a million rows are read in constant memory', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'users.csv')
+  await pipeline(Readable.from(million()), createGzip({ level: 1 }), createWriteStream(path))
+  const input = {
+    path,
+    delimiter: ',',
+    columns: ['id', 'mail', 'name'],
+    key: 'users',
+    encoding: 'auto',
+  } as const
+  let seen = 0
+  let most = 0
+  const before = process.memoryUsage()
+  const totals = await readCsv(input, NEVER, {
+    onUnreadable: (detail) => expect.unreachable(detail),
+    onRow: ({ cells }) => {
+      seen += cells('id').length
+      if (seen % 20_000 !== 0) return
+      const now = process.memoryUsage()
+      most = Math.max(most, now.rss - before.rss)
+    },
+  })
+  expect([totals.rows, seen]).toEqual([1_000_000, 1_000_000])
+  expect(most / 1024 ** 2).toBeLessThan(150)
+})
+
+function* million(): Generator<string> {
+  yield 'id,mail,name,employee\n'
+  for (let start = 0; start < 1_000_000; start += 1000) {
+    const rows = Array.from({ length: 1000 }, (_, each) => {
+      const n = start + each
+      return `u${n},person.${n}@example.org,"Zoë, ${n}",${n}\n`
+    })
+    yield rows.join('')
+  }
+}
