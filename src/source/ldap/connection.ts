@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { type Certificate, TLSSocket } from 'node:tls'
 import { ExtendedRequest, UnbindRequest } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -14,11 +14,22 @@ import { createWire, type Doing, type Wire } from './wire.ts'
 
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
+/** How the connection is encrypted, and what the server's certificate says. */
+export interface TlsFacts {
+  readonly protocol: string
+  readonly cipher: string
+  /** Whose certificate it is, and who says so. */
+  readonly subject: string
+  readonly issuer: string
+  /** When it ends, in milliseconds since 1970; NaN where it does not say. */
+  readonly expiresMs: number
+}
+
 export interface LdapConnection extends Disposable {
   readonly wire: Wire
   readonly endpoint: Endpoint
-  /** The TLS protocol and the certificate's issuer; `undefined` without TLS. */
-  readonly tls: { readonly protocol: string; readonly issuer: string } | undefined
+  /** `undefined` without TLS. */
+  readonly tls: TlsFacts | undefined
   /** What the server says about itself to this reader; `undefined` where it says nothing. */
   readonly rootDse: LdapEntry | undefined
   /**
@@ -113,9 +124,19 @@ async function startTls(
   return secure(wire.release())
 }
 
-function tlsOf(socket: Socket): LdapConnection['tls'] {
+function tlsOf(socket: Socket): TlsFacts | undefined {
   if (!(socket instanceof TLSSocket)) return undefined
-  const { issuer } = socket.getPeerCertificate()
-  const name = [issuer?.CN ?? issuer?.OU, issuer?.O].flat().filter((part) => part !== undefined)
-  return { protocol: socket.getProtocol() ?? 'TLS', issuer: name.join(', ') || 'unnamed' }
+  const { subject, issuer, valid_to: end } = socket.getPeerCertificate()
+  return {
+    protocol: socket.getProtocol() ?? 'TLS',
+    cipher: socket.getCipher().standardName,
+    subject: nameOf(subject),
+    issuer: nameOf(issuer),
+    expiresMs: Date.parse(end),
+  }
+}
+
+function nameOf(certificate: Partial<Certificate> | undefined): string {
+  const name = [certificate?.CN ?? certificate?.OU, certificate?.O].flat()
+  return name.filter((part) => part !== undefined).join(', ') || 'unnamed'
 }
