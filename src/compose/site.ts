@@ -2,6 +2,7 @@ import { AccessManagementClient } from '../client/client.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../control/executor.ts'
+import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
@@ -119,8 +120,22 @@ export type Sources = ReadonlyMap<string, Source>
 /** Checks what the configuration says about every source, before anything is opened; connects to none. */
 export function openSources(config: Config, log: Log): Sources {
   return new Map(
-    config.syncs.map(({ name, source }) => [name, openSource(source, log.child({ sync: name }))]),
+    config.syncs.map(({ name, source }, index) => [
+      name,
+      naming(`syncs[${index}].source`, () => openSource(source, log.child({ sync: name }))),
+    ]),
   )
+}
+
+/** A source names its own keys, such as `users.map.email: …`; which of the sources it is, is known here. */
+function naming<T>(key: string, open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    if (!(error instanceof DirsyncdError) || error.code !== 'config-invalid') throw error
+    if (!/^\w+(?:\.\w+|\[\d+\])*: /.test(error.message)) throw error
+    throw new DirsyncdError('config-invalid', `${key}.${error.message}`, { cause: error })
+  }
 }
 
 /** What the executor needs to run each sync. */

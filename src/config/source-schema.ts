@@ -7,21 +7,23 @@ const valueSource = z.union([text, z.array(text).min(1)])
 export const expression = z
   .union(
     [
-      text,
-      z.array(text).min(1),
+      text.describe(
+        'An attribute or column, a template such as "{givenName} {sn}", or an expression, which begins with "=" (docs/mapping.md).',
+      ),
+      z.array(text).min(1).describe('The first of these that has a value.'),
       z.strictObject({ value: valueSource, default: text.describe('Used where the value is missing.') }),
     ],
     {
       error:
-        'must be a name such as mail, a template such as "{givenName} {sn}", a list of these (the first that has a value), ' +
-        'or { value: …, default: … }',
+        'must be a name such as mail, a template such as "{givenName} {sn}", an expression such as "= lower(mail)", ' +
+        'a list of these (the first that has a value), or { value: …, default: … }',
     },
   )
   .meta({ id: 'expression' })
 
-/** One raw attribute or column, never a template: ids must lead back to the entry. */
-export const attribute = text.refine((name) => !/[{}]/.test(name), {
-  error: 'must be the name of one attribute or column, without braces',
+/** One raw attribute or column, never a template or an expression: ids must lead back to the entry. */
+export const attribute = text.refine((name) => !/^\s*=|[{}]/.test(name), {
+  error: 'must be the name of one attribute or column, not a template or an expression',
 })
 
 export const userMap = z

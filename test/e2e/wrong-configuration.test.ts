@@ -150,6 +150,16 @@ test('a filter that is none', async () => {
   expectOneSentence(ended, { code: 78, says: ['filter'] })
 })
 
+test('an expression of the mapping that is none', async () => {
+  const map = { external_id: 'entryUUID', email: '= lwoer(mail)' }
+  const users = { base: slapd.base, filter: '(uid=*)', map }
+  const ended = await run(embeddedConfig([sync({ source: ldapSource({ users }) })]))
+  expectOneSentence(ended, {
+    code: 78,
+    says: [/syncs\[0\]\.source\.users\.map\.email: column 3: there is no function "lwoer"/],
+  })
+})
+
 test('the token is wrong', async () => {
   const directory = directorySection(service, { token: { env: 'WRONG_TOKEN' } })
   expectOneSentence(await run(embeddedConfig([sync({ directory })])), { code: 1, says: [/token/] })

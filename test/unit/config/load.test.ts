@@ -211,7 +211,7 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'a template as external_id',
     text: CORP.replace('entryUUID', '"{uid}"'),
-    line: 'dirsyncd.yaml:7:59: syncs[0].source.users.map.external_id: must be the name of one attribute or column, without braces',
+    line: 'dirsyncd.yaml:7:59: syncs[0].source.users.map.external_id: must be the name of one attribute or column, not a template or an expression',
   },
   {
     name: 'a key that is given twice',
