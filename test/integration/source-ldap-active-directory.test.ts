@@ -164,6 +164,23 @@ test('a server that cuts off a page is asked for shorter ones', async () => {
   expect([cut, snapshot.notices]).toEqual([2, []])
 })
 
+test('a server of unknown make needs an id attribute from the configuration', async () => {
+  await using server = await startFakeLdap(() => ({ entries: [] }))
+  const source = createLdapSource(
+    {
+      url: server.url,
+      tls: { startTls: false },
+      pageSize: 1000,
+      timeouts: { connectMs: 2000, answerMs: 2000 },
+      users: { base: BASE, scope: 'sub', map: {} },
+    },
+    silentLog(),
+  )
+  const words =
+    'users.map.external_id: a server of unknown make has no usual value for it, so set it, or set vendor'
+  await expect(source.read(NEVER)).rejects.toThrow(words)
+})
+
 describe('Active Directory', () => {
   test('names people by objectGUID, and computes the primary group in each domain', async () => {
     const stranger = user(2, 'S-1-5-21-9-9-9')

@@ -106,13 +106,29 @@ describe('a vendor', () => {
     expect([...snapshot.groups.values()].find(({ name }) => name === 'direct')?.members).toHaveLength(2)
   })
 
-  test('that has no rule of its own says which option is missing', async () => {
-    const looking = source({ options: { vendor: 'openldap' }, users: { disabled: 'skip' } }).read(NEVER)
-    await expect(looking).resolves.toBeDefined()
-    const create = () => source({ options: { vendor: 'generic' } })
-    expect(create).toThrow('users.filter: a server of unknown make has no usual value for it')
-    const chain = source({ groups: { nested: 'in-chain' } }).read(NEVER)
-    await expect(chain).rejects.toThrow('groups.nested: "in-chain" is for Active Directory')
+  test.each<[string, More]>([
+    ['users.filter: a server of unknown make has no usual value', { options: { vendor: 'generic' } }],
+    [
+      'users.disabledWhen: a server of the vendor lldap has no usual value',
+      { options: { vendor: 'lldap' }, users: { disabled: 'skip' } },
+    ],
+    [
+      'groups.nested: "in-chain" is for Active Directory',
+      { options: { vendor: '389ds' }, groups: { nested: 'in-chain' } },
+    ],
+    ['users.base: the list of DNs is empty', { users: { base: [] } }],
+    ['users.disabledWhen: "(x" is not an LDAP filter', { users: { disabledWhen: '(x' } }],
+  ])('lacks something: %s', (sentence, more) => {
+    expect(() => source(more)).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+    expect(() => source(more)).toThrow(sentence)
+  })
+
+  test('that was found lacks something: the first connection says so', async () => {
+    const chain = source({ groups: { nested: 'in-chain' } })
+    await expect(chain.read(NEVER)).rejects.toThrow(
+      '"in-chain" is for Active Directory, and this is openldap',
+    )
+    await expect(chain.read(NEVER)).rejects.toMatchObject({ code: 'config-invalid' })
   })
 })
 

@@ -128,12 +128,13 @@ describe('what is never deleted', () => {
 })
 
 describe('the reason of a delete', () => {
-  test('"gone" and "left the filter" stand apart', () => {
-    const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b')]), {
+  test('"gone", "left the filter" and "disabled" stand apart', () => {
+    const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b'), haveUser('c')]), {
       sightings: {
         user: new Map([
           ['a', 'gone'],
           ['b', 'left-filter'],
+          ['c', 'disabled'],
         ]),
         group: new Map(),
       },
@@ -141,6 +142,7 @@ describe('the reason of a delete', () => {
     expect(plan.changes.map(({ change }) => ('why' in change ? change.why : undefined))).toEqual([
       'gone',
       'left-filter',
+      'disabled',
     ])
   })
 })
