@@ -104,6 +104,21 @@ function short(rdn: Rdn): boolean {
   return Buffer.byteLength(rdn.value) < 128
 }
 
+test('the parts of an RDN may come in any order, in any Unicode form', () => {
+  const parts = fc.uniqueArray(fc.record({ type: fc.constantFrom('cn', 'uid', 'ou', 'l'), value }), {
+    minLength: 2,
+    selector: ({ type }) => type,
+  })
+  const write = (rdn: readonly Rdn[]) => rdn.map((part) => SPELLINGS[0]?.(part)).join('+')
+  fc.assert(
+    fc.property(parts, fc.infiniteStream(fc.nat()), (rdn, order) => {
+      const ranks = new Map(rdn.map((part) => [part, order.next().value]))
+      const shuffled = rdn.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
+      expect(normalizeDn(`${write(shuffled)},o=x`.normalize('NFD'))).toBe(normalizeDn(`${write(rdn)},o=x`))
+    }),
+  )
+})
+
 test('a normal form is its own normal form', () => {
   fc.assert(
     fc.property(dns, (rdns) => {
