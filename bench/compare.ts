@@ -9,8 +9,8 @@ export interface Comparison {
   readonly title: string
   /** What it is measured against, in words. */
   readonly floorTitle: string
-  /** Which service both talk to: one that costs next to nothing, or the real one on PostgreSQL. */
-  readonly service: 'instant' | 'real'
+  /** Which service both talk to: none, one that costs next to nothing, or the real one on PostgreSQL. */
+  readonly service: 'none' | 'instant' | 'real'
   /** How many entries, changes or jobs one repetition handles. */
   readonly count: number
   readonly ours: Figures

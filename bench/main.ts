@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Comparison } from './compare.ts'
+import { benchCsv } from './csv.ts'
 import { benchCreates, benchEmbedded } from './creates.ts'
 import { thisMachine } from './machine.ts'
 import { benchMillion } from './million.ts'
@@ -11,6 +12,7 @@ const BENCHES = {
   creates: benchCreates,
   embedded: benchEmbedded,
   million: benchMillion,
+  csv: benchCsv,
 } as const
 
 const HELP = `npm run bench -- [--json] [--only ${Object.keys(BENCHES).join('|')}] [--repetitions N] [--profile DIR]

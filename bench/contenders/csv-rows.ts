@@ -1,0 +1,25 @@
+import { readCsv } from '../../src/source/csv/read-csv.ts'
+import { serveContender } from '../contender.ts'
+
+export interface CsvTask {
+  readonly path: string
+  readonly rows: number
+}
+
+/** Our reading of a file, up to the rows that the mapping would get: checked, named, and not kept. */
+serveContender(async ({ path, rows }: CsvTask) => ({
+  async run() {
+    const columns = ['id', 'mail', 'name', 'number']
+    let mapped = 0
+    await readCsv({ path, delimiter: ',', columns, key: 'users' }, new AbortController().signal, {
+      onRow: ({ cells }) => {
+        for (const column of columns) mapped += cells(column).length
+      },
+      onUnreadable: (detail) => {
+        throw new Error(detail)
+      },
+    })
+    if (mapped !== rows * columns.length) throw new Error(`${mapped} values were read`)
+  },
+  close: () => Promise.resolve(),
+}))
