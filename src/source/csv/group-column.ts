@@ -21,7 +21,7 @@ export function addGroupsOfColumn(
       ids: [group],
       idName: column,
       from: `column "${column}"`,
-      name: map.name.valueOf((name) => (name === column ? [group] : [])),
+      ...map.fieldsOf((name) => (name === column ? [group] : [])),
       members: users,
       strangers: [],
     })

@@ -147,7 +147,7 @@ function quote(text: string): string {
 }
 
 /** A value as programs read it out of a trace. */
-export function plain(value: Value): string | undefined {
+function plain(value: Value): string | undefined {
   if (value === null) return undefined
   return typeof value === 'object' ? value.join(', ') : String(value)
 }
