@@ -434,18 +434,41 @@ test('a read in the middle stops at once, and the reason is passed on', async ()
   await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
 })
 
-test('a probe says where it is and who it is', async () => {
+test('a probe says where it is, who it is, whom it is taken for and what it is given', async () => {
   const over = { url: slapd.namedUrl, tls: { ca: slapd.ca, startTls: true } }
   const lines = await source(over).probe(NEVER)
-  expect(Object.fromEntries(lines.map(({ label, detail }) => [label, detail]))).toEqual({
+  const told = Object.fromEntries(lines.map(({ label, detail }) => [label, detail]))
+  expect(told).toEqual({
     server: slapd.namedUrl,
-    tls: 'TLSv1.3 by StartTLS, certificate issued by Test CA, dirsyncd tests',
-    bind: `as ${slapd.readers.reader.dn}`,
-    product: 'OpenLDAP',
-    paging: 'offered',
+    vendor: 'openldap, found from what the server says about itself',
+    tls: expect.stringMatching(
+      /^TLSv1\.3 by StartTLS, TLS_\w+, certificate of localhost, issued by Test CA, dirsyncd tests, expires \d{4}-\d\d-\d\d, in \d+ days?$/,
+    ),
+    reader: `bound as ${slapd.readers.reader.dn}; the server sees dn:${slapd.readers.reader.dn}`,
+    paging: expect.stringMatching(/^offered; pages of \d+ are asked for$/),
     users: `ou=people,${BASE} (scope sub), filter (objectClass=inetOrgPerson)`,
     groups: `ou=groups,${BASE} (scope one), filter (objectClass=groupOfNames)`,
   })
   const missing = usersOnly({ base: `ou=nowhere,${BASE}` }).probe(NEVER)
   await expect(missing).rejects.toMatchObject({ code: 'source-refused' })
+})
+
+test('an entry is explained by its attributes', async () => {
+  const snapshot = await source().read(NEVER)
+  const [user] = snapshot.users.values()
+  const trace = await source().explain?.('user', user?.id ?? '', NEVER)
+  expect(trace).toMatchObject({ kind: 'user', id: user?.id, from: user?.from })
+  expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
+    ['email', user?.email],
+    ['name', user?.name],
+    ['employee_id', user?.employeeId],
+  ])
+  const [group] = snapshot.groups.values()
+  expect(await source().explain?.('group', group?.id ?? '', NEVER)).toMatchObject({
+    from: group?.from,
+    fields: [{ field: 'name', value: group?.name }],
+  })
+  for (const id of ['00000000-0000-0000-0000-000000000000', '*', '']) {
+    expect(await source().explain?.('user', id, NEVER)).toBeUndefined()
+  }
 })

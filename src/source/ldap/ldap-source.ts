@@ -4,6 +4,7 @@ import { createCollector } from '../collect.ts'
 import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
 import type { LdapConnection } from './connection.ts'
+import { explain } from './explain.ts'
 import { lookAgain } from './look-again.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
@@ -36,7 +37,11 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
     },
     async probe(signal) {
       using connection = await servers.open(signal)
-      return await probe(connection, compileFor(connection), options.bind?.dn)
+      return await probe(connection, compileFor(connection), options)
+    },
+    async explain(kind, id, signal) {
+      using connection = await servers.open(signal)
+      return await explain(connection, compileFor(connection), kind, id)
     },
   }
 }

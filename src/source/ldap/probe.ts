@@ -1,78 +1,175 @@
 import { PresenceFilter } from 'ldapts'
-import type { ProbeLine } from '../source.ts'
 import type { Lookup } from '../mapping.ts'
-import type { CompiledOptions } from './compile.ts'
-import type { LdapConnection } from './connection.ts'
-import { searchSome } from './search.ts'
+import type { ProbeLine } from '../source.ts'
+import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
+import type { LdapConnection, TlsFacts } from './connection.ts'
+import { bothOf } from './filter.ts'
+import type { LdapSourceOptions } from './options.ts'
+import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './result.ts'
+import { searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
 
-const ACTIVE_DIRECTORY = '1.2.840.113556.1.4.800'
 const PAGING = '1.2.840.113556.1.4.319'
-const ROOT_DSE = ['vendorName', 'vendorVersion', 'objectClass', 'supportedCapabilities', 'supportedControl']
 
-/** What `dirsyncd check` shows: that the server can be reached, read and trusted. Throws when a base does not exist. */
+/** The ports on which Active Directory answers for the whole forest, from a part of what it knows. */
+const GLOBAL_CATALOG: ReadonlySet<number> = new Set([3268, 3269])
+
+/**
+ * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it gives of
+ * the users and groups. Throws when a base does not exist.
+ */
 export async function probe(
   connection: LdapConnection,
-  { users, groups }: CompiledOptions,
-  bindDn: string | undefined,
+  compiled: CompiledOptions,
+  options: LdapSourceOptions,
 ): Promise<ProbeLine[]> {
-  const lines: ProbeLine[] = [
-    { label: 'server', detail: connection.endpoint.url, level: 'ok' },
-    { label: 'tls', detail: tlsSentence(connection), level: connection.tls === undefined ? 'warn' : 'ok' },
-    bindDn === undefined
-      ? { label: 'bind', detail: 'anonymous', level: 'warn' }
-      : { label: 'bind', detail: `as ${bindDn}`, level: 'ok' },
+  const root = connection.rootDse === undefined ? () => [] : lookupIn(connection.rootDse)
+  const lines = [
+    serverLine(connection),
+    vendorLine(root, compiled, options),
+    tlsLine(connection),
+    readerLine(connection, options),
+    pagingLine(root, compiled),
   ]
-  const root = await readBase(connection, '', ROOT_DSE)
-  lines.push({ label: 'product', detail: productOf(root), level: 'info' })
-  const paging = root('supportedControl').includes(PAGING)
-  lines.push({
-    label: 'paging',
-    detail: paging ? 'offered' : 'not offered, or not shown to this reader',
-    level: paging ? 'ok' : 'warn',
-  })
   for (const [label, place] of [
-    ['users', users],
-    ['groups', groups],
+    ['users', compiled.users],
+    ['groups', compiled.groups],
   ] as const) {
-    if (place === undefined) continue
-    for (const base of place.bases) await readBase(connection, base, ['objectClass'])
-    lines.push({
-      label,
-      detail: `${place.bases.join(' and ')} (scope ${place.scope}), filter ${place.filterText}`,
-      level: 'ok',
-    })
+    if (place !== undefined) lines.push(...(await probePlace(connection, label, place, compiled.pageSize)))
   }
   return lines
 }
 
-async function readBase(
+function serverLine({ endpoint }: LdapConnection): ProbeLine {
+  if (!GLOBAL_CATALOG.has(endpoint.port)) return { label: 'server', detail: endpoint.url, level: 'ok' }
+  const partial = 'a global catalog has only some attributes, and not the members of every group'
+  return { label: 'server', detail: `${endpoint.url}: ${partial}`, level: 'warn' }
+}
+
+function vendorLine(root: Lookup, { profile }: CompiledOptions, { vendor }: LdapSourceOptions): ProbeLine {
+  const own = [...root('vendorName'), ...root('vendorVersion')].join(' ')
+  const said = own === '' ? '' : `, calls itself ${own}`
+  const how = vendor === undefined ? 'found from what the server says about itself' : 'as configured'
+  return { label: 'vendor', detail: `${profile.vendor}, ${how}${said}`, level: 'info' }
+}
+
+const SOON_MS = 21 * 86_400_000
+
+function tlsLine({ endpoint, tls }: LdapConnection): ProbeLine {
+  if (tls === undefined) {
+    return { label: 'tls', detail: 'none: everything crosses the network in plain text', level: 'warn' }
+  }
+  const how = endpoint.encryption === 'starttls' ? ' by StartTLS' : ''
+  const leftMs = tls.expiresMs - Date.now()
+  const days = Math.floor(leftMs / 86_400_000)
+  const until = Number.isNaN(days) ? '' : `, expires ${day(tls)}, in ${days === 1 ? '1 day' : `${days} days`}`
+  const detail = `${tls.protocol}${how}, ${tls.cipher}, certificate of ${tls.subject}, issued by ${tls.issuer}${until}`
+  return { label: 'tls', detail, level: leftMs < SOON_MS ? 'warn' : 'ok' }
+}
+
+function day({ expiresMs }: TlsFacts): string {
+  return new Date(expiresMs).toISOString().slice(0, 10)
+}
+
+function readerLine({ identity }: LdapConnection, { bind }: LdapSourceOptions): ProbeLine {
+  const label = 'reader'
+  if (bind === undefined) {
+    const detail = 'anonymous: such a reader may be shown less than there is, without being told'
+    return { label, detail, level: 'warn' }
+  }
+  const who = bind.external === true ? 'bound by certificate' : `bound as ${bind.dn}`
+  if (identity === undefined)
+    return { label, detail: `${who}; the server does not say whom it sees`, level: 'ok' }
+  return { label, detail: `${who}; the server sees ${identity}`, level: 'ok' }
+}
+
+function pagingLine(root: Lookup, { pageSize }: CompiledOptions): ProbeLine {
+  const label = 'paging'
+  if (pageSize === undefined) return { label, detail: 'not used with this vendor', level: 'info' }
+  if (root('supportedControl').includes(PAGING)) {
+    return { label, detail: `offered; pages of ${pageSize} are asked for`, level: 'ok' }
+  }
+  return { label, detail: 'not offered, or not shown to this reader', level: 'warn' }
+}
+
+/** Where the entries are, how many come at once, and which mapped attributes nobody has. */
+async function probePlace(
   connection: LdapConnection,
-  base: string,
-  attributes: readonly string[],
-): Promise<Lookup> {
-  const filter = new PresenceFilter({ attribute: 'objectClass' })
-  const search = {
+  label: 'users' | 'groups',
+  place: UserPlace | GroupPlace,
+  pageSize: number | undefined,
+): Promise<ProbeLine[]> {
+  const unseen = new Set(place.map.attributes)
+  const lines: ProbeLine[] = []
+  let entries = 0
+  for (const base of place.bases) {
+    await requireBase(connection, base)
+    const search = { ...place, base, attributes: place.map.attributes, pageSize }
+    const page = await tryPage(connection, search, ({ attributes }) => {
+      for (const name of unseen) if (attributes.has(name.toLowerCase())) unseen.delete(name)
+    })
+    entries += page.entries
+    const where = `${base} (scope ${place.scope}), filter ${place.filterText}`
+    lines.push({ label, detail: where, level: 'ok' }, ...pageLines(page, pageSize))
+  }
+  const missing = entries === 0 ? [] : await neverSeen(connection, place, unseen)
+  if (missing.length > 0) {
+    const detail = `no entry has ${missing.join(', ')}, or the reader may not see it`
+    lines.push({ label, detail, level: 'warn' })
+  }
+  return lines
+}
+
+function pageLines(
+  { entries, code, more }: Awaited<ReturnType<typeof tryPage>>,
+  pageSize: number | undefined,
+): ProbeLine[] {
+  if (code === SIZE_LIMIT_EXCEEDED) {
+    const remedy = pageSize === undefined ? '' : `; set pageSize to ${entries}`
+    const detail = `the server gives no more than ${entries} entries at once${remedy}`
+    return [{ label: 'size limit', detail, level: 'warn' }]
+  }
+  // What else a result may mean is said by the read.
+  if (code !== SUCCESS || !more || entries === pageSize) return []
+  return [{ label: 'page size', detail: `the server gives ${entries} entries on a page`, level: 'info' }]
+}
+
+/** Those of the attributes that no entry at all has: a typo, or the reader may not see them. */
+async function neverSeen(
+  connection: LdapConnection,
+  place: UserPlace | GroupPlace,
+  attributes: ReadonlySet<string>,
+): Promise<string[]> {
+  const missing: string[] = []
+  for (const attribute of attributes) {
+    let seen = false
+    for (const base of place.bases) {
+      const filter = bothOf(place.filter, new PresenceFilter({ attribute }))
+      const search = {
+        ...place,
+        base,
+        filter,
+        filterText: `(${attribute}=*)`,
+        attributes: [attribute],
+        pageSize: 1,
+      }
+      await tryPage(connection, search, (entry) => {
+        seen ||= lookupIn(entry)(attribute).length > 0
+      })
+      if (seen) break
+    }
+    if (!seen) missing.push(attribute)
+  }
+  return missing
+}
+
+async function requireBase(connection: LdapConnection, base: string): Promise<void> {
+  await searchSome(connection, {
     base,
     scope: 'base',
-    filter,
+    filter: new PresenceFilter({ attribute: 'objectClass' }),
     filterText: '(objectClass=*)',
-    attributes,
-    pageSize: 10,
-  } as const
-  const [entry] = await searchSome(connection, search)
-  return entry === undefined ? () => [] : lookupIn(entry)
-}
-
-function tlsSentence({ endpoint, tls }: LdapConnection): string {
-  if (tls === undefined) return 'none: everything crosses the network in the clear'
-  const how = endpoint.encryption === 'starttls' ? ' by StartTLS' : ''
-  return `${tls.protocol}${how}, certificate issued by ${tls.issuer}`
-}
-
-function productOf(root: Lookup): string {
-  const vendor = [...root('vendorName'), ...root('vendorVersion')].join(' ')
-  if (vendor !== '') return vendor
-  if (root('supportedCapabilities').includes(ACTIVE_DIRECTORY)) return 'Active Directory'
-  return root('objectClass').includes('OpenLDAProotDSE') ? 'OpenLDAP' : 'unknown: the server does not say'
+    attributes: [],
+    pageSize: undefined,
+  })
 }
