@@ -132,7 +132,7 @@ async function openText(
   return { chunks, encoding: set, zipped }
 }
 
-const CHUNK_BYTES = 64 * 1024
+const CHUNK_BYTES = 256 * 1024
 
 /** A stream of the file would close it when it is left before its end. */
 async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinity): AsyncGenerator<Buffer> {
