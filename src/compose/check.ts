@@ -117,7 +117,8 @@ async function* checkSource(
 ): AsyncGenerator<CheckItem> {
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
   try {
-    const source = openSource(sync.source, log)
+    // What a source would warn of in the log is shown by the check itself.
+    const source = openSource(sync.source, log.child({ sync: sync.name }, { level: quieter(log.level) }))
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal)
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
@@ -127,6 +128,10 @@ async function* checkSource(
     signal.throwIfAborted()
     yield { ...base, label: 'source', level: 'fail', detail: sentence(error) }
   }
+}
+
+function quieter(level: string): string {
+  return level === 'warn' ? 'error' : level
 }
 
 function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean): Generator<CheckFinding> {

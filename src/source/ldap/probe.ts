@@ -3,10 +3,11 @@ import type { Lookup } from '../mapping.ts'
 import type { ProbeLine } from '../source.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection, TlsFacts } from './connection.ts'
+import { normalizeDn } from './dn.ts'
 import { bothOf } from './filter.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './result.ts'
-import { searchSome, tryPage } from './search.ts'
+import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
 
 const PAGING = '1.2.840.113556.1.4.319'
@@ -80,7 +81,12 @@ function readerLine({ identity }: LdapConnection, { bind }: LdapSourceOptions): 
   const who = bind.external === true ? 'bound by certificate' : `bound as ${bind.dn}`
   if (identity === undefined)
     return { label, detail: `${who}; the server does not say whom it sees`, level: 'ok' }
-  return { label, detail: `${who}; the server sees ${identity}`, level: 'ok' }
+  const same = bind.dn !== undefined && normalizeDn(identity.replace(/^dn:/, '')) === normalizeDn(bind.dn)
+  return {
+    label,
+    detail: same ? `${who}, as the server confirms` : `${who}; the server sees ${identity}`,
+    level: 'ok',
+  }
 }
 
 function pagingLine(root: Lookup, { pageSize }: CompiledOptions): ProbeLine {
@@ -121,12 +127,17 @@ async function probePlace(
 }
 
 function pageLines(
-  { entries, code, more }: Awaited<ReturnType<typeof tryPage>>,
+  { entries, references, code, more }: FirstPage,
   pageSize: number | undefined,
 ): ProbeLine[] {
+  if (references > 0) {
+    const places = references === 1 ? 'another place' : `${references} other places`
+    const detail = `the server names ${places} to look at, which are not followed`
+    return [{ label: 'references', detail, level: 'warn' }]
+  }
   if (code === SIZE_LIMIT_EXCEEDED) {
-    const remedy = pageSize === undefined ? '' : `; set pageSize to ${entries}`
-    const detail = `the server gives no more than ${entries} entries at once${remedy}`
+    const remedy = `a pageSize of ${entries} helps where that is a limit of pages, otherwise its administrator has to`
+    const detail = `the server gives this reader no more than ${entries} entries at once; ${remedy}`
     return [{ label: 'size limit', detail, level: 'warn' }]
   }
   // What else a result may mean is said by the read.

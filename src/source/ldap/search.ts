@@ -110,14 +110,22 @@ export async function searchSome(connection: LdapConnection, search: Search): Pr
   return entries
 }
 
+export interface FirstPage {
+  readonly entries: number
+  /** Search references to other servers. */
+  readonly references: number
+  readonly code: number
+  readonly more: boolean
+}
+
 /** What a server makes of the first page, whatever its result is: how much it gives shows only by asking. */
 export async function tryPage(
   connection: LdapConnection,
   search: Search,
   onEntry: (entry: LdapEntry) => void,
-): Promise<{ readonly entries: number; readonly code: number; readonly more: boolean }> {
-  const { entries, result } = await searchPage(connection, search, undefined, onEntry)
-  return { entries, code: result.code, more: (result.cookie?.length ?? 0) > 0 }
+): Promise<FirstPage> {
+  const { entries, references, result } = await searchPage(connection, search, undefined, onEntry)
+  return { entries, references, code: result.code, more: (result.cookie?.length ?? 0) > 0 }
 }
 
 interface Page {
