@@ -9,7 +9,7 @@ import type { Source } from '../../src/source/source.ts'
 
 export const NEVER = new AbortController().signal
 
-export const MAP = { external_id: 'id', email: 'mail', name: 'name' }
+const MAP = { external_id: 'id', email: 'mail', name: 'name' }
 
 /** The options of a source whose only file is `users.csv` in the folder. */
 export function usersOf(folder: string, more: Partial<CsvSourceOptions['users']> = {}): CsvSourceOptions {
