@@ -59,7 +59,7 @@ function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
     bind: { dn, password: async () => password },
     pageSize: 50,
     // Each is its own, so that a sentence tells which of them it was.
-    timeouts: { connectMs: 301, handshakeMs: 302, bindMs: 303, firstAnswerMs: 304, answerMs: 305 },
+    timeouts: { connectMs: 601, handshakeMs: 602, bindMs: 603, firstAnswerMs: 604, answerMs: 605 },
     users: {
       base: `ou=people,${BASE}`,
       scope: 'sub',
@@ -87,7 +87,7 @@ async function expectWhole(reader: Source): Promise<void> {
 async function expectFailure(reader: Source, code: string, words: string): Promise<void> {
   const started = performance.now()
   const error: unknown = await reader.read(NEVER).catch((thrown: unknown) => thrown)
-  expect(performance.now() - started).toBeLessThan(1500)
+  expect(performance.now() - started).toBeLessThan(4000)
   const { message } = error as Error
   expect(error).toMatchObject({ name: 'DirsyncdError', code })
   expect(message).toMatch(/^ldaps?:\/\/[\w.]+:\d+/)
@@ -101,12 +101,12 @@ describe('a server that makes trouble while the connection is made ready', () =>
       'starttls',
       'stall',
       'source-unreachable',
-      'nothing arrived for 0.302 s while asking for StartTLS (timeouts.handshake)',
+      'nothing arrived for 0.602 s while asking for StartTLS (timeouts.handshake)',
     ],
     ['starttls', 'cut', 'source-unreachable', 'the connection was lost while asking for StartTLS'],
     ['starttls', 2, 'source-refused', 'refused StartTLS: protocolError'],
     ['starttls', 52, 'source-unreachable', 'refused StartTLS: unavailable'],
-    ['bind', 'stall', 'source-unreachable', 'nothing arrived for 0.303 s while binding as'],
+    ['bind', 'stall', 'source-unreachable', 'nothing arrived for 0.603 s while binding as'],
     ['bind', 'cut', 'source-unreachable', 'the connection was lost while binding as'],
     [
       'bind',
@@ -122,7 +122,7 @@ describe('a server that makes trouble while the connection is made ready', () =>
       'root',
       'stall',
       'source-unreachable',
-      'nothing arrived for 0.303 s while reading what the server offers',
+      'nothing arrived for 0.603 s while reading what the server offers',
     ],
     ['root', 'cut', 'source-unreachable', 'the connection was lost while reading what the server offers'],
     ['root', 51, 'source-unreachable', 'ended with busy'],
@@ -156,12 +156,12 @@ describe('a server that makes trouble while the connection is made ready', () =>
     await expectFailure(
       reader,
       'source-unreachable',
-      '(connecting): no answer within 0.301 s (timeouts.connect)',
+      '(connecting): no answer within 0.601 s (timeouts.connect)',
     )
   })
 
   test.each<[string, (socket: Socket) => void, string]>([
-    ['stalls', () => undefined, 'no answer within 0.302 s (timeouts.handshake)'],
+    ['stalls', () => undefined, 'no answer within 0.602 s (timeouts.handshake)'],
     ['hangs up', (socket) => socket.destroy(), '(connecting with TLS)'],
     [
       'speaks something else',
