@@ -1,8 +1,11 @@
 import { install, installCommand, missing } from '../test/support/packages.ts'
 
-/** The tests run against real servers: installs those that are missing, and says nothing when all are there. */
-function prepare(): void {
-  const wanted = missing()
+/**
+ * The tests run against real servers: installs those that are missing, and says nothing when all are there. Those of
+ * other vendors only with `vendors`.
+ */
+function prepare(vendors: boolean): void {
+  const wanted = missing(vendors)
   if (wanted.length === 0) return
   if (process.getuid?.() !== 0) {
     fail(`The tests need Debian packages that are not installed. Run: ${installCommand(wanted)}`)
@@ -14,7 +17,7 @@ function prepare(): void {
     fail(`Installing ${wanted.join(', ')} failed; see above. The tests need them.`)
     return
   }
-  const still = missing()
+  const still = missing(vendors)
   if (still.length > 0) fail(`Still missing after the installation: ${still.join(', ')}.`)
 }
 
@@ -23,4 +26,4 @@ function fail(why: string): void {
   process.exitCode = 1
 }
 
-prepare()
+prepare(process.argv[2] === 'vendors')

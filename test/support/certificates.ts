@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -11,7 +12,7 @@ export interface Certificates {
   readonly keyFile: string
 }
 
-/** A CA of its own and a server certificate for one host name, made by the openssl command in this directory. */
+/** A CA of its own and a server certificate for one host name or address, made by the openssl command in this directory. */
 export async function makeCertificates(directory: string, host: string): Promise<Certificates> {
   const [caFile, caKey, certFile, keyFile, requestFile, extensionFile] = [
     'ca.pem',
@@ -36,7 +37,10 @@ export async function makeCertificates(directory: string, host: string): Promise
     '/O=dirsyncd tests/CN=Test CA',
   )
   await openssl('req', ...newKey, '-keyout', keyFile, '-out', requestFile, '-subj', `/CN=${host}`)
-  await writeFile(extensionFile, `subjectAltName=DNS:${host}\nextendedKeyUsage=serverAuth\n`)
+  await writeFile(
+    extensionFile,
+    `subjectAltName=${isIP(host) === 0 ? 'DNS' : 'IP'}:${host}\nextendedKeyUsage=serverAuth\n`,
+  )
   const sign = ['-CA', caFile, '-CAkey', caKey, '-CAcreateserial', '-extfile', extensionFile, '-days', '2']
   await openssl('x509', '-req', '-in', requestFile, '-out', certFile, ...sign)
   return { caFile, certFile, keyFile }

@@ -17,10 +17,22 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
 }
 
+/** Servers of other vendors, which only `npm run test:vendors` needs. */
+const VENDOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  samba: ['samba'],
+  'samba-common-bin': ['samba-tool'],
+  'samba-ad-provision': ['provision.ldif'],
+  'samba-dsdb-modules': ['samldb.so'],
+  '389-ds-base': ['ns-slapd'],
+  'libnss3-tools': ['certutil', 'pk12util'],
+}
+
 /** Debian keeps servers' programs in directories that are on nobody's path. */
 function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
-  return [...path, '/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', ...postgresFolders()]
+  const more = ['/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', '/usr/share/samba/setup']
+  const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
+  return [...path, ...more, `/usr/lib/${machine}-linux-gnu/samba/ldb`, ...postgresFolders()]
 }
 
 /** The newest version first. */
@@ -40,10 +52,10 @@ function find(name: string): string | undefined {
     .find(isUsable)
 }
 
-/** A module is loaded, not executed. */
+/** A module or a file is read, not executed. */
 function isUsable(path: string): boolean {
   try {
-    accessSync(path, path.endsWith('.so') ? constants.R_OK : constants.X_OK)
+    accessSync(path, /\.(?:so|ldif)$/.test(path) ? constants.R_OK : constants.X_OK)
     return true
   } catch {
     return false
@@ -58,9 +70,9 @@ export function program(name: string): string {
   return path
 }
 
-/** The packages of which something is missing. */
-export function missing(): string[] {
-  return Object.entries(PACKAGES)
+/** The packages of which something is missing; the servers of other vendors only where they are asked for. */
+export function missing(vendors = false): string[] {
+  return Object.entries({ ...PACKAGES, ...(vendors && VENDOR_PACKAGES) })
     .filter(([, programs]) => programs.some((name) => find(name) === undefined))
     .map(([name]) => name)
 }

@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { makeCertificates } from './certificates.ts'
+import type { BindUser } from './slapd.ts'
+import { program } from './packages.ts'
+import { freePort, startServer } from './server-process.ts'
+import { accepts, modifyOnline, type VendorServer } from './vendor-server.ts'
+
+const run = promisify(execFile)
+
+export const DS389_BASE = 'dc=example,dc=org'
+const PASSWORD = 'correct horse battery staple'
+const DATA = '/usr/share/dirsrv/data'
+
+const DIRECTORY_MANAGER = { dn: 'cn=Directory Manager', password: PASSWORD }
+
+export interface Ds389 extends VendorServer {
+  /** An ordinary bind user, whom the server's usual look-through limit stops with result 11, though it pages. */
+  readonly limited: BindUser
+}
+
+/**
+ * Starts Debian's 389 Directory Server without systemd, in a folder of its own, with these LDIF records below
+ * `dc=example,dc=org`, where `ou=people` and `ou=groups` are already.
+ */
+export async function startDs389(records: string): Promise<Ds389> {
+  const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-389-'))
+  try {
+    const [port, tlsPort] = [await freePort(), await freePort()]
+    const conf = join(directory, 'conf')
+    const certificates = await makeInstance(directory, port, tlsPort)
+    await load(directory, records)
+    const server = await startServer({
+      command: program('ns-slapd'),
+      args: ['-d', '0', '-D', conf],
+      ready: () => accepts('127.0.0.1', port),
+      // An orderly end takes seconds, and nobody needs the data any more.
+      stopSignal: 'KILL',
+      dir: directory,
+    })
+    const url = `ldap://127.0.0.1:${port}`
+    return {
+      host: '127.0.0.1',
+      port,
+      url,
+      namedUrl: `ldap://localhost:${port}`,
+      ldapsUrl: `ldaps://localhost:${tlsPort}`,
+      ca: await readFile(certificates.caFile, 'utf8'),
+      base: DS389_BASE,
+      admin: DIRECTORY_MANAGER,
+      reader: reader('reader'),
+      limited: reader('limited'),
+      modify: (changes) => modifyOnline(directory, url, DIRECTORY_MANAGER, changes),
+      async [Symbol.asyncDispose]() {
+        await server.stop()
+        await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+      },
+    }
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const FOLDERS = ['conf/schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']
+
+/** What `dscreate` does, which wants systemd and the machine's own folders. */
+async function makeInstance(directory: string, port: number, tlsPort: number) {
+  const folder = (name: string) => join(directory, name)
+  for (const name of FOLDERS) await mkdir(folder(name), { recursive: true })
+  await cp('/etc/dirsrv/schema', folder('conf/schema'), { recursive: true })
+  for (const name of ['slapd-collations.conf', 'certmap.conf']) {
+    await copyFile(`/etc/dirsrv/config/${name}`, folder(`conf/${name}`))
+  }
+  const values: Readonly<Record<string, string>> = {
+    schema_dir: folder('conf/schema'),
+    lock_dir: folder('lock'),
+    tmp_dir: folder('tmp'),
+    cert_dir: folder('conf'),
+    ldif_dir: folder('ldif'),
+    bak_dir: folder('bak'),
+    run_dir: folder('run'),
+    inst_dir: directory,
+    log_dir: folder('log'),
+    config_dir: folder('conf'),
+    db_dir: folder('db'),
+    db_home_dir: folder('db'),
+    db_lib: 'bdb',
+    fqdn: 'localhost',
+    ds_port: String(port),
+    ds_user: process.getuid?.() === 0 ? 'root' : (process.env['USER'] ?? 'nobody'),
+    rootdn: DIRECTORY_MANAGER.dn,
+    ds_passwd: saltedHash(DIRECTORY_MANAGER.password),
+    ldapi: folder('ldapi'),
+    ldapi_enabled: 'off',
+    ldapi_autobind: 'off',
+    ds_suffix: DS389_BASE,
+    ds_bename: 'userRoot',
+    instance_name: 'test',
+  }
+  const fill = (text: string) =>
+    text.replace(/%([a-z_]+)%/g, (_, name: string) => {
+      const value = values[name]
+      if (value === undefined) throw new Error(`the template of 389-ds has %${name}%`)
+      return value
+    })
+  const templates = await Promise.all(
+    ['template-dse.ldif', 'template-suffix-db.ldif'].map((name) => readFile(join(DATA, name), 'utf8')),
+  )
+  const dse = templates.map((text) => fill(text.replace(/^#.*\n/gm, '')).trim()).join('\n\n')
+  await writeFile(folder('conf/dse.ldif'), `${withTls(dse, tlsPort)}\n`)
+  const certificates = await makeCertificates(directory, 'localhost')
+  await makeCertificateStore(directory, folder('conf'), certificates)
+  return certificates
+}
+
+/** The suffix template misspells the RDN of one entry; and TLS and no log of each operation. */
+function withTls(dse: string, tlsPort: number): string {
+  const settings = [
+    'nsslapd-security: on',
+    `nsslapd-secureport: ${tlsPort}`,
+    'nsslapd-accesslog-logging-enabled: off',
+  ]
+  return dse
+    .replace('cn: encrypted attributes keys', 'cn: encrypted attribute keys')
+    .replace(/^cn: config\n/m, `cn: config\n${settings.join('\n')}\n`)
+}
+
+/** 389-ds reads its keys from an NSS database. */
+async function makeCertificateStore(
+  directory: string,
+  store: string,
+  { caFile, certFile, keyFile }: { caFile: string; certFile: string; keyFile: string },
+): Promise<void> {
+  const bundle = join(directory, 'server.p12')
+  const from = ['-in', certFile, '-inkey', keyFile]
+  const to = ['-out', bundle, '-name', 'Server-Cert', '-passout', 'pass:bundle']
+  await run('openssl', ['pkcs12', '-export', ...from, ...to])
+  await run('certutil', ['-N', '-d', store, '--empty-password'])
+  await run('certutil', ['-A', '-d', store, '-n', 'Test CA', '-t', 'CT,,', '-i', caFile])
+  await run('pk12util', ['-i', bundle, '-d', store, '-W', 'bundle', '-K', ''])
+}
+
+/** Offline, as an administrator imports a whole directory. What became of it stands in the server's own log. */
+async function load(directory: string, records: string): Promise<void> {
+  const path = join(directory, 'ldif', 'data.ldif')
+  await writeFile(path, `${tree()}\n\n${records}`)
+  await run(program('ns-slapd'), ['ldif2db', '-D', join(directory, 'conf'), '-n', 'userRoot', '-i', path])
+  const log = await readFile(join(directory, 'log', 'errors'), 'utf8')
+  if (!/Processed \d+ entries .*\n/.test(log) || /[Ss]kipping entry/.test(log))
+    throw new Error(`389-ds refused a part of the LDIF: ${log.slice(-4000)}`)
+}
+
+const reader = (name: string) => ({ dn: `cn=${name},ou=services,${DS389_BASE}`, password: PASSWORD })
+
+/** The suffix, who may read it, and the containers of people and groups. */
+function tree(): string {
+  const everybody = 'allow (read, search, compare) userdn = "ldap:///all"'
+  const aci = `aci: (targetattr != "userPassword")(version 3.0; acl "read"; ${everybody};)`
+  const suffix = `dn: ${DS389_BASE}\nobjectClass: domain\ndc: example\n${aci}`
+  const units = ['people', 'groups', 'services'].map(
+    (name) => `dn: ou=${name},${DS389_BASE}\nobjectClass: organizationalUnit\nou: ${name}`,
+  )
+  const unlimited = UNLIMITED.map((name) => `${name}: -1`)
+  return [suffix, ...units, service('reader', unlimited), service('limited', [])].join('\n\n')
+}
+
+const UNLIMITED = [
+  'nsSizeLimit',
+  'nsLookThroughLimit',
+  'nsIDListScanLimit',
+  'nsPagedSizeLimit',
+  'nsPagedLookThroughLimit',
+  'nsPagedIDListScanLimit',
+]
+
+function service(name: string, limits: readonly string[]): string {
+  const { dn, password } = reader(name)
+  const classes = ['applicationProcess', 'simpleSecurityObject'].map((each) => `objectClass: ${each}`)
+  return [`dn: ${dn}`, ...classes, `cn: ${name}`, `userPassword: ${password}`, ...limits].join('\n')
+}
+
+function saltedHash(password: string): string {
+  const salt = Buffer.from('saltsalt')
+  const hash = createHash('sha1').update(password).update(salt).digest()
+  return `{SSHA}${Buffer.concat([hash, salt]).toString('base64')}`
+}

@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import {
+  decodeAll,
+  ENUMERATED,
+  encode,
+  encodeInteger,
+  encodeTlv,
+  integerOf,
+  messageLength,
+  OCTETS,
+  SEQUENCE,
+  SET,
+  type Tlv,
+} from './ber.ts'
+
+/** What Active Directory does to every client, and Samba to none. */
+export interface AdLimits {
+  /** The longest page; a search without paging gets as many entries and result 4. */
+  readonly page: number
+  /** The most values of `member` in one answer; the others must be asked for as `member;range=…`. */
+  readonly range: number
+}
+
+export interface RecordedSearch {
+  readonly base: string
+  readonly scope: 'base' | 'one' | 'sub'
+  readonly attributes: readonly string[]
+  /** The size that the client asked for; `undefined` without paging. */
+  readonly pageSize: number | undefined
+  /** Whether it goes on from an earlier page. */
+  readonly isNextPage: boolean
+  entries: number
+  /** The result code, as the client got it; `undefined` until then. */
+  result: number | undefined
+}
+
+export interface LdapRecorder extends AsyncDisposable {
+  readonly url: string
+  readonly port: number
+  readonly connections: number
+  /** The DN of every simple bind; `''` for an anonymous one. */
+  readonly binds: readonly string[]
+  /** Every search request: a search in three pages is there three times. */
+  readonly searches: readonly RecordedSearch[]
+  /** Forgets what was recorded. */
+  clear(): void
+}
+
+const PAGING = '1.2.840.113556.1.4.319'
+const RANGE = /^member;range=(\d+)-(?:\d+|\*)$/i
+const SCOPES = ['base', 'one', 'sub'] as const
+
+/**
+ * Stands before an LDAP server, plain connections only, decodes what goes through and writes it down; with limits, it
+ * answers as Active Directory would. What is to go wrong is the business of `ldap-proxy.ts`, which can stand before it.
+ */
+export async function startLdapRecorder(
+  target: { readonly host: string; readonly port: number },
+  limits?: AdLimits,
+): Promise<LdapRecorder> {
+  const sockets = new Set<Socket>()
+  const record = { connections: 0, binds: [] as string[], searches: [] as RecordedSearch[] }
+  const server = createServer((client) => {
+    record.connections += 1
+    const upstream = connect(target)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket)
+          client.destroy()
+          upstream.destroy()
+        })
+    }
+    const watch = watchConnection(record, limits)
+    onMessages(client, (message) => upstream.write(watch.request(message)))
+    onMessages(upstream, (message) => {
+      const answer = watch.answer(message)
+      if (answer !== undefined) client.write(answer)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `ldap://127.0.0.1:${address.port}`,
+    port: address.port,
+    get connections() {
+      return record.connections
+    },
+    get binds() {
+      return record.binds
+    },
+    get searches() {
+      return record.searches
+    },
+    clear() {
+      record.connections = 0
+      record.binds = []
+      record.searches = []
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+interface Open {
+  readonly search: RecordedSearch
+  /** From which value of `member` on; `undefined` when the client asked for the plain attribute. */
+  readonly from: number | undefined
+}
+
+function watchConnection(
+  record: { binds: string[]; searches: RecordedSearch[] },
+  limits: AdLimits | undefined,
+) {
+  const open = new Map<number, Open>()
+
+  function request(message: Buffer): Buffer {
+    const { id, operation, rest } = split(message)
+    if (operation.tag === 0x60) record.binds.push(decodeAll(operation.content)[1]?.content.toString() ?? '')
+    if (operation.tag !== 0x63) return message
+    const fields = decodeAll(operation.content)
+    const asked = decodeAll(fields[7]?.content ?? Buffer.alloc(0)).map(({ content }) => content.toString())
+    const paging = pagingOf(rest)
+    const search: RecordedSearch = {
+      base: fields[0]?.content.toString() ?? '',
+      scope: SCOPES[fields[1]?.content[0] ?? 0] ?? 'base',
+      attributes: asked,
+      pageSize: paging?.size,
+      isNextPage: (paging?.cookie.length ?? 0) > 0,
+      entries: 0,
+      result: undefined,
+    }
+    record.searches.push(search)
+    const range = asked.map((name) => RANGE.exec(name)).find((match) => match !== null)
+    open.set(id, { search, from: limits && range ? Number(range[1]) : undefined })
+    if (limits === undefined) return message
+    const attributes = asked.map((name) => encode(OCTETS, name.replace(/^member;range=.*$/i, 'member')))
+    const body = [...fields.slice(0, 7).map(encodeTlv), encode(SEQUENCE, ...attributes)]
+    const controls =
+      paging && paging.size > limits.page ? [withPageSize(rest, limits.page)] : rest.map(encodeTlv)
+    return encode(SEQUENCE, encodeInteger(id), encode(0x63, ...body), ...controls)
+  }
+
+  /** `undefined` for an entry that the client does not get. */
+  function answer(message: Buffer): Buffer | undefined {
+    const { id, operation } = split(message)
+    const current = open.get(id)
+    if (current === undefined) return message
+    const { search } = current
+    const full = limits !== undefined && search.pageSize === undefined && search.entries >= limits.page
+    if (operation.tag === 0x64) {
+      if (full) {
+        search.result = 4
+        return undefined
+      }
+      search.entries += 1
+      return limits === undefined ? message : withRange(id, operation, current.from, limits.range)
+    }
+    if (operation.tag !== 0x65) return message
+    open.delete(id)
+    if (search.result === 4) return searchDone(id, 4)
+    search.result = integerOf(decodeAll(operation.content)[0] ?? operation)
+    return message
+  }
+
+  return { request, answer }
+}
+
+/** Also where a client asks for a range, all values are there to choose from. */
+function withRange(id: number, operation: Tlv, from: number | undefined, most: number): Buffer {
+  const [dn, list] = decodeAll(operation.content)
+  const attributes = decodeAll(list?.content ?? Buffer.alloc(0)).flatMap((attribute) => {
+    const [type, set] = decodeAll(attribute.content)
+    const values = decodeAll(set?.content ?? Buffer.alloc(0))
+    const name = type?.content.toString() ?? ''
+    const isShort = from === undefined && values.length <= most
+    if (name.toLowerCase() !== 'member' || isShort) return [encodeTlv(attribute)]
+    const first = from ?? 0
+    const some = values.slice(first, first + most)
+    const last = first + most >= values.length ? '*' : String(first + most - 1)
+    const part = attributeOf(`member;range=${first}-${last}`, some)
+    return from === undefined ? [attributeOf('member', []), part] : [part]
+  })
+  const entry = encode(0x64, encode(OCTETS, dn?.content ?? ''), encode(SEQUENCE, ...attributes))
+  return encode(SEQUENCE, encodeInteger(id), entry)
+}
+
+function attributeOf(name: string, values: readonly Tlv[]): Buffer {
+  return encode(SEQUENCE, encode(OCTETS, name), encode(SET, ...values.map(encodeTlv)))
+}
+
+function searchDone(id: number, code: number): Buffer {
+  const result = encode(0x65, encodeInteger(code, ENUMERATED), encode(OCTETS, ''), encode(OCTETS, ''))
+  return encode(SEQUENCE, encodeInteger(id), result)
+}
+
+function split(message: Buffer): { id: number; operation: Tlv; rest: Tlv[] } {
+  const [whole] = decodeAll(message)
+  const [id, operation, ...rest] = decodeAll(whole?.content ?? Buffer.alloc(0))
+  if (id === undefined || operation === undefined) throw new Error('a message without id or operation')
+  return { id: integerOf(id), operation, rest }
+}
+
+function controlsOf(rest: readonly Tlv[]): { oid: string; parts: Tlv[] }[] {
+  const controls = decodeAll(rest.find(({ tag }) => tag === 0xa0)?.content ?? Buffer.alloc(0))
+  return controls.map(({ content }) => {
+    const parts = decodeAll(content)
+    return { oid: parts[0]?.content.toString() ?? '', parts }
+  })
+}
+
+function pagingOf(rest: readonly Tlv[]): { size: number; cookie: Buffer } | undefined {
+  const value = controlsOf(rest)
+    .find(({ oid }) => oid === PAGING)
+    ?.parts.at(-1)
+  if (value === undefined) return undefined
+  const [size, cookie] = decodeAll(decodeAll(value.content)[0]?.content ?? Buffer.alloc(0))
+  return { size: size === undefined ? 0 : integerOf(size), cookie: cookie?.content ?? Buffer.alloc(0) }
+}
+
+function withPageSize(rest: readonly Tlv[], size: number): Buffer {
+  const cookie = pagingOf(rest)?.cookie ?? Buffer.alloc(0)
+  const value = encode(OCTETS, encode(SEQUENCE, encodeInteger(size), encode(OCTETS, cookie)))
+  const controls = controlsOf(rest).map(({ oid, parts }) => {
+    const kept = oid === PAGING ? [...parts.slice(0, -1).map(encodeTlv), value] : parts.map(encodeTlv)
+    return encode(SEQUENCE, ...kept)
+  })
+  return encode(0xa0, ...controls)
+}
+
+function onMessages(socket: Socket, take: (message: Buffer) => void): void {
+  let held = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    held = Buffer.concat([held, chunk])
+    for (let length = messageLength(held); length !== undefined; length = messageLength(held)) {
+      take(held.subarray(0, length))
+      held = held.subarray(length)
+    }
+  })
+}

@@ -1,0 +1,188 @@
+/**
+ * A company whose directory has had thirty years to become odd: 5,000 people and 300 groups, the same in every run. It
+ * knows nothing of any server: `odd-company-ldif.ts` writes it down for each.
+ */
+export interface OddPerson {
+  readonly uid: string
+  readonly givenName: string
+  readonly sn: string
+  readonly displayName: string
+  readonly cn: string
+  readonly mails: readonly string[]
+  readonly employeeNumber: string
+  /** Named by `cn` and `uid` together where a server allows that. */
+  readonly multiValued: boolean
+  readonly disabled: boolean
+}
+
+/** What a group's list of members names. */
+export type OddMember =
+  | { readonly person: number; readonly spelling: Spelling }
+  | { readonly group: number }
+  /** An entry that does not exist. */
+  | { readonly nobody: string }
+  /** An entry of the server that is no person of the company. */
+  | { readonly foreign: number }
+
+/** How a DN is written in a list of members: as it is, in capitals, with blanks, or with every escape in hexadecimal. */
+export type Spelling = 'plain' | 'capitals' | 'blanks' | 'hex'
+
+export interface OddGroup {
+  readonly cn: string
+  readonly members: readonly OddMember[]
+}
+
+export interface OddCompany {
+  readonly people: readonly OddPerson[]
+  readonly groups: readonly OddGroup[]
+}
+
+export const PEOPLE = 5000
+export const GROUPS = 300
+export const BIG_GROUP = 3000
+
+const SEED = 20_260_101
+const DEPTH = 30
+
+/** Names that break naive programs, as they are once the blanks around them are gone. */
+const ODD_NAMES = [
+  'Smith, John',
+  'Ann "Nan" Lee',
+  '#1 Helper',
+  'Plus + Minus',
+  ' leading blank',
+  'trailing blank ',
+  '  both  ',
+  'Zoë 🦊 Fox',
+  '👩‍👩‍👧 Family',
+  'Line\nBreak',
+  '__proto__',
+  'constructor',
+  'Back\\slash',
+  'a=b;c<d>e',
+  "O'Brien",
+  'Ångström',
+  'A\u030angstro\u0308m decomposed',
+  '明 王',
+  'tab\there',
+  '100% *(sure)*',
+  'Ümlaut-ß-ẞ',
+  'İstanbul',
+  'null',
+  '../admin',
+] as const
+
+export function oddCompany(): OddCompany {
+  const random = randomOf(SEED)
+  const people = Array.from({ length: PEOPLE }, (_, index) => personAt(index))
+  return { people, groups: Array.from({ length: GROUPS }, (_, index) => groupAt(index, random)) }
+}
+
+function personAt(index: number): OddPerson {
+  const uid = `u${String(index).padStart(6, '0')}`
+  const odd = index % 7 === 0 ? ODD_NAMES[(index / 7) % ODD_NAMES.length] : undefined
+  const givenName = odd ?? `Given${index % 113}`
+  const sn = `Name${index}`
+  const displayName =
+    odd === undefined ? `${givenName} ${sn}` : odd.replace(/\s*$/, (end) => `${index}${end}`)
+  return {
+    uid,
+    givenName,
+    sn,
+    displayName,
+    cn: displayName,
+    mails: mailsAt(index, uid),
+    employeeNumber: employeeNumberAt(index),
+    multiValued: index % 14 === 0,
+    disabled: index % 41 === 7,
+  }
+}
+
+function mailsAt(index: number, uid: string): string[] {
+  // Three people with one address, each in another case, and that three times.
+  if (index < 9) {
+    const box = `shared${Math.floor(index / 3)}`
+    return [
+      [`${box}@example.org`, `${box.toUpperCase()}@Example.ORG`, `Shared${box.at(-1)}@EXAMPLE.org`][
+        index % 3
+      ] ?? '',
+    ]
+  }
+  switch (index % 97) {
+    case 10:
+      return [`${uid.toUpperCase()}@Example.ORG`]
+    case 11:
+      return [` ${uid}@example.org `]
+    case 12:
+      return Array.from({ length: 12 }, (_, each) => `${(each * 7 + 5) % 12}.${uid}@example.org`)
+    case 13:
+      return []
+    case 14:
+      return [`${uid}@elsewhere.test`]
+    case 15:
+      return [`o'${uid}+tag@example.org`]
+    default:
+      return [`${uid}@example.org`]
+  }
+}
+
+/** `000123` and `123`, and some more such pairs, are different people. */
+function employeeNumberAt(index: number): string {
+  if (index < 200) return index % 2 === 0 ? String(100 + index) : String(100 + index - 1).padStart(6, '0')
+  return String(100_000 + index)
+}
+
+function groupAt(index: number, random: (below: number) => number): OddGroup {
+  const cn =
+    index % 5 === 0 ? `${ODD_NAMES[(index / 5) % ODD_NAMES.length]?.trim()} ${index}` : `Group ${index}`
+  return { cn, members: membersAt(index, random) }
+}
+
+/** The first groups are the special ones; the others are of some people, and a few of them hold two others. */
+function membersAt(index: number, random: (below: number) => number): OddMember[] {
+  if (index === 0) return somePeople(BIG_GROUP, (each) => each)
+  if (index <= DEPTH) {
+    // A chain: each group holds the next one and two people; the last one holds people only.
+    const next: OddMember[] = index < DEPTH ? [{ group: index + 1 }] : []
+    return [...next, ...somePeople(2, (each) => 4000 + index * 2 + each)]
+  }
+  // Two circles of three, and a group that holds itself.
+  if (index <= 36) {
+    const first = index <= 33 ? 31 : 34
+    return [{ group: first + ((index - first + 1) % 3) }, ...somePeople(2, (each) => 4100 + index * 2 + each)]
+  }
+  if (index === 37) return [{ group: 37 }, ...somePeople(1, () => 4200)]
+  if (index <= 40) return []
+  if (index <= 45)
+    return [{ nobody: `gone${index}` }, { foreign: index }, ...somePeople(3, (each) => 4300 + each)]
+  // The same people by several ways.
+  if (index === 46) return [{ group: 47 }, { group: 48 }]
+  if (index === 47 || index === 48) return [{ group: 49 }, ...somePeople(4, (each) => 4400 + each)]
+  const spellings: Spelling[] = ['plain', 'capitals', 'blanks', 'hex']
+  const members: OddMember[] = Array.from({ length: 3 + random(40) }, (_, each) => ({
+    person: random(PEOPLE),
+    spelling: spellings[(index + each) % 4] ?? 'plain',
+  }))
+  const nested = index % 10 === 9 ? [{ group: 50 + random(250) }, { group: 1 + random(45) }] : []
+  return [...unique(members), ...nested]
+}
+
+function somePeople(count: number, indexOf: (each: number) => number): OddMember[] {
+  return Array.from({ length: count }, (_, each) => ({ person: indexOf(each), spelling: 'plain' }))
+}
+
+/** No server takes the same DN twice in one list. */
+function unique(members: readonly OddMember[]): OddMember[] {
+  return [...new Map(members.map((member) => ['person' in member ? member.person : member, member])).values()]
+}
+
+/** Numbers below a bound, the same ones after the same seed (mulberry32). */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}

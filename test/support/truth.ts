@@ -1,0 +1,204 @@
+/**
+ * What a directory must hold, computed straight from the LDIF that a server printed. Uses nothing of `src/` and no LDAP
+ * library: together with `read-service.ts` it is the independent eye of the tests with odd data.
+ *
+ * The rules, as documented: a value is trimmed, and of several the first by code unit counts; of several people with one
+ * e-mail (without regard to case) the smallest id by code unit has it and the others are without; nobody is written whose
+ * e-mail is outside the allowed domains; members are those that are written themselves; the primary group of Active
+ * Directory has the members that name it.
+ */
+export interface TruthRules {
+  readonly isUser: (entry: Entry) => boolean
+  readonly isGroup: (entry: Entry) => boolean
+  readonly id: { readonly attribute: string; readonly form: 'text' | 'guid' }
+  /** Where groups have another id attribute; text. */
+  readonly idOfGroup?: string
+  /** The first of these attributes that has a value. */
+  readonly name: readonly string[]
+  readonly groupName: string
+  readonly nested: 'direct' | 'flatten'
+  readonly allowedDomain: string
+  /** By `primaryGroupID` and `objectSid`. */
+  readonly primaryGroup?: boolean
+}
+
+export interface Truth {
+  readonly users: ReadonlyMap<string, { readonly name: string | null; readonly email: string | null }>
+  readonly groups: ReadonlyMap<string, { readonly name: string; readonly members: readonly string[] }>
+}
+
+/** Lower-cased attribute → the bytes of its values; the DN is the attribute `dn`. */
+export type Entry = ReadonlyMap<string, readonly Buffer[]>
+
+export function truthOf(ldif: string, rules: TruthRules): Truth {
+  const entries = parseLdif(ldif)
+  const people = entries.filter(rules.isUser)
+  const users = usersOf(people, rules)
+  const idOfDn = new Map<string, string>()
+  for (const entry of people)
+    if (users.has(idOf(entry, rules))) idOfDn.set(dnKey(textOf(entry, 'dn')), idOf(entry, rules))
+  const primary =
+    rules.primaryGroup === true ? membersByPrimaryGroup(people, rules) : new Map<string, string[]>()
+  const listed = new Map<string, string[]>()
+  for (const entry of entries.filter((each) => each.has('member') || each.has('objectsid'))) {
+    listed.set(dnKey(textOf(entry, 'dn')), valuesOf(entry, 'member').map(dnKey))
+  }
+  const primaryOfDn = new Map<string, readonly string[]>()
+  for (const entry of entries) {
+    const sid = entry.get('objectsid')?.[0]?.toString('hex')
+    primaryOfDn.set(dnKey(textOf(entry, 'dn')), (sid !== undefined && primary.get(sid)) || [])
+  }
+  const groups = new Map<string, { name: string; members: string[] }>()
+  for (const entry of entries.filter(rules.isGroup)) {
+    const within = groupsWithin(dnKey(textOf(entry, 'dn')), listed, rules.nested)
+    const members = new Set<string>()
+    for (const dn of within) {
+      for (const id of primaryOfDn.get(dn) ?? []) if (users.has(id)) members.add(id)
+      for (const member of listed.get(dn) ?? []) {
+        const id = idOfDn.get(member)
+        if (id !== undefined) members.add(id)
+      }
+    }
+    const name = smallest(valuesOf(entry, rules.groupName)) ?? ''
+    const id = rules.idOfGroup === undefined ? idOf(entry, rules) : textOf(entry, rules.idOfGroup)
+    groups.set(id, { name, members: [...members].toSorted() })
+  }
+  return { users, groups }
+}
+
+/** The group itself and, flattened, every group that can be reached from it. */
+function groupsWithin(
+  start: string,
+  listed: ReadonlyMap<string, readonly string[]>,
+  nested: TruthRules['nested'],
+): string[] {
+  const reached = [start]
+  if (nested === 'direct') return reached
+  const known = new Set(reached)
+  for (let next = 0; next < reached.length; next += 1) {
+    for (const member of listed.get(reached[next] ?? '') ?? []) {
+      if (known.has(member) || !listed.has(member)) continue
+      known.add(member)
+      reached.push(member)
+    }
+  }
+  return reached
+}
+
+function usersOf(
+  people: readonly Entry[],
+  rules: TruthRules,
+): Map<string, { name: string | null; email: string | null }> {
+  const owner = new Map<string, string>()
+  const wanted = new Map<string, { name: string | null; email: string | null }>()
+  for (const entry of people) {
+    const id = idOf(entry, rules)
+    const email = smallest(valuesOf(entry, 'mail')) ?? null
+    if (email !== null && email.toLowerCase().split('@').at(-1) !== rules.allowedDomain) continue
+    const name = rules.name
+      .map((attribute) => smallest(valuesOf(entry, attribute)))
+      .find((value) => value !== undefined)
+    wanted.set(id, { name: name ?? null, email })
+    const key = email?.toLowerCase()
+    const rival = key === undefined ? undefined : owner.get(key)
+    if (key !== undefined && (rival === undefined || id < rival)) owner.set(key, id)
+  }
+  for (const [id, { name, email }] of wanted) {
+    if (email !== null && owner.get(email.toLowerCase()) !== id) wanted.set(id, { name, email: null })
+  }
+  return wanted
+}
+
+/** The SID of a group, in hexadecimal digits → the ids of the users whose primary group it is. */
+function membersByPrimaryGroup(people: readonly Entry[], rules: TruthRules): Map<string, string[]> {
+  const members = new Map<string, string[]>()
+  for (const entry of people) {
+    const sid = entry.get('objectsid')?.[0]
+    const number = Number(textOf(entry, 'primaryGroupID'))
+    if (sid === undefined || Number.isNaN(number)) continue
+    const group = Buffer.from(sid)
+    group.writeUInt32LE(number, group.length - 4)
+    const key = group.toString('hex')
+    members.set(key, [...(members.get(key) ?? []), idOf(entry, rules)])
+  }
+  return members
+}
+
+function idOf(entry: Entry, { id }: TruthRules): string {
+  const bytes = entry.get(id.attribute.toLowerCase())?.[0] ?? Buffer.alloc(0)
+  if (id.form === 'text') return bytes.toString('utf8')
+  const hex = (from: number, to: number, reverse: boolean) => {
+    const part = [...bytes.subarray(from, to)]
+    return Buffer.from(reverse ? part.toReversed() : part).toString('hex')
+  }
+  return [hex(0, 4, true), hex(4, 6, true), hex(6, 8, true), hex(8, 10, false), hex(10, 16, false)].join('-')
+}
+
+function parseLdif(ldif: string): Entry[] {
+  const entries: Entry[] = []
+  for (const record of ldif.replaceAll(/\n /g, '').split(/\n\n+/)) {
+    const entry = new Map<string, Buffer[]>()
+    for (const line of record.split('\n')) {
+      const parts = /^([^#:\s][^:]*):(:?) ?(.*)$/.exec(line)
+      if (parts === null) continue
+      const [, name = '', coded, raw = ''] = parts
+      const key = name.toLowerCase()
+      entry.set(key, [...(entry.get(key) ?? []), Buffer.from(raw, coded === ':' ? 'base64' : 'utf8')])
+    }
+    if (entry.has('dn')) entries.push(entry)
+  }
+  return entries
+}
+
+export function valuesOf(entry: Entry, attribute: string): string[] {
+  return (entry.get(attribute.toLowerCase()) ?? []).map((value) => value.toString('utf8'))
+}
+
+function textOf(entry: Entry, attribute: string): string {
+  return valuesOf(entry, attribute)[0] ?? ''
+}
+
+function smallest(values: readonly string[]): string | undefined {
+  return values
+    .map((value) => value.trim())
+    .filter((value) => value !== '')
+    .toSorted()[0]
+}
+
+/** One text for every spelling of a DN: characters instead of escapes, lower case, one blank, the parts of an RDN sorted. */
+function dnKey(dn: string): string {
+  const rdns: string[][] = [[]]
+  let bytes: number[] = []
+  let kept = 0
+  const endPart = () => {
+    // Blanks at the end mean nothing unless they were escaped.
+    while (bytes.length > kept && bytes.at(-1) === 0x20) bytes.pop()
+    const text = Buffer.from(bytes).toString('utf8')
+    const [type = '', ...value] = text.split('=')
+    const plain = value
+      .join('=')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+      .normalize('NFKC')
+      .toLowerCase()
+      .normalize('NFKC')
+    rdns.at(-1)?.push(`${type.trim().toLowerCase()}=${plain}`)
+    bytes = []
+    kept = 0
+  }
+  const input = Buffer.from(dn)
+  for (let at = 0; at < input.length; at += 1) {
+    const char = String.fromCharCode(input[at] ?? 0)
+    if (char === '\\') {
+      const hex = /^[0-9a-f]{2}/i.exec(input.toString('latin1', at + 1, at + 3))
+      bytes.push(hex === null ? (input[at + 1] ?? 0) : Number.parseInt(hex[0], 16))
+      at += hex === null ? 1 : 2
+      kept = bytes.length
+    } else if (char === ',' || char === '+') {
+      endPart()
+      if (char === ',') rdns.push([])
+    } else bytes.push(input[at] ?? 0)
+  }
+  endPart()
+  return JSON.stringify(rdns.map((parts) => parts.toSorted()))
+}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LdapRecorder, startLdapRecorder } from '../support/ldap-recorder.ts'
+import { oddCompany, PEOPLE } from '../support/odd-company.ts'
+import { activeDirectoryLdif, AD_PEOPLE } from '../support/odd-company-ldif.ts'
+import { dumpLdif, openOddSync, type OddSync } from '../support/odd-sync.ts'
+import { ldif } from '../support/people.ts'
+import { SAMBA_BASE, startSamba } from '../support/samba.ts'
+import { type Truth, type TruthRules, truthOf, valuesOf } from '../support/truth.ts'
+import type { VendorServer } from '../support/vendor-server.ts'
+
+/** A Samba domain behind a proxy that enforces what Windows does: 1,500 values, 1,000 entries. */
+const stack = new AsyncDisposableStack()
+let server: VendorServer
+let recorder: LdapRecorder
+let odd: OddSync
+
+beforeAll(async () => {
+  server = stack.use(await startSamba(activeDirectoryLdif(oddCompany(), SAMBA_BASE)))
+  recorder = stack.use(await startLdapRecorder(server, { page: 1000, range: 1500 }))
+  odd = stack.use(await openOddSync(sourceOf(recorder.url), server.ca, server.reader.password))
+}, 300_000)
+
+afterAll(() => stack.disposeAsync())
+
+const UNIT = `${AD_PEOPLE},${SAMBA_BASE}`
+
+/** Ids, filters and the members' attribute are the vendor's; the page size is more than it allows. */
+function sourceOf(url: string): object {
+  return {
+    type: 'ldap',
+    url,
+    pageSize: 5000,
+    bind: { dn: server.reader.dn, password: { file: './password' } },
+    users: {
+      base: UNIT,
+      disabled: 'delete',
+      map: { email: 'mail', name: ['displayName', 'cn'], employee_id: 'employeeNumber' },
+    },
+    groups: {
+      base: [UNIT, `CN=Domain Users,CN=Users,${SAMBA_BASE}`],
+      nested: 'flatten',
+      map: { name: 'cn' },
+    },
+  }
+}
+
+const RULES: TruthRules = {
+  isUser: (entry) =>
+    valuesOf(entry, 'objectClass').includes('user') &&
+    !valuesOf(entry, 'objectClass').includes('computer') &&
+    (valuesOf(entry, 'dn')[0] ?? '').endsWith(`,${UNIT}`) &&
+    (Number(valuesOf(entry, 'userAccountControl')[0]) & 2) === 0,
+  isGroup: (entry) =>
+    valuesOf(entry, 'objectClass').includes('group') &&
+    /OU=Company,|^CN=Domain Users,/.test(valuesOf(entry, 'dn')[0] ?? ''),
+  id: { attribute: 'objectGUID', form: 'guid' },
+  name: ['displayName', 'cn'],
+  groupName: 'cn',
+  nested: 'flatten',
+  allowedDomain: 'example.org',
+  primaryGroup: true,
+}
+
+async function truth(): Promise<Truth> {
+  return truthOf(await dumpLdif(server, server.admin), RULES)
+}
+
+test('Active Directory: the directory equals the truth, read in pages and ranges, and stays so', async () => {
+  const wanted = await truth()
+  expect(wanted.users.size).toBeGreaterThan(PEOPLE * 0.95)
+  const sizes = [...wanted.groups.values()].map(({ members }) => members.length).toSorted((a, b) => b - a)
+  // Domain Users, which lists nobody, and the group of 3,000, without the disabled.
+  expect(sizes[0]).toBe(wanted.users.size)
+  expect(sizes[1]).toBeGreaterThan(2800)
+
+  expect(await odd.site.run('sync', 'odd')).toMatchObject({ code: 0, stderr: '' })
+  await odd.expectEqual(wanted)
+  expect(recorder.searches.every(({ result }) => result === 0)).toBe(true)
+  expect(Math.max(...recorder.searches.map(({ entries }) => entries))).toBe(1000)
+  expect(
+    recorder.searches.some(({ attributes }) => attributes.some((name) => /;range=1500-/i.test(name))),
+  ).toBe(true)
+
+  const again = await odd.site.json('sync', 'odd')
+  expect(again).toMatchObject({ code: 0, stderr: '' })
+  expect(again.lines[0]).toMatchObject({ state: 'done', totalChanges: 0 })
+})
+
+test('a rename and a move are updates; who is deleted and created again under the same account is somebody new', async () => {
+  const before = await truth()
+  const dn = (name: string) => `CN=${name},${UNIT}`
+  await server.modify(
+    [
+      ldif(dn('Given1 Name1 u000001'), {
+        changetype: ['modrdn'],
+        newrdn: ['CN=Renamed, Person'.replace(',', '\\,')],
+        deleteoldrdn: ['1'],
+      }),
+      ldif(dn('Renamed\\, Person'), {
+        changetype: ['modify'],
+        replace: ['displayName'],
+        displayName: ['Renamed, Person'],
+      }),
+      ldif(dn('Given79 Name2000 u002000'), {
+        changetype: ['modrdn'],
+        newrdn: ['CN=Moved'],
+        deleteoldrdn: ['1'],
+        newsuperior: [`OU=Groups,${UNIT}`],
+      }),
+      ldif(dn('Given76 Name3014 u003014'), { changetype: ['delete'] }),
+      ldif(dn('Given76 Name3014 u003014'), {
+        changetype: ['add'],
+        objectClass: ['user'],
+        sAMAccountName: ['u003014'],
+        displayName: ['Given76 Name3014'],
+        mail: ['u003014@example.org'],
+        userAccountControl: ['544'],
+      }),
+      // Somebody is disabled, which counts as gone.
+      ldif(dn('Given78 Name3016 u003016'), {
+        changetype: ['modify'],
+        replace: ['userAccountControl'],
+        userAccountControl: ['546'],
+      }),
+    ].join(''),
+  )
+  const after = await truth()
+  const gone = [...before.users.keys()].filter((id) => !after.users.has(id))
+  const fresh = [...after.users.keys()].filter((id) => !before.users.has(id))
+  expect([gone.length, fresh.length]).toEqual([2, 1])
+
+  const next = await odd.site.json('sync', 'odd')
+  expect(next).toMatchObject({ code: 0, stderr: '' })
+  const changes: { change: { op: string; id: string } }[] = next.lines[0].changes
+  const idsOf = (op: string) =>
+    changes.filter(({ change }) => change.op === op).map(({ change }) => change.id)
+  expect(idsOf('update-user')).toHaveLength(1)
+  expect(idsOf('create-user')).toEqual(fresh)
+  expect(idsOf('delete-user').toSorted()).toEqual(gone.toSorted())
+  await odd.expectEqual(after)
+})

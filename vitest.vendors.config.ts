@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+/** Apart from `npm test`, because Samba and 389-ds are large to install and their ports want root. */
+export default defineConfig({
+  test: {
+    name: 'vendors',
+    include: ['test/vendors/**/*.test.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    maxWorkers: 2,
+  },
+})
