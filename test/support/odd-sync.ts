@@ -50,7 +50,7 @@ export async function openOddSync(source: object, ca: string, password: string):
   }
 }
 
-const UNLIMITED = { maxDeletes: 10_000, maxDeletePercent: 100 }
+const UNLIMITED = { maxDeletes: 1_000_000, maxDeletesPerDay: 1_000_000, maxDeletePercent: 100 }
 const NO_GUARDS = { users: UNLIMITED, groups: UNLIMITED, memberships: UNLIMITED }
 
 /** Up to ten of them, each short: thousands of entries make no readable difference. */
