@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -42,6 +42,7 @@ export async function startDs389(records: string): Promise<Ds389> {
       stopSignal: 'KILL',
       dir: directory,
     })
+    await giveBackDevNull()
     const url = `ldap://127.0.0.1:${port}`
     return {
       host: '127.0.0.1',
@@ -64,6 +65,11 @@ export async function startDs389(records: string): Promise<Ds389> {
     await rm(directory, { recursive: true, force: true })
     throw error
   }
+}
+
+/** A 389-ds that starts as root makes /dev/null read-only for everybody else, and other servers stumble over that. */
+async function giveBackDevNull(): Promise<void> {
+  if (process.getuid?.() === 0) await chmod('/dev/null', 0o666)
 }
 
 const FOLDERS = ['conf/schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']

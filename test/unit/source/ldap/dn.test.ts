@@ -104,12 +104,15 @@ function short(rdn: Rdn): boolean {
   return Buffer.byteLength(rdn.value) < 128
 }
 
+function write(rdn: readonly Rdn[]): string {
+  return rdn.map((part) => SPELLINGS[0]?.(part)).join('+')
+}
+
 test('the parts of an RDN may come in any order, in any Unicode form', () => {
   const parts = fc.uniqueArray(fc.record({ type: fc.constantFrom('cn', 'uid', 'ou', 'l'), value }), {
     minLength: 2,
     selector: ({ type }) => type,
   })
-  const write = (rdn: readonly Rdn[]) => rdn.map((part) => SPELLINGS[0]?.(part)).join('+')
   fc.assert(
     fc.property(parts, fc.infiniteStream(fc.nat()), (rdn, order) => {
       const ranks = new Map(rdn.map((part) => [part, order.next().value]))
