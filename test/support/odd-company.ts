@@ -83,8 +83,8 @@ function personAt(index: number): OddPerson {
   const odd = index % 7 === 0 ? ODD_NAMES[(index / 7) % ODD_NAMES.length] : undefined
   const givenName = odd ?? `Given${index % 113}`
   const sn = `Name${index}`
-  const displayName =
-    odd === undefined ? `${givenName} ${sn}` : odd.replace(/\s*$/, (end) => `${index}${end}`)
+  // Each odd name once as it is, so that nothing hides it, and then with a number behind it.
+  const displayName = odd === undefined ? `${givenName} ${sn}` : numbered(odd, index, ODD_NAMES.length * 7)
   return {
     uid,
     givenName,
@@ -96,6 +96,10 @@ function personAt(index: number): OddPerson {
     multiValued: index % 14 === 0,
     disabled: index % 41 === 7,
   }
+}
+
+function numbered(name: string, index: number, plainBelow: number): string {
+  return index < plainBelow ? name : name.replace(/\s*$/, (end) => ` ${index}${end}`)
 }
 
 function mailsAt(index: number, uid: string): string[] {
@@ -126,15 +130,17 @@ function mailsAt(index: number, uid: string): string[] {
   }
 }
 
-/** `000123` and `123`, and some more such pairs, are different people. */
+/** `000123` and `123`, and some more such pairs, are different people; a few would trouble a URL or an object's keys. */
 function employeeNumberAt(index: number): string {
+  const odd = ['__proto__', 'a/b c?d#e', 'ü%41+&=', 'constructor', '...'][index - 200]
+  if (odd !== undefined) return odd
   if (index < 200) return index % 2 === 0 ? String(100 + index) : String(100 + index - 1).padStart(6, '0')
   return String(100_000 + index)
 }
 
 function groupAt(index: number, random: (below: number) => number): OddGroup {
-  const cn =
-    index % 5 === 0 ? `${ODD_NAMES[(index / 5) % ODD_NAMES.length]?.trim()} ${index}` : `Group ${index}`
+  const odd = index % 5 === 0 ? ODD_NAMES[(index / 5) % ODD_NAMES.length]?.trim() : undefined
+  const cn = odd === undefined ? `Group ${index}` : numbered(odd, index, ODD_NAMES.length * 5)
   return { cn, members: membersAt(index, random) }
 }
 
