@@ -46,7 +46,7 @@ export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind
 }
 
 /** Whether what is sent to this host stays on this machine; RFC 6761 reserves the name. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   const name = host.toLowerCase()
   if (isIP(name) === 4) return name.startsWith('127.')
   return name === '::1' || name === 'localhost' || name.endsWith('.localhost')
@@ -66,7 +66,7 @@ function checkClientCertificate(
 }
 
 /** Throws `config-invalid`, naming the key. */
-export function parseEndpoint(options: {
+function parseEndpoint(options: {
   readonly url: string
   readonly tls: Pick<LdapSourceOptions['tls'], 'ca' | 'startTls'>
 }): Endpoint {

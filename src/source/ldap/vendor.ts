@@ -106,7 +106,7 @@ export const PROFILES: Readonly<Record<Vendor, VendorProfile>> = {
 }
 
 /** What the root DSE is asked for, to tell vendors apart. */
-export const VENDOR_ATTRIBUTES: readonly string[] = [
+const VENDOR_ATTRIBUTES: readonly string[] = [
   'objectClass',
   'vendorName',
   'vendorVersion',
