@@ -105,15 +105,6 @@ export const PROFILES: Readonly<Record<Vendor, VendorProfile>> = {
   },
 }
 
-/** What the root DSE is asked for, to tell vendors apart. */
-const VENDOR_ATTRIBUTES: readonly string[] = [
-  'objectClass',
-  'vendorName',
-  'vendorVersion',
-  'supportedCapabilities',
-  'supportedExtension',
-]
-
 /** Active Directory, and its small sister AD LDS. Samba says that it has the first of them. */
 const ACTIVE_DIRECTORY: ReadonlySet<string> = new Set(['1.2.840.113556.1.4.800', '1.2.840.113556.1.4.1851'])
 
