@@ -98,7 +98,11 @@ test('the next sync does exactly what changed in the source, no guard holds it, 
   })
   expect(
     next.lines[0].notices.map((notice: { code: string; id: string }) => [notice.code, notice.id]),
-  ).toEqual([['unknown-members', personGroup(0, BASE, PEOPLE).entryUuid]])
+  ).toEqual([
+    // The re-hire, who looks like somebody under a new id.
+    ['new-id', idOfMail(truth, person(62, BASE).mail)],
+    ['unknown-members', personGroup(0, BASE, PEOPLE).entryUuid],
+  ])
   await expectEqual(truth)
   expect((await countWrites()) - writesBefore).toBe(expected.length)
 
@@ -167,6 +171,10 @@ async function expectEqual(truth: Truth): Promise<void> {
 
 async function countWrites(): Promise<number> {
   return (await service.requests()).filter(({ method }) => method !== 'GET').length
+}
+
+function idOfMail({ users }: Truth, mail: string): string | undefined {
+  return [...users].find(([, user]) => user.email === mail)?.[0]
 }
 
 /** `op id` of every change of the one run that a command printed, sorted. */
