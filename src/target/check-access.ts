@@ -44,10 +44,17 @@ export async function checkAccess(
     lines.push({
       label: 'token',
       ok: true,
-      detail: `the service says that it expires in ${client.tokenExpiresIn} s`,
+      detail: `the service says that it expires in ${inWords(client.tokenExpiresIn)}`,
     })
   }
   return lines
+}
+
+/** Seconds by the service's own word, as whole days or hours where there are some. */
+function inWords(seconds: number): string {
+  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`
+  if (seconds >= 2 * 3600) return `${Math.floor(seconds / 3600)} hours`
+  return `${seconds} s`
 }
 
 async function line(label: string, signal: AbortSignal, prove: () => Promise<string>): Promise<AccessLine> {
