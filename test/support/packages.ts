@@ -23,6 +23,7 @@ const VENDOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'samba-common-bin': ['samba-tool'],
   'samba-ad-provision': ['provision.ldif'],
   'samba-dsdb-modules': ['samldb.so'],
+  'samba-vfs-modules': ['acl_xattr.so'],
   '389-ds-base': ['ns-slapd'],
   'libnss3-tools': ['certutil', 'pk12util'],
 }
@@ -32,7 +33,8 @@ function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   const more = ['/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', '/usr/share/samba/setup']
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-  return [...path, ...more, `/usr/lib/${machine}-linux-gnu/samba/ldb`, ...postgresFolders()]
+  const samba = `/usr/lib/${machine}-linux-gnu/samba`
+  return [...path, ...more, `${samba}/ldb`, `${samba}/vfs`, ...postgresFolders()]
 }
 
 /** The newest version first. */
