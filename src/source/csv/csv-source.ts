@@ -86,7 +86,7 @@ async function readUsers(
     const id = reading.collector.addUser({
       ids: notBlank(cells(map.id)),
       idName: map.id,
-      from,
+      from: from(),
       ...map.fieldsOf(cells),
     })
     if (id === undefined || groupColumn === undefined) return
@@ -100,7 +100,7 @@ async function readMembers(input: NonNullable<Compiled['members']>, reading: Rea
     const [user] = notBlank(cells(input.map.user))
     if (group !== undefined && user !== undefined) return reading.members.add(group, user)
     const column = group === undefined ? input.map.group : input.map.user
-    reading.collector.addUnreadable('group', `${from}: column "${column}" is empty`)
+    reading.collector.addUnreadable('group', `${from()}: column "${column}" is empty`)
   })
 }
 
@@ -112,7 +112,7 @@ async function readGroups(input: NonNullable<Compiled['groups']>, reading: Readi
     reading.collector.addGroup({
       ids,
       idName: map.id,
-      from,
+      from: from(),
       ...map.fieldsOf(cells),
       members: resolved.ids,
       strangers: resolved.strangers,
@@ -171,7 +171,7 @@ async function lookAgain(
     onUnreadable: refuseProof,
     onRow: ({ from, cells }) => {
       const found = idsOf(cells)
-      if (found.length === 0 && !mayBeEmpty) refuseProof(`${from}: column "${column}" is empty`)
+      if (found.length === 0 && !mayBeEmpty) refuseProof(`${from()}: column "${column}" is empty`)
       for (const id of found) if (answer.has(id)) answer.set(id, 'present')
     },
   })

@@ -29,7 +29,7 @@ async function findRow(
   let found: RawEntry | undefined
   await readCsv(input, signal, {
     onRow: ({ from, cells }) => {
-      if (found === undefined && cells(column).includes(id)) found = { id, from, lookup: cells }
+      if (found === undefined && cells(column).includes(id)) found = { id, from: from(), lookup: cells }
     },
     onUnreadable: () => undefined,
   })

@@ -2,8 +2,8 @@ import type { Lookup } from '../mapping.ts'
 import type { CsvFormat, Encoding } from './options.ts'
 
 export interface CsvListener {
-  /** `from` is the file with its row, such as "users.csv, row 17". */
-  onRow(row: { readonly from: string; readonly cells: Lookup }): void
+  /** `from` says the file with its row, such as "users.csv, row 17". */
+  onRow(row: { readonly from: () => string; readonly cells: Lookup }): void
   /** A row that cannot be understood; the sentence names file, row and column. */
   onUnreadable(detail: string): void
   /** Text that was read and looks as if the encoding were another; once for each sort of damage of a file. */

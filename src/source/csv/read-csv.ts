@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import { detectEncoding, refuseOtherEncoding } from './encoding.ts'
@@ -9,7 +8,7 @@ import { gunzip, isGzip } from './gunzip.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import type { Encoding } from './options.ts'
 import { proveDigest, proveRows, proveTrailer } from './proof.ts'
-import { createRowParser } from './rows.ts'
+import { createRowReader } from './rows.ts'
 import { createTextStage } from './text.ts'
 
 /**
@@ -73,12 +72,13 @@ async function readOpened(
   refuseOld(Number(before.mtimeMs), input, name)
   const { chunks, encoding, zipped } = await openText(file, input.encoding ?? 'utf8', name, signal)
   listener.onFile?.({ path, encoding, zipped, writtenMs: Number(before.mtimeMs) })
-  const rows = createRowParser(input, name, listener)
+  const rows = createRowReader(input, name, listener)
   const quote = input.quote === undefined ? '"' : input.quote
   const onDoubt = (detail: string) => listener.onDoubt?.(detail)
   const text = createTextStage({ name, encoding, quote, onDoubt })
   const hash = input.sha256 === true ? createHash('sha256') : undefined
-  await pipeline(chunks(hash), text.pass, rows.parser, drain)
+  for await (const chunk of text.pass(chunks(hash))) rows.write(chunk)
+  rows.end()
   const mark = await stat(path, { bigint: true }).then(markOf, () => undefined)
   if (mark !== markOf(before)) {
     const what = mark === undefined ? 'went away' : 'changed'
@@ -132,7 +132,7 @@ async function openText(
   return { chunks, encoding: set, zipped }
 }
 
-const CHUNK_BYTES = 256 * 1024
+const CHUNK_BYTES = 64 * 1024
 
 /** A stream of the file would close it when it is left before its end. */
 async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinity): AsyncGenerator<Buffer> {
@@ -140,7 +140,6 @@ async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinit
   while (position < length) {
     signal.throwIfAborted()
     const size = Math.min(CHUNK_BYTES, length - position)
-    // Never the same buffer again: the parser keeps what it has not parsed yet.
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(size), 0, size, position)
     if (bytesRead === 0) return
     position += bytesRead
@@ -161,9 +160,4 @@ async function* hashed(
     hash.update(chunk)
     yield chunk
   }
-}
-
-/** Rows go to the listener while they are parsed; nothing comes out at the end. */
-async function drain(output: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of output);
 }

@@ -1,73 +1,48 @@
-import { type CsvError, type InfoRecord, parse, type Parser } from 'csv-parse'
 import { DirsyncdError } from '../../errors.ts'
 import { type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
+import { createSplitter, type Fault, type RawRow } from './split.ts'
 
-export interface RowParser {
-  readonly parser: Parser
-  /** Whether the last row that was parsed could be understood. */
+/** Turns the UTF-8 of one file into rows that are told to a listener. */
+export interface RowReader {
+  write(chunk: Buffer): void
+  end(): void
+  /** Whether the last row could be understood. */
   lastRowWhole(): boolean
-  /** The last line where a trailer is expected, which is no row then; to be asked behind the last chunk, once. */
+  /** The last line where a trailer is expected, which is no row then; to be asked behind the end, once. */
   trailer(): string | undefined
   /** Throws for a file without a header or without the columns that are wanted; only the end shows a cut header. */
   totals(): CsvTotals
 }
 
-interface Row {
-  readonly cells: readonly string[]
-  readonly from: string
-  readonly multiline: boolean
-}
-
-const MAX_ROW_BYTES = 4 * 1024 ** 2
-
-const NO_BREAKS = { breaks: 0, crlf: 0 }
-
-/**
- * The rows of one file. Everything happens inside csv-parse's callbacks, because its stream tells of broken rows and of
- * good ones in no common order.
- */
-export function createRowParser(input: CsvInput, name: string, listener: CsvListener): RowParser {
+export function createRowReader(input: CsvInput, name: string, listener: CsvListener): RowReader {
   let header: Header | undefined
   let rows = 0
-  let broken = 0
-  let brokenLine = 0
-  let doubleCounted = 0
   let whole = false
-  let lines = 0
   /** With a trailer every row waits until the next one shows that it was not the last line. */
-  let held: Row | undefined
+  let held: RawRow | undefined
 
-  function place(info: { lines: number; records: number; empty_lines: number }, breaks: number): string {
-    const row = info.records + broken + info.empty_lines
-    const line = info.lines - doubleCounted - breaks
-    return row === line ? `${name}, row ${row}` : `${name}, row ${row} (line ${line})`
-  }
-
-  function onRecord(cells: string[], info: InfoRecord): void {
-    // Most rows are one line, and need no look for line breaks.
-    const { breaks, crlf } = info.lines === lines + 1 ? NO_BREAKS : lineBreaks(cells)
-    lines = info.lines
-    // csv-parse counts a CRLF inside of quotes as two lines.
-    doubleCounted += crlf
-    whole = true
+  function onRow(row: RawRow): void {
+    refuseFatal(row, header, name)
+    whole = row.fault === undefined
     if (header === undefined) {
-      header = parseHeader(cells, input, name)
+      header = parseHeader(row.cells, input, name)
       return
     }
-    if (header.problem !== undefined || cells.every((cell) => cell.trim() === '')) return
-    const row = { cells, from: place(info, breaks), multiline: breaks > 0 }
+    if (header.problem !== undefined) return
+    if (row.fault === undefined && row.cells.every((cell) => cell.trim() === '')) return
     if (input.trailer === undefined) return take(row, header)
     release()
     held = row
   }
 
-  function take({ cells, from, multiline }: Row, head: Header): void {
+  function take(row: RawRow, head: Header): void {
     rows += 1
-    const problem = rowProblem(cells, head, multiline)
+    const { cells, multiline, fault } = row
+    const problem = fault === undefined ? rowProblem(cells, head, multiline) : faultSentence(fault, head)
     whole = problem === undefined
-    if (problem === undefined) listener.onRow({ from, cells: head.lookup(cells) })
-    else listener.onUnreadable(`${from}: ${problem}`)
+    if (problem === undefined) listener.onRow({ from: () => placeOf(row, name), cells: head.lookup(cells) })
+    else listener.onUnreadable(`${placeOf(row, name)}: ${problem}`)
   }
 
   function release(): void {
@@ -75,48 +50,10 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
     held = undefined
   }
 
-  function onSkip(error: CsvError | undefined): undefined {
-    if (error === undefined || header?.problem !== undefined) return
-    release()
-    const fault = quoteFault(error, header)
-    whole = false
-    if (FATAL_FAULTS.has(error.code) || header === undefined) {
-      const line = Number(error['lines']) - doubleCounted
-      throw new DirsyncdError(
-        'source-incomplete',
-        `${name}, up to line ${line}: ${fault}; the file cannot be understood`,
-      )
-    }
-    leaveQuotes(parser)
-    const line = Number(error['lines'])
-    if (line === brokenLine) return
-    brokenLine = line
-    broken += 1
-    rows += 1
-    const info = { lines: line, records: Number(error['records']), empty_lines: Number(error['empty_lines']) }
-    listener.onUnreadable(`${place(info, 0)}: ${fault}`)
-  }
-
-  const parser = parse({
-    bom: true,
-    delimiter: input.delimiter,
-    quote: input.quote === undefined ? '"' : input.quote,
-    escape: input.quote ?? '"',
-    // A quote that is never closed must not take the rest of a large file into memory.
-    max_record_size: MAX_ROW_BYTES,
-    // Named, because csv-parse otherwise takes the first line's end for that of all, and ids would end with a CR.
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    on_record: (cells: string[], info: InfoRecord) => {
-      onRecord(cells, info)
-      return null
-    },
-    on_skip: onSkip,
-  })
+  const quote = input.quote === undefined ? '"' : input.quote
+  const splitter = createSplitter({ delimiter: input.delimiter, quote }, onRow)
   return {
-    parser,
+    ...splitter,
     lastRowWhole: () => whole,
     trailer() {
       const line = held?.cells.join(input.delimiter)
@@ -133,40 +70,29 @@ export function createRowParser(input: CsvInput, name: string, listener: CsvList
   }
 }
 
-/**
- * After text behind a closing quote csv-parse reads on as if the quote were still open, and would swallow every row up
- * to the next quote. Out of quotes, the broken row ends with its line.
- */
-function leaveQuotes(parser: Parser): void {
-  const { state } = parser as Parser & { readonly state: { quoting: boolean } }
-  state.quoting = false
+/** Such as "users.csv, row 17"; with the line where values of several lines came before. */
+function placeOf({ row, line }: RawRow, name: string): string {
+  return row === line ? `${name}, row ${row}` : `${name}, row ${row} (line ${line})`
 }
 
-/** Behind these nobody knows where the next row begins. */
-const FATAL_FAULTS: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'])
-
-const QUOTE_FAULTS = new Map<string, string>([
-  ['CSV_QUOTE_NOT_CLOSED', 'a quote is opened and never closed'],
-  ['CSV_MAX_RECORD_SIZE', 'a row is longer than 4 MB, so a quote is opened and never closed'],
-  ['CSV_INVALID_CLOSING_QUOTE', 'there is text behind a closing quote'],
-  ['INVALID_OPENING_QUOTE', 'there is a quote in the middle of a value that does not begin with one'],
-])
-
-function quoteFault(error: CsvError, header: Header | undefined): string {
-  const position = Number(error['column'] ?? error['index'])
-  const column = header?.columns[position]
-  const where = column === undefined ? '' : `column "${column}": `
-  return `${where}${QUOTE_FAULTS.get(error.code) ?? `it does not parse (${error.code})`}`
+const FAULTS: Readonly<Record<Fault['what'], string>> = {
+  'quote-in-value': 'there is a quote in the middle of a value that does not begin with one',
+  'text-behind-quote': 'there is text behind a closing quote',
+  'quote-not-closed': 'a quote is opened and never closed',
+  'too-long': 'the row is longer than 4 MB, so a quote is opened and never closed',
 }
 
-function lineBreaks(cells: readonly string[]): { readonly breaks: number; readonly crlf: number } {
-  let breaks = 0
-  let crlf = 0
-  for (const cell of cells) {
-    if (!cell.includes('\n') && !cell.includes('\r')) continue
-    const found = cell.match(/\r\n|\n|\r/g) ?? []
-    breaks += found.length
-    crlf += found.filter((each) => each === '\r\n').length
-  }
-  return { breaks, crlf }
+function faultSentence({ what, cell }: Fault, header: Header | undefined): string {
+  const column = header?.columns[cell]
+  return column === undefined ? FAULTS[what] : `column "${column}": ${FAULTS[what]}`
+}
+
+/** Throws where nobody knows where the next row begins, or what the columns are. */
+function refuseFatal(row: RawRow, header: Header | undefined, name: string): void {
+  const { fault } = row
+  if (fault === undefined) return
+  const isLost = fault.what === 'quote-not-closed' || fault.what === 'too-long'
+  if (!isLost && header !== undefined) return
+  const what = `${placeOf(row, name)}: ${faultSentence(fault, header)}`
+  throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
 }

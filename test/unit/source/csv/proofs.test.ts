@@ -218,5 +218,7 @@ test('badRows: refuse stops at rows that skip only names', async () => {
 test('a quote that is never closed does not take a large file into memory', async () => {
   const rows = '2,b@x,Bo\n'.repeat(600_000)
   await write(dir.path, { 'users.csv': `id,mail,name\n1,a@x,"Ann\n${rows}` })
-  expect((await refusal(read(usersOf(dir.path)))).message).toContain('a row is longer than 4 MB')
+  expect((await refusal(read(usersOf(dir.path)))).message).toContain(
+    'users.csv, row 2: column "name": the row is longer than 4 MB',
+  )
 })
