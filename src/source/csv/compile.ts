@@ -3,6 +3,7 @@ import {
   compileAttribute,
   compileGroupMap,
   compileUserMap,
+  type GroupMap,
   type GroupMapping,
   type UserMapping,
 } from '../mapping.ts'
@@ -38,19 +39,32 @@ export function compileOptions(options: CsvSourceOptions): Compiled {
   }
   const userMap = compileUserMap(users.map, 'users.map', anyColumn)
   return {
-    users: compileFile(users, 'users', userMap, column === undefined ? [] : [column.column]),
-    groups: file && compileFile(file, 'groups', compileGroupMap(file.map, 'groups.map', anyColumn)),
-    members: members && compileFile(members, 'members', compileMembersMap(members.map)),
+    users: compileFile(users, 'users', userMap, [userMap.id], column === undefined ? [] : [column.column]),
+    groups: file && compileGroups(file),
+    members: members && compileMembers(members),
     groupColumn: column,
     badRows: options.badRows ?? 'skip',
     settleMs: options.settleMs ?? 0,
   }
 }
 
+function compileGroups(file: CsvFile<GroupMap>): NonNullable<Compiled['groups']> {
+  const map = compileGroupMap(file.map, 'groups.map', anyColumn)
+  return compileFile(file, 'groups', map, [map.id])
+}
+
+function compileMembers(file: CsvFile<MembersMap>): NonNullable<Compiled['members']> {
+  const group = compileAttribute(file.map.group, 'members.map.group', anyColumn)
+  const user = compileAttribute(file.map.user, 'members.map.user', anyColumn)
+  const attributes = [group, user]
+  return compileFile(file, 'members', { group, user, attributes }, attributes)
+}
+
 function compileFile<M>(
   { trailer, ...format }: CsvFile<unknown>,
   key: string,
   map: M & { readonly attributes: readonly string[] },
+  idColumns: readonly string[],
   more: readonly string[] = [],
 ): CsvInput & { readonly map: M } {
   checkFormat(format, key)
@@ -58,6 +72,7 @@ function compileFile<M>(
     ...format,
     ...(trailer !== undefined && { trailer: compileTrailer(trailer.pattern, `${key}.trailer.pattern`) }),
     columns: [...new Set([...map.attributes, ...more])],
+    idColumns,
     key,
     map,
   }
@@ -89,12 +104,6 @@ function compileGroupColumn({ column: name, separator, name: text }: GroupColumn
     other === column ? undefined : `the name of a group can only be made of "${column}", not of "${other}"`
   const map = compileGroupMap({ external_id: column, name: text ?? column }, 'groups', onlyColumn)
   return { column, separator, map }
-}
-
-function compileMembersMap(map: MembersMap): MembersMap & { readonly attributes: readonly string[] } {
-  const group = compileAttribute(map.group, 'members.map.group', anyColumn)
-  const user = compileAttribute(map.user, 'members.map.user', anyColumn)
-  return { group, user, attributes: [group, user] }
 }
 
 /** Any name can be a column's; whether the file has it shows when it is read. */

@@ -11,6 +11,8 @@ interface Damage {
   /** The damage that begins with a text; tried at each place where the lead stands. */
   readonly pattern: RegExp
   readonly words: (found: string) => string
+  /** Whether another encoding may be the reason. */
+  readonly asksEncoding: boolean
 }
 
 /** The characters that Windows-1252 has for the bytes with which characters of UTF-8 go on. */
@@ -22,16 +24,26 @@ const DAMAGES: readonly Damage[] = [
     lead: 0xc3,
     pattern: new RegExp(`^[ÂÃÄÅ][${CONTINUATION}]`),
     words: (found) => `"${found}" looks like one letter of UTF-8 that was read as two of something else`,
+    asksEncoding: true,
   },
   {
     lead: 0xc2,
     pattern: /^[\u0080-\u009f]/,
-    words: (found) => `there is the control character U+00${found.charCodeAt(0).toString(16).toUpperCase()}`,
+    words: (found) => `there is the control character ${codePoint(found)}`,
+    asksEncoding: true,
   },
   {
     lead: Buffer.from('\ufffd'),
     pattern: /^\ufffd/,
     words: () => 'there is the sign for a character that got lost (U+FFFD)',
+    asksEncoding: true,
+  },
+  {
+    // What is copied from web pages and Windows' dialogs brings these along. Joiners belong to names and emoji.
+    lead: Buffer.from([0xe2, 0x80]),
+    pattern: /^[\u200b\u202a-\u202e]/,
+    words: (found) => `there is the invisible character ${codePoint(found)}, and it is part of the value`,
+    asksEncoding: false,
   },
 ]
 
@@ -45,10 +57,15 @@ export function createDoubtSearch(encoding: string, onDoubt: (detail: string) =>
         if (found === undefined) continue
         open.delete(damage)
         const where = place.behind(bytes.subarray(0, found.at))
-        onDoubt(`${where}: ${damage.words(found.text)}; it was read as ${encoding}: is that its encoding?`)
+        const question = damage.asksEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
+        onDoubt(`${where}: ${damage.words(found.text)}${question}`)
       }
     },
   }
+}
+
+function codePoint(text: string): string {
+  return `U+${text.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 function find(bytes: Buffer, { lead, pattern }: Damage): { at: number; text: string } | undefined {

@@ -18,6 +18,16 @@ function encodingOf(head: Buffer): Known | undefined {
   return undefined
 }
 
+/** Throws `source-incomplete` when a file that is called CSV is something else. */
+export function refuseWorkbook(head: Buffer, name: string): void {
+  if (!WORKBOOKS.some((signature) => head.subarray(0, signature.length).equals(signature))) return
+  const what = 'is an Excel workbook or a ZIP archive, and no CSV'
+  throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is read, too)`)
+}
+
+/** How ZIP archives begin, which workbooks are, and Excel's older ones. */
+const WORKBOOKS = [Buffer.from('PK\x03\x04', 'latin1'), Buffer.from('\xd0\xcf\x11\xe0', 'latin1')]
+
 /** Throws `source-incomplete` when the beginning of a file shows that it is in another encoding than was set. */
 export function refuseOtherEncoding(head: Buffer, set: Known, name: string): void {
   const shown = encodingOf(head)

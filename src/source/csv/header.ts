@@ -1,5 +1,6 @@
 import type { Lookup } from '../mapping.ts'
 import type { CsvInput } from './input.ts'
+import { spreadsheetProblem } from './spreadsheet.ts'
 
 /** The first row of a file, and what can be said about the others with it. */
 export interface Header {
@@ -8,6 +9,8 @@ export interface Header {
   readonly problem: string | undefined
   /** The columns that are wanted, and where they are. */
   readonly positions: ReadonlyMap<string, number>
+  /** Where the ids are. */
+  readonly idPositions: readonly number[]
   readonly delimiter: string
   lookup(cells: readonly string[]): Lookup
 }
@@ -21,6 +24,7 @@ export function parseHeader(cells: readonly string[], input: CsvInput, name: str
     columns,
     problem: columnProblem(columns, input, name),
     positions,
+    idPositions: (input.idColumns ?? []).map((column) => keys.indexOf(columnKey(column))),
     delimiter: input.delimiter,
     lookup: (row) => (column) => {
       const cell = row[positions.get(column) ?? -1]
@@ -29,37 +33,85 @@ export function parseHeader(cells: readonly string[], input: CsvInput, name: str
   }
 }
 
-/** Columns of one key are one column: case and the blanks around a name are nobody's intention. */
+/** Such as `column "mail"`; by its number where it has no name. */
+export function columnName(header: Header, position: number): string {
+  const name = header.columns[position] ?? ''
+  return name === '' ? `column ${position + 1}` : `column "${name}"`
+}
+
+/** Columns of one key are one column: case, the blanks around a name and what cannot be seen are nobody's intention. */
 function columnKey(name: string): string {
-  return name.trim().normalize('NFC').toLowerCase()
+  return name
+    .replaceAll(/\p{Cf}/gu, '')
+    .trim()
+    .normalize('NFC')
+    .toLowerCase()
 }
 
 function columnProblem(columns: readonly string[], input: CsvInput, name: string): string | undefined {
   const existing = columns.map((column) => `"${column}"`).join(', ')
+  const keys = columns.map(columnKey)
   const missing: string[] = []
   for (const wanted of input.columns) {
-    const same = columns.filter((column) => columnKey(column) === columnKey(wanted))
-    if (same.length > 1) {
+    const count = keys.filter((key) => key === columnKey(wanted)).length
+    if (count > 1) {
       return `${input.key}.map: ${name} has more than one column "${wanted}"; its columns are ${existing}`
     }
-    if (same.length === 0) missing.push(`"${wanted}"`)
+    if (count === 0) missing.push(wanted)
   }
   if (missing.length === 0) return undefined
   const what = missing.length === 1 ? 'no column' : 'none of the columns'
-  return `${input.key}.map: ${name} has ${what} ${missing.join(', ')}; its columns are ${existing}`
+  const names = missing.map((column) => `"${column}"`).join(', ')
+  const problem = `${input.key}.map: ${name} has ${what} ${names}; its columns are ${existing}`
+  const other = otherDelimiter(columns.join(input.delimiter), missing)
+  if (other === undefined) return problem
+  return `${problem}; with the delimiter ${JSON.stringify(other)} it would have, so set ${input.key}.delimiter`
+}
+
+/** The delimiter with which a header would have these columns. */
+function otherDelimiter(header: string, columns: readonly string[]): string | undefined {
+  return [';', ',', '\t', '|'].find((delimiter) => {
+    const keys = new Set(header.split(delimiter).map(columnKey))
+    return columns.every((column) => keys.has(columnKey(column)))
+  })
 }
 
 /** Why a row cannot be taken: nobody knows whose it was, or it may have swallowed others. */
 export function rowProblem(cells: readonly string[], header: Header, multiline: boolean): string | undefined {
   const expected = header.columns.length
-  if (cells.length !== expected) {
-    const which =
-      cells.length < expected
-        ? `"${header.columns[cells.length]}" is missing`
-        : `there is no column for value ${expected + 1}`
-    return `${cells.length} values instead of ${expected}, ${which}`
+  if (cells.length !== expected) return countProblem(cells, header)
+  if (isHeader(cells, header)) return 'it is the header again; were two files put together?'
+  return idProblem(cells, header) ?? (multiline ? swallowProblem(cells, header) : undefined)
+}
+
+function countProblem(cells: readonly string[], header: Header): string {
+  const expected = header.columns.length
+  const name = header.columns[cells.length] ?? ''
+  const which =
+    cells.length > expected
+      ? `there is no column for value ${expected + 1}`
+      : `${name === '' ? `value ${cells.length + 1}` : `"${name}"`} is missing`
+  return `${cells.length} values instead of ${expected}, ${which}`
+}
+
+/** The first value alone says no for nearly every row. */
+function isHeader(cells: readonly string[], { columns }: Header): boolean {
+  return (
+    cells[0]?.endsWith(columns[0] ?? '') === true && cells.every((cell, at) => plain(cell) === columns[at])
+  )
+}
+
+/** Without the byte order mark with which the second of two files begins. */
+function plain(cell: string): string {
+  return cell.replace(/^\ufeff/, '').trim()
+}
+
+function idProblem(cells: readonly string[], header: Header): string | undefined {
+  for (const position of header.idPositions) {
+    const problem = spreadsheetProblem(cells[position] ?? '')
+    if (problem !== undefined) return `${columnName(header, position)}: ${problem}`
   }
-  return multiline ? swallowProblem(cells, header) : undefined
+  return undefined
 }
 
 /**
@@ -70,7 +122,7 @@ function swallowProblem(cells: readonly string[], header: Header): string | unde
   const mapped = new Set(header.positions.values())
   for (const [position, cell] of cells.entries()) {
     if (!/[\r\n]/.test(cell)) continue
-    const column = `column "${header.columns[position]}"`
+    const column = columnName(header, position)
     if (mapped.has(position)) return `${column} has a line break in it; is a quote missing?`
     if (cell.split(header.delimiter).length >= cells.length)
       return `${column} seems to hold whole rows; is a quote missing?`

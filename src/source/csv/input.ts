@@ -32,5 +32,7 @@ export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
   readonly encoding?: Encoding
   readonly trailer?: RegExp
   readonly columns: readonly string[]
+  /** Those among them that hold ids. */
+  readonly idColumns?: readonly string[]
   readonly key: string
 }

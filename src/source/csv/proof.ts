@@ -20,7 +20,9 @@ function digestIn(text: string, file: string): string | undefined {
   const digests = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {
     const match = /^\\?([0-9a-f]{64})(?:\s+\*?(.+))?$/i.exec(line.trim()) ?? tagged(line)
-    if (match?.[1] !== undefined) digests.set(basename(match[2] ?? ''), match[1].toLowerCase())
+    // Windows writes paths with backslashes.
+    if (match?.[1] !== undefined)
+      digests.set((match[2] ?? '').replace(/^.*[/\\]/, ''), match[1].toLowerCase())
   }
   return digests.get(file) ?? (digests.size === 1 ? [...digests.values()][0] : undefined)
 }
@@ -57,7 +59,9 @@ function compareRows(rows: number, wanted: number, name: string, who: string): v
 
 async function readBeside(path: string, ending: string): Promise<string> {
   try {
-    return await readFile(`${path}${ending}`, 'utf8')
+    const bytes = await readFile(`${path}${ending}`)
+    // PowerShell redirects into UTF-16.
+    return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes)
   } catch (cause) {
     throw incomplete(`${path}${ending}, which has to be beside the file, cannot be read: ${sentence(cause)}`)
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
-import { detectEncoding, refuseOtherEncoding } from './encoding.ts'
+import { detectEncoding, refuseOtherEncoding, refuseWorkbook } from './encoding.ts'
 import { type CsvPath, findFiles, markOf } from './files.ts'
 import { gunzip, isGzip } from './gunzip.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
@@ -127,6 +127,7 @@ async function openText(
     return zipped ? gunzip(seen, name) : seen
   }
   const head = await beginning(chunks())
+  refuseWorkbook(head, name)
   if (set === 'auto') return { chunks, encoding: await detectEncoding(head, () => chunks()), zipped }
   refuseOtherEncoding(head, set, name)
   return { chunks, encoding: set, zipped }

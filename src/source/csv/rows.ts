@@ -1,14 +1,15 @@
 import { DirsyncdError } from '../../errors.ts'
-import { type Header, parseHeader, rowProblem } from './header.ts'
+import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { createSplitter, type Fault, type RawRow } from './split.ts'
+import { statedDelimiter } from './spreadsheet.ts'
 
 /** Turns the UTF-8 of one file into rows that are told to a listener. */
 export interface RowReader {
   write(chunk: Buffer): void
   end(): void
-  /** Whether the last row could be understood. */
-  lastRowWhole(): boolean
+  /** Whether the last row could be understood; `undefined` where there is none. */
+  lastRowWhole(): boolean | undefined
   /** The last line where a trailer is expected, which is no row then; to be asked behind the end, once. */
   trailer(): string | undefined
   /** Throws for a file without a header or without the columns that are wanted; only the end shows a cut header. */
@@ -18,19 +19,20 @@ export interface RowReader {
 export function createRowReader(input: CsvInput, name: string, listener: CsvListener): RowReader {
   let header: Header | undefined
   let rows = 0
-  let whole = false
+  let whole: boolean | undefined
   /** With a trailer every row waits until the next one shows that it was not the last line. */
   let held: RawRow | undefined
 
   function onRow(row: RawRow): void {
     refuseFatal(row, header, name)
+    // Of a row that is broken nobody knows whether there was nothing in it.
+    if (row.fault === undefined && row.cells.every((cell) => cell.trim() === '')) return
     whole = row.fault === undefined
     if (header === undefined) {
-      header = parseHeader(row.cells, input, name)
+      if (!isDelimiterLine(row, input, name)) header = parseHeader(row.cells, input, name)
       return
     }
     if (header.problem !== undefined) return
-    if (row.fault === undefined && row.cells.every((cell) => cell.trim() === '')) return
     if (input.trailer === undefined) return take(row, header)
     release()
     held = row
@@ -79,12 +81,12 @@ const FAULTS: Readonly<Record<Fault['what'], string>> = {
   'quote-in-value': 'there is a quote in the middle of a value that does not begin with one',
   'text-behind-quote': 'there is text behind a closing quote',
   'quote-not-closed': 'a quote is opened and never closed',
+  'zero-byte': 'there is a zero byte in it; was the file damaged, or is its encoding another?',
   'too-long': 'the row is longer than 4 MB, so a quote is opened and never closed',
 }
 
 function faultSentence({ what, cell }: Fault, header: Header | undefined): string {
-  const column = header?.columns[cell]
-  return column === undefined ? FAULTS[what] : `column "${column}": ${FAULTS[what]}`
+  return header === undefined ? FAULTS[what] : `${columnName(header, cell)}: ${FAULTS[what]}`
 }
 
 /** Throws where nobody knows where the next row begins, or what the columns are. */
@@ -95,4 +97,15 @@ function refuseFatal(row: RawRow, header: Header | undefined, name: string): voi
   if (!isLost && header !== undefined) return
   const what = `${placeOf(row, name)}: ${faultSentence(fault, header)}`
   throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
+}
+
+/** Whether this is Excel's line about the delimiter; throws `config-invalid` when it says another one. */
+function isDelimiterLine({ cells, row }: RawRow, { delimiter, key }: CsvInput, name: string): boolean {
+  const stated = row === 1 ? statedDelimiter(cells.join(delimiter)) : undefined
+  if (stated === undefined || stated === delimiter) return stated !== undefined
+  const [is, set] = [JSON.stringify(stated), JSON.stringify(delimiter)]
+  throw new DirsyncdError(
+    'config-invalid',
+    `${key}.delimiter: is ${set}, and the first line of ${name} says ${is}; set it to ${is}`,
+  )
 }

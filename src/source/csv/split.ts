@@ -15,9 +15,9 @@ export interface RawRow {
   readonly fault: Fault | undefined
 }
 
-/** What is wrong with the quotes of a row; the cells from there on may be others than were meant. */
+/** What is wrong with the bytes of a row; the cells from there on may be others than were meant. */
 export interface Fault {
-  readonly what: 'quote-in-value' | 'text-behind-quote' | 'quote-not-closed' | 'too-long'
+  readonly what: 'quote-in-value' | 'text-behind-quote' | 'quote-not-closed' | 'too-long' | 'zero-byte'
   /** The position of the cell, from 0 on. */
   readonly cell: number
 }
@@ -44,7 +44,7 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
   const quote = options.quote === null ? undefined : Buffer.from(options.quote)
   /** 1 for the bytes with which something begins that is more than text. */
   const marks = new Uint8Array(256)
-  for (const byte of [LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) marks[byte ?? LINE_FEED] = 1
+  for (const byte of [0, LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) marks[byte ?? 0] = 1
 
   let isBegun = false
   let row = 1
@@ -103,7 +103,9 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
     for (; at < bytes.length; at += 1) {
       if (marks[bytes[at] ?? 0] === 0) continue
       if (endsValue()) return bytes.toString('utf8', begin, at)
-      if (quote !== undefined && isAt(quote, at)) fault ??= { what: 'quote-in-value', cell: cells.length }
+      if (bytes[at] === 0) fault ??= { what: 'zero-byte', cell: cells.length }
+      else if (quote !== undefined && isAt(quote, at))
+        fault ??= { what: 'quote-in-value', cell: cells.length }
     }
     return isEnd ? bytes.toString('utf8', begin, at) : undefined
   }
@@ -128,6 +130,7 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
     for (at = begin; at < bytes.length; at += 1) {
       const byte = bytes[at]
       if (byte === LINE_FEED || (byte === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED)) breaks += 1
+      if (byte === 0) fault ??= { what: 'zero-byte', cell: cells.length }
       if (byte !== mark[0] || !isAt(mark, at)) continue
       if (!isAt(mark, at + mark.length)) return isDoubled
       isDoubled = true

@@ -11,7 +11,7 @@ const CARRIAGE_RETURN = 0x0d
 export interface TextStage {
   readonly pass: (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>
   /** Throws `source-incomplete` when the end of the file may not be the end of what was to be written. */
-  finish(lastRowWhole: boolean): void
+  finish(lastRowWhole: boolean | undefined): void
 }
 
 export interface TextOptions {
@@ -41,10 +41,13 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
     },
     finish(lastRowWhole) {
       // Of an empty file there is more to say than that.
-      if (last === undefined) return
+      if (lastRowWhole === undefined) return
       if (last === LINE_FEED || last === CARRIAGE_RETURN || (last === lastOfQuote && lastRowWhole)) return
       const why = `${name}, line ${place.line}: the last row has no line end, so the file may have been cut off`
-      throw new DirsyncdError('source-incomplete', `${why}; let the exporter end every row with a line break`)
+      throw new DirsyncdError(
+        'source-incomplete',
+        `${why}; let the exporter end every row with a line break, or write a trailer or a sha256 file`,
+      )
     },
   }
 }

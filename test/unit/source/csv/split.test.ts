@@ -52,7 +52,9 @@ test('what was written is read, with its rows and lines, however the file is cut
       let line = 1
       const expected = rows.map(({ cells }, index) => {
         const multiline = cells.some((cell) => /[\r\n]/.test(cell))
-        const row = { cells, row: index + 1, line, multiline, fault: undefined }
+        const damaged = cells.findIndex((cell) => cell.includes('\0'))
+        const fault = damaged < 0 ? undefined : { what: 'zero-byte', cell: damaged }
+        const row = { cells, row: index + 1, line, multiline, fault }
         line += 1 + breaksIn(lines[index] ?? '')
         return row
       })
