@@ -132,6 +132,14 @@ test.each<[string, File, string, string]>([
   expect(ended.stdout).toContain(guard)
 })
 
+test('a row that cannot be understood is named, and nobody is deleted in its run', async () => {
+  const withoutLast = whole['users.csv'].replace(/u199,.*\n/, '')
+  await site.write('users.csv', withoutLast.replace('"Sørensen ""Bo"", Nr. 7"', '"Sørensen "Bo", Nr. 7"'))
+  const ended = await withoutWrites()
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(ended.stdout).toContain('users.csv, row 9: column "name": there is text behind a closing quote')
+})
+
 test('the directory is as it was, and the whole files change nothing', async () => {
   const seen = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
   expect([seen.users.size, seen.groups.size]).toEqual([PEOPLE, GROUPS])

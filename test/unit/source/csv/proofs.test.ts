@@ -137,6 +137,14 @@ test('a gzip file that is cut off anywhere, or damaged, is incomplete', async ()
   expect((await refusal(read(usersOf(dir.path)))).message).toBe('users.csv: the gzip file is damaged')
 })
 
+test('behind a gzip file may be padding, and nothing else', async () => {
+  const padded = Buffer.concat([gzipSync(TEXT), Buffer.alloc(512)])
+  await write(dir.path, { 'users.csv': padded })
+  expect(namesOf(await read(usersOf(dir.path)))).toEqual(['Ann', 'Bo'])
+  await write(dir.path, { 'users.csv': Buffer.concat([gzipSync(TEXT), Buffer.from('3,c@x,Cy\n')]) })
+  expect((await refusal(read(usersOf(dir.path)))).message).toBe('users.csv: the gzip file is damaged')
+})
+
 test('a file that is older than maxAge is refused', async () => {
   await write(dir.path, { 'users.csv': TEXT })
   const options = usersOf(dir.path, { maxAgeMs: 60_000 })
