@@ -37,9 +37,10 @@ export function compileOptions(options: CsvSourceOptions): Compiled {
       column === undefined ? 'none of groups, so add groups' : 'groups.column, so leave one of them out'
     throw invalid('members', `there is a file of members and ${what}`)
   }
+  const named = column === undefined ? [] : [column.column]
   const userMap = compileUserMap(users.map, 'users.map', anyColumn)
   return {
-    users: compileFile(users, 'users', userMap, [userMap.id], column === undefined ? [] : [column.column]),
+    users: compileFile(users, 'users', userMap, [userMap.id, ...named], named),
     groups: file && compileGroups(file),
     members: members && compileMembers(members),
     groupColumn: column,

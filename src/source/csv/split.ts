@@ -115,7 +115,7 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
     const isDoubled = seekClosing(begin, mark)
     // Whether a quote at the end is one of two only the next chunk shows.
     if (at + mark.length >= bytes.length && !isEnd) return undefined
-    if (at >= bytes.length) fault ??= { what: 'quote-not-closed', cell: cells.length }
+    if (at >= bytes.length) fault = { what: 'quote-not-closed', cell: cells.length }
     const text = bytes.toString('utf8', begin, at)
     at = Math.min(at + mark.length, bytes.length)
     const value = isDoubled ? text.replaceAll(`${options.quote}${options.quote}`, `${options.quote}`) : text

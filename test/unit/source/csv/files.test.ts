@@ -136,6 +136,15 @@ test('a column of the users names their groups', async () => {
   )
 })
 
+test('groups that a formula could not find are unknown, and not a group of that name', async () => {
+  await write(dir.path, { 'users.csv': 'id,mail,name,teams\n1,a@x,Ann,ops\n2,b@x,Bo,#N/A\n' })
+  const { groups, users, notices, unreadable } = await read(withColumn({ column: 'teams', separator: ';' }))
+  expect([[...groups.keys()], [...users.keys()], unreadable]).toEqual([['ops'], ['1'], 1])
+  expect(notices.map(({ detail }) => detail)).toEqual([
+    'users.csv, row 3: column "teams": "#N/A" is the error of a spreadsheet, and no id',
+  ])
+})
+
 test('without a separator the whole text is one group', async () => {
   await write(dir.path, { 'users.csv': 'id,mail,name,team\n1,a@x,Ann,R&D; Lab\n' })
   const { groups } = await read(withColumn({ column: 'team' }))

@@ -94,6 +94,11 @@ test('a quote that is never closed is told with its cell', () => {
   })
 })
 
+test('a quote that is never closed is worse than what else is wrong with its row', () => {
+  for (const text of ['x\0,"b\n3,c\n', 'x"y,"b\n3,c\n'])
+    expect(split(text).at(-1)?.fault).toEqual({ what: 'quote-not-closed', cell: 1 })
+})
+
 test('empty lines are no rows, and are counted', () => {
   const rows = split('a\n\n\r\nb\n""\n')
   expect(rows.map(({ cells, row }) => [cells, row])).toEqual([
