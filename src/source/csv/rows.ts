@@ -95,6 +95,7 @@ function refuseFatal(row: RawRow, header: Header | undefined, name: string): voi
   if (fault === undefined) return
   const isLost = fault.what === 'quote-not-closed' || fault.what === 'too-long'
   if (!isLost && header !== undefined) return
+  if (header?.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
   const what = `${placeOf(row, name)}: ${faultSentence(fault, header)}`
   throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
 }

@@ -58,6 +58,13 @@ test.each<[string, string | Buffer, string, string]>([
       'delimiter "\\t" it would have, so set users.delimiter',
   ],
   [
+    'another delimiter, and a quote that is never closed',
+    'id,mail,name\n"1,a@x,Ann\n',
+    'config-invalid',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id,mail,name"; with the ' +
+      'delimiter "," it would have, so set users.delimiter',
+  ],
+  [
     'a title above the header',
     `Staff of 2026;;\n${HEADER}1;a@x;Ann\n`,
     'config-invalid',
