@@ -9,7 +9,9 @@ const entry: Readonly<Record<string, readonly string[]>> = JSON.parse(
 )
 
 const examples = [
-  ...(page.split('<!-- examples -->')[1] ?? '').matchAll(/^\|.*\| `([^|]+)` \| (?:`([^`]*)`|no value) \|$/gm),
+  ...(page.split('<!-- examples -->')[1] ?? '').matchAll(
+    /^\|.*\| `([^|]+)` +\| (?:`([^`]*)`|no value) +\|$/gm,
+  ),
 ].map(([, expression = '', result]) => [expression, result] as const)
 
 test('the page has its examples', () => {
