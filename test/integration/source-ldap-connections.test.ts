@@ -115,8 +115,8 @@ describe('a server that makes trouble while the connection is made ready', () =>
       'announced that it ends the connection ("going down for maintenance")',
     ],
     ['bind', 51, 'source-unreachable', 'busy: the server has too much to do (result 51)'],
-    ['bind', 52, 'source-unreachable', 'unavailable (result 52)'],
-    ['bind', 80, 'source-unreachable', 'other: the server met an error of its own (result 80)'],
+    ['bind', 52, 'source-unreachable', 'unavailable: the server cannot answer now (result 52)'],
+    ['bind', 80, 'source-unreachable', 'an error of its own (result 80)'],
     ['bind', 53, 'source-refused', 'unwillingToPerform (result 53)'],
     [
       'root',

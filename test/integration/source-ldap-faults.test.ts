@@ -63,7 +63,11 @@ test.each<[string, Evil, string]>([
   ['goes silent in the middle of a page', { kind: 'stall', page: 2, entry: 50 }, 'nothing arrived for 0.4 s'],
   ['is busy', { kind: 'result', page: 2, code: 51 }, 'busy: the server has too much to do (result 51)'],
   ['reaches its time limit', { kind: 'result', page: 3, code: 3 }, 'timeLimitExceeded'],
-  ['reaches its size limit', { kind: 'result', page: 3, code: 4 }, 'sizeLimitExceeded'],
+  [
+    'reaches its size limit',
+    { kind: 'result', page: 3, code: 4 },
+    '(result 4); have this limit raised for the bind user',
+  ],
   ['reaches its administrative limit', { kind: 'result', page: 2, code: 11 }, 'adminLimitExceeded'],
   ['takes a right away', { kind: 'result', page: 2, code: 50 }, 'insufficientAccessRights'],
   [

@@ -187,6 +187,14 @@ describe('a read', () => {
     expect(lines.map(({ references }) => references)).toContain(1)
   })
 
+  test('names the server that it is referred to for a whole base', async () => {
+    const reading = usersOnly({ base: `cn=elsewhere,ou=far,${BASE}` }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow(
+      /referral: .* \(result 10\); give that server's URL \(ldap:\/\/127\.0\.0\.1:1\/dc=elsewhere\S*\)$/,
+    )
+  })
+
   test('loads the password again each time', async () => {
     const passwords = [slapd.readers.reader.password, 'changed']
     const bind = { dn: slapd.readers.reader.dn, password: async () => passwords.shift() ?? '' }

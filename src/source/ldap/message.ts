@@ -2,6 +2,8 @@ import { Ber, BerReader, ControlParser, PagedResultsControl, ProtocolOperation }
 
 /** The tag of `responseValue` (RFC 4511, 4.12). */
 const EXTENDED_VALUE = 0x8b
+/** The tag of `referral` (RFC 4511, 4.1.9). */
+const REFERRAL = 0xa3
 
 /** An entry as it came over the wire. Names are in lower case; values are bytes, because only they are what was sent. */
 export interface LdapEntry {
@@ -20,6 +22,8 @@ export interface LdapResult {
   readonly code: number
   /** What the server says about it, often empty. */
   readonly diagnostic: string
+  /** The URLs of servers that it refers to. */
+  readonly referral: readonly string[]
   /** The cookie of the paged results control; `undefined` where the server sent no such control. */
   readonly cookie: Buffer | undefined
   /** What an extended operation gives back; `undefined` where it gives nothing. */
@@ -56,12 +60,26 @@ function decodeResult(operation: LdapResult['operation'], reader: BerReader): Ld
   const matchedDn = reader.readString()
   const diagnostic = reader.readString()
   if (code === null || matchedDn === null || diagnostic === null) throw new Error('a broken result arrived')
+  const referral = decodeReferral(reader, end)
   const value = operation === 'extended' ? decodeValue(reader, end) : undefined
   reader.offset = end
-  return { operation, code, diagnostic: printable(diagnostic), cookie: decodeCookie(reader), value }
+  return { operation, code, diagnostic: printable(diagnostic), referral, cookie: decodeCookie(reader), value }
 }
 
-/** It stands behind a referral and the name of the operation, where these are there. */
+function decodeReferral(reader: BerReader, end: number): string[] {
+  const urls: string[] = []
+  if (reader.offset >= end || reader.peek() !== REFERRAL) return urls
+  reader.readSequence()
+  const behind = reader.offset + reader.length
+  while (reader.offset < behind) {
+    const url = reader.readString()
+    if (url === null) throw new Error('a broken result arrived')
+    urls.push(printable(url))
+  }
+  return urls
+}
+
+/** It stands behind the name of the operation, where that is there. */
 function decodeValue(reader: BerReader, end: number): Buffer | undefined {
   while (reader.offset < end) {
     const tag = reader.peek() ?? 0

@@ -21,14 +21,15 @@ const RESULTS = new Map<number, string>([
   [49, 'invalidCredentials'],
   [50, 'insufficientAccessRights'],
   [51, 'busy: the server has too much to do'],
-  [52, 'unavailable'],
+  [52, 'unavailable: the server cannot answer now'],
   [53, 'unwillingToPerform'],
   [54, 'loopDetect'],
   [71, 'affectsMultipleDSAs'],
-  [80, 'other: the server met an error of its own'],
+  [80, 'an error of its own'],
 ])
 
 export const SUCCESS = 0
+const TIME_LIMIT_EXCEEDED = 3
 export const SIZE_LIMIT_EXCEEDED = 4
 export const REFERRAL = 10
 export const ADMIN_LIMIT_EXCEEDED = 11
@@ -42,6 +43,13 @@ const OTHER = 80
 /** Results of a server that is not able to answer now, whoever asks; another server may well be. */
 export function isOutage(code: number): boolean {
   return code === BUSY || code === UNAVAILABLE || code === OTHER
+}
+
+/** What can be done about a read that ended with this result; `undefined` where the words say it, or nobody knows. */
+export function remedyFor(code: number): string | undefined {
+  if (isOutage(code)) return 'the next run reads again from the beginning'
+  const isLimit = [TIME_LIMIT_EXCEEDED, SIZE_LIMIT_EXCEEDED, ADMIN_LIMIT_EXCEEDED].includes(code)
+  return isLimit ? 'have this limit raised for the bind user' : undefined
 }
 
 /** The code in words, with what the server itself says about it. */

@@ -8,6 +8,7 @@ import {
   INVALID_DN,
   NO_SUCH_OBJECT,
   REFERRAL,
+  remedyFor,
   resultInWords,
   SIZE_LIMIT_EXCEEDED,
   SUCCESS,
@@ -212,10 +213,15 @@ function requireSuccess(connection: LdapConnection, search: Search, result: Ldap
       const what = `${connection.endpoint.url} has no entry "${search.base}"`
       throw new DirsyncdError('source-refused', `${what}, the base of the search: ${words}; ${remedy}`)
     }
-    case REFERRAL:
-      throw incomplete(connection, search, `${words}; give that server's URL`)
-    default:
-      throw incomplete(connection, search, `the server ended with ${words}`)
+    case REFERRAL: {
+      const named = result.referral.length > 0 ? ` (${result.referral.join(', ')})` : ''
+      throw incomplete(connection, search, `${words}; give that server's URL${named}`)
+    }
+    default: {
+      const remedy = remedyFor(result.code)
+      const behind = remedy === undefined ? '' : `; ${remedy}`
+      throw incomplete(connection, search, `the server ended with ${words}${behind}`)
+    }
   }
 }
 

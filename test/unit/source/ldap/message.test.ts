@@ -19,7 +19,7 @@ test('a result has its code, what the server says and the cookie', () => {
   expect(decodeAnswer(ber(0x30, ID, result(0), ber(0xa0, control)))).toEqual({
     type: 'result',
     messageId: 7,
-    result: { operation: 'search', code: 0, diagnostic: 'why', cookie: Buffer.from('next') },
+    result: { operation: 'search', code: 0, diagnostic: 'why', referral: [], cookie: Buffer.from('next') },
   })
 })
 
@@ -27,7 +27,9 @@ test('the cookie is found behind a referral and behind other controls', () => {
   const other = ber(0x30, ber(0x04, '1.2.3.4'), ber(0x01, [0]))
   const control = ber(0x30, PAGING, ber(0x01, [0xff]), ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04))))
   const message = ber(0x30, ID, result(10, ber(0xa3, ber(0x04, 'ldap://x'))), ber(0xa0, other, control))
-  expect(decodeAnswer(message)).toMatchObject({ result: { code: 10, cookie: Buffer.alloc(0) } })
+  expect(decodeAnswer(message)).toMatchObject({
+    result: { code: 10, referral: ['ldap://x'], cookie: Buffer.alloc(0) },
+  })
 })
 
 test('without the control there is no cookie', () => {
