@@ -28,6 +28,8 @@ export type Evil =
   | { readonly kind: 'restart'; readonly page: number }
   /** Says nothing once StartTLS was agreed to. */
   | { readonly kind: 'stall-tls' }
+  /** Does this when the server has sent so many bytes within TLS, which the proxy cannot look into. */
+  | { readonly kind: 'within-tls'; readonly bytes: number; readonly does: 'stall' | 'cut' }
   /** Announces the end of the connection (RFC 4511, 4.4.1) instead of this page. */
   | { readonly kind: 'notice'; readonly page: number }
   /** Does this instead of answering a request that makes the connection ready. */
@@ -53,8 +55,10 @@ export interface LdapProxy extends AsyncDisposable {
 
 const OUR_COOKIE = Buffer.from('proxy-cookie')
 const PAGING = '1.2.840.113556.1.4.319'
+/** The first byte of a connection that begins with TLS. */
+const TLS_HANDSHAKE = 0x16
 
-/** A proxy before an LDAP server on this port of 127.0.0.1. */
+/** A proxy before an LDAP server on this port of 127.0.0.1; that of ldaps:// too. */
 export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
   const sockets = new Set<Socket>()
   const state = { evil: { kind: 'none' } as Evil, spared: 0, connections: 0, binds: 0 }
@@ -111,6 +115,7 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
   let silent = false
   let startingTls = false
   let opaque = false
+  let opaqueBytes = 0
   let first: Buffer | undefined
   let heldBack: Buffer | undefined
 
@@ -161,11 +166,19 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
     return what.kind === 'left-over-cookie' && last ? searchDone(frame.id, 0, OUR_COOKIE) : frame.bytes
   }
 
+  function passOn(chunk: Buffer, to: Socket): void {
+    if (to === client) opaqueBytes += chunk.length
+    if (evil.kind !== 'within-tls' || opaqueBytes < evil.bytes) return void to.write(chunk)
+    silent = true
+    if (evil.does === 'cut') client.destroy()
+  }
+
   /** Once silent, what comes may be TLS and is not looked at; behind StartTLS it is handed on as it is. */
   function onFrames(socket: Socket, other: Socket, take: (frame: Frame) => void): void {
     let held = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
-      if (opaque && !silent) return void other.write(chunk)
+      if (chunk[0] === TLS_HANDSHAKE && held.length === 0) opaque = true
+      if (opaque && !silent) return passOn(chunk, other)
       held = Buffer.concat([held, chunk])
       for (;;) {
         const length = frameLength(held)
