@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificates } from './certificates.ts'
 import type { BindUser } from './slapd.ts'
 import { program } from './packages.ts'
 import { freePort, startServer } from './server-process.ts'
+import { unprivileged, type User } from './unprivileged.ts'
 import { accepts, modifyOnline, type VendorServer } from './vendor-server.ts'
 
 const run = promisify(execFile)
@@ -31,18 +32,19 @@ export async function startDs389(records: string): Promise<Ds389> {
   const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-389-'))
   try {
     const [port, tlsPort] = [await freePort(), await freePort()]
-    const conf = join(directory, 'conf')
-    const certificates = await makeInstance(directory, port, tlsPort)
-    await load(directory, records)
+    const user = unprivileged('dirsrv', 'nobody')
+    const certificates = await makeInstance(directory, port, tlsPort, user)
+    if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, directory])
+    await load(directory, records, user)
     const server = await startServer({
       command: program('ns-slapd'),
-      args: ['-d', '0', '-D', conf],
+      args: ['-d', '0', '-D', directory],
       ready: () => accepts('127.0.0.1', port),
       // An orderly end takes seconds, and nobody needs the data any more.
       stopSignal: 'KILL',
       dir: directory,
+      ...user,
     })
-    await giveBackDevNull()
     const url = `ldap://127.0.0.1:${port}`
     return {
       host: '127.0.0.1',
@@ -59,6 +61,7 @@ export async function startDs389(records: string): Promise<Ds389> {
       async [Symbol.asyncDispose]() {
         await server.stop()
         await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+        await rm(join('/dev/shm', `sem.${basename(directory)}.stats`), { force: true })
       },
     }
   } catch (error) {
@@ -67,38 +70,36 @@ export async function startDs389(records: string): Promise<Ds389> {
   }
 }
 
-/** A 389-ds that starts as root makes /dev/null read-only for everybody else, and other servers stumble over that. */
-async function giveBackDevNull(): Promise<void> {
-  if (process.getuid?.() === 0) await chmod('/dev/null', 0o666)
-}
+const FOLDERS = ['schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']
 
-const FOLDERS = ['conf/schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']
-
-/** What `dscreate` does, which wants systemd and the machine's own folders. */
-async function makeInstance(directory: string, port: number, tlsPort: number) {
+/**
+ * What `dscreate` does, which wants systemd and the machine's own folders. The name of the folder with the configuration
+ * must be nobody else's on this machine: a semaphore is called so, and two users cannot share one.
+ */
+async function makeInstance(directory: string, port: number, tlsPort: number, user: User) {
   const folder = (name: string) => join(directory, name)
   for (const name of FOLDERS) await mkdir(folder(name), { recursive: true })
-  await cp('/etc/dirsrv/schema', folder('conf/schema'), { recursive: true })
+  await cp('/etc/dirsrv/schema', folder('schema'), { recursive: true })
   for (const name of ['slapd-collations.conf', 'certmap.conf']) {
-    await copyFile(`/etc/dirsrv/config/${name}`, folder(`conf/${name}`))
+    await copyFile(`/etc/dirsrv/config/${name}`, folder(name))
   }
   const values: Readonly<Record<string, string>> = {
-    schema_dir: folder('conf/schema'),
+    schema_dir: folder('schema'),
     lock_dir: folder('lock'),
     tmp_dir: folder('tmp'),
-    cert_dir: folder('conf'),
+    cert_dir: directory,
     ldif_dir: folder('ldif'),
     bak_dir: folder('bak'),
     run_dir: folder('run'),
     inst_dir: directory,
     log_dir: folder('log'),
-    config_dir: folder('conf'),
+    config_dir: directory,
     db_dir: folder('db'),
     db_home_dir: folder('db'),
     db_lib: 'bdb',
     fqdn: 'localhost',
     ds_port: String(port),
-    ds_user: process.getuid?.() === 0 ? 'root' : (process.env['USER'] ?? 'nobody'),
+    ds_user: user.name,
     rootdn: DIRECTORY_MANAGER.dn,
     ds_passwd: saltedHash(DIRECTORY_MANAGER.password),
     ldapi: folder('ldapi'),
@@ -118,9 +119,9 @@ async function makeInstance(directory: string, port: number, tlsPort: number) {
     ['template-dse.ldif', 'template-suffix-db.ldif'].map((name) => readFile(join(DATA, name), 'utf8')),
   )
   const dse = templates.map((text) => fill(text.replace(/^#.*\n/gm, '')).trim()).join('\n\n')
-  await writeFile(folder('conf/dse.ldif'), `${withTls(dse, tlsPort)}\n`)
+  await writeFile(folder('dse.ldif'), `${withTls(dse, tlsPort)}\n`)
   const certificates = await makeCertificates(directory, 'localhost')
-  await makeCertificateStore(directory, folder('conf'), certificates)
+  await makeCertificateStore(directory, certificates)
   return certificates
 }
 
@@ -139,23 +140,22 @@ function withTls(dse: string, tlsPort: number): string {
 /** 389-ds reads its keys from an NSS database. */
 async function makeCertificateStore(
   directory: string,
-  store: string,
   { caFile, certFile, keyFile }: { caFile: string; certFile: string; keyFile: string },
 ): Promise<void> {
   const bundle = join(directory, 'server.p12')
   const from = ['-in', certFile, '-inkey', keyFile]
   const to = ['-out', bundle, '-name', 'Server-Cert', '-passout', 'pass:bundle']
   await run('openssl', ['pkcs12', '-export', ...from, ...to])
-  await run('certutil', ['-N', '-d', store, '--empty-password'])
-  await run('certutil', ['-A', '-d', store, '-n', 'Test CA', '-t', 'CT,,', '-i', caFile])
-  await run('pk12util', ['-i', bundle, '-d', store, '-W', 'bundle', '-K', ''])
+  await run('certutil', ['-N', '-d', directory, '--empty-password'])
+  await run('certutil', ['-A', '-d', directory, '-n', 'Test CA', '-t', 'CT,,', '-i', caFile])
+  await run('pk12util', ['-i', bundle, '-d', directory, '-W', 'bundle', '-K', ''])
 }
 
 /** Offline, as an administrator imports a whole directory. What became of it stands in the server's own log. */
-async function load(directory: string, records: string): Promise<void> {
+async function load(directory: string, records: string, user: User): Promise<void> {
   const path = join(directory, 'ldif', 'data.ldif')
   await writeFile(path, `${tree()}\n\n${records}`)
-  await run(program('ns-slapd'), ['ldif2db', '-D', join(directory, 'conf'), '-n', 'userRoot', '-i', path])
+  await run(program('ns-slapd'), ['ldif2db', '-D', directory, '-n', 'userRoot', '-i', path], user)
   const log = await readFile(join(directory, 'log', 'errors'), 'utf8')
   if (!/Processed \d+ entries .*\n/.test(log) || /[Ss]kipping entry/.test(log))
     throw new Error(`389-ds refused a part of the LDIF: ${log.slice(-4000)}`)

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -6,6 +6,7 @@ import { Client } from 'pg'
 import { program } from './packages.ts'
 import { freePort, startServer } from './server-process.ts'
 import { tempDir } from './temp.ts'
+import { unprivileged, type User } from './unprivileged.ts'
 
 export type PostgresServer = {
   /** The database `postgres` on it; tests use databases of their own. */
@@ -27,7 +28,8 @@ host all all 127.0.0.1/32 trust
 /** Starts a PostgreSQL of its own on a free port of 127.0.0.1. */
 export async function startPostgres(): Promise<PostgresServer> {
   const temp = await tempDir()
-  const user = unprivileged()
+  // It refuses to run as root.
+  const user = unprivileged('postgres', 'nobody')
   const data = join(temp.path, 'data')
   await mkdir(data, { mode: 0o700 })
   await own(temp.path, user)
@@ -67,23 +69,6 @@ export async function startPostgres(): Promise<PostgresServer> {
       await temp[Symbol.asyncDispose]()
     },
   }
-}
-
-type User = { uid?: number; gid?: number }
-
-/** PostgreSQL refuses to run as root. */
-function unprivileged(): User {
-  if (process.getuid?.() !== 0) return {}
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string) =>
-        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
-      return { uid: id('-u'), gid: id('-g') }
-    } catch {
-      // Try the next one.
-    }
-  }
-  throw new Error('There is no user to run PostgreSQL as: add the user "postgres".')
 }
 
 async function own(path: string, { uid, gid }: User): Promise<void> {
