@@ -29,6 +29,8 @@ export interface SlapdOptions {
   readonly global?: readonly string[]
   /** `access to …` lines that go before the usual ones. */
   readonly acl?: readonly string[]
+  /** Overlays of the database, such as `memberof`. They see what is changed, not what is loaded. */
+  readonly overlays?: readonly string[]
 }
 
 export interface BindUser {
@@ -110,7 +112,8 @@ const READERS: Readers = {
   noExternal: bindUser('no-external'),
 }
 
-function configOf(directory: string, { acl = [], global = [] }: SlapdOptions, tls: boolean): string {
+function configOf(directory: string, options: SlapdOptions, tls: boolean): string {
+  const { acl = [], global = [], overlays = [] } = options
   const file = (name: string) => join(directory, name)
   const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map(
     (name) => `include /etc/ldap/schema/${name}.schema`,
@@ -124,6 +127,7 @@ function configOf(directory: string, { acl = [], global = [] }: SlapdOptions, tl
     ...schemas,
     'modulepath /usr/lib/ldap',
     'moduleload back_mdb',
+    ...overlays.map((name) => `moduleload ${name}`),
     `pidfile ${file('slapd.pid')}`,
     ...(tls ? tlsLines : []),
     ...global,
@@ -146,6 +150,7 @@ function configOf(directory: string, { acl = [], global = [] }: SlapdOptions, tl
     `access to attrs=mail by dn.exact="${READERS.noMail.dn}" none by * break`,
     'access to attrs=userPassword by anonymous auth by * none',
     'access to * by * read',
+    ...overlays.map((name) => `overlay ${name}`),
     '',
   ].join('\n')
 }
