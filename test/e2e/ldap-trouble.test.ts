@@ -48,9 +48,11 @@ afterAll(() => stack.disposeAsync())
 interface Variation {
   readonly reader?: BindUser
   readonly filter?: string
+  readonly base?: string | readonly string[]
 }
 
-async function configure({ reader = slapd.readers.reader, filter = FILTER }: Variation): Promise<void> {
+async function configure(variation: Variation): Promise<void> {
+  const { reader = slapd.readers.reader, filter = FILTER, base = `ou=people,${BASE}` } = variation
   await site.write('ldap-password', reader.password)
   const source = {
     type: 'ldap',
@@ -59,7 +61,7 @@ async function configure({ reader = slapd.readers.reader, filter = FILTER }: Var
     pageSize: PAGE,
     timeouts: { connect: '1s', answer: '1s' },
     users: {
-      base: `ou=people,${BASE}`,
+      base,
       filter,
       map: { external_id: 'entryUUID', email: 'mail', name: '{givenName} {sn}' },
     },
@@ -104,7 +106,17 @@ describe('a server in trouble', () => {
   test('a reader whose total is limited gets no half directory', async () => {
     await configure({ reader: slapd.readers.totallyLimited })
     const [ended, writes] = await withWrites(sync)
-    expectOneSentence(ended, 'result')
+    expectOneSentence(ended, 'sizeLimitExceeded: ')
+    expect(ended.stderr).toContain('(result 4); have this limit raised for the bind user')
+    expect(writes).toEqual([])
+  })
+
+  test('a reader who is not shown a base that is given by name is told which', async () => {
+    const base = [`ou=people,${BASE}`, `ou=external,ou=people,${BASE}`]
+    await configure({ reader: slapd.readers.noExternal, base })
+    const [ended, writes] = await withWrites(sync)
+    expectOneSentence(ended, `has no entry "${base[1]}", the base of the search`)
+    expect(ended.stderr).toContain('correct the base, or let the bind user see it')
     expect(writes).toEqual([])
   })
 
@@ -141,6 +153,10 @@ test('a reader who is not shown one of the units is held, until the hold is reje
   expect(ended).toMatchObject({ code: 3, stderr: '' })
   expect(ended.stdout).toMatch(/max-deletes-users: 90 of 630 users/)
   expect(ended.stdout).toMatch(/max-delete-percent-users: 14 % of the users/)
+  // By name: who would be deleted, and which groups have members that cannot be seen.
+  expect(ended.stdout).toMatch(/- delete user .* <u\d{6}@example\.org> \(gone from the source\)/)
+  expect(ended.stdout).toMatch(/unknown-members \(20\)/)
+  expect(ended.stdout).toMatch(/members are no users of this sync: .*"uid=u\d{6},ou=external,/)
 
   const [{ run }] = (await site.json('runs', '--limit', '1')).lines
   expect(await site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
