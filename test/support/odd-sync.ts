@@ -3,14 +3,8 @@ import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { FIXTURE } from './fixture.ts'
 import { readService } from './read-service.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from './site.ts'
+import { startPostgres } from './postgres.ts'
+import { directorySection, openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
 import type { BindUser } from './slapd.ts'
 import type { Truth } from './truth.ts'
 
@@ -24,16 +18,27 @@ export interface OddSync extends AsyncDisposable {
   expectEqual(truth: Truth): Promise<void>
 }
 
-/** The `source` section is written into a configuration with embedded stores; `ca.pem` and `password` are beside it. */
+/**
+ * The `source` section is written into a configuration with `ca.pem` and `password` beside it. The store is a PostgreSQL
+ * server of its own, because thousands of changes take the embedded one twice as long.
+ */
 export async function openOddSync(source: object, ca: string, password: string): Promise<OddSync> {
   await using stack = new AsyncDisposableStack()
   const service = stack.use(await startServiceSite())
+  const postgres = await startPostgres()
+  stack.defer(() => postgres.close())
   const site = stack.use(await openSite())
   await site.write('ca.pem', ca)
   await site.write('password', password)
   const directory = directorySection(service)
   const configure = (section: object) =>
-    site.configure(embeddedConfig([{ name: 'odd', source: section, directory, guards: NO_GUARDS }]))
+    site.configure({
+      dataDir: './data',
+      store: postgres.url,
+      queue: 'store',
+      admin: { listen: false },
+      syncs: [{ name: 'odd', source: section, directory, guards: NO_GUARDS }],
+    })
   await configure(source)
   const owned = stack.move()
   return {
