@@ -68,8 +68,8 @@ export async function readRun(control: Control, run: number, limit: number): Pro
   throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
 }
 
-/** Where changes were not applied, all are read: each of those is shown by name, wherever in the plan it stands. */
+/** Where changes could not be applied, all are read: each of those is shown by name, wherever in the plan it stands. */
 export function detailLimit(run: RunSummary): number {
-  const { quarantined = 0, failed = 0, missing = 0, dropped = 0 } = run.counts?.outcomes ?? {}
-  return quarantined + failed + missing + dropped > 0 ? ALL : SOME
+  const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
+  return quarantined + failed + missing > 0 ? ALL : SOME
 }

@@ -196,7 +196,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       .select('counts')
       .where('run', '=', run.run)
       .executeTakeFirst()
-    return record?.counts ? { ...record.counts, outcomes: await outcomesOf(db, run.run) } : undefined
+    if (!record?.counts) return undefined
+    // The end of the run drops what is still pending.
+    const { pending = 0, dropped = 0, ...outcomes } = await outcomesOf(db, run.run)
+    const more = pending + dropped === 0 ? {} : { dropped: pending + dropped }
+    return { ...record.counts, outcomes: { ...outcomes, ...more } }
   }
 
   return { work }

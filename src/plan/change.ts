@@ -22,6 +22,8 @@ export interface CreateUser {
   readonly id: string
   readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
   readonly takes?: Takes
+  /** Whom the same plan deletes and who has this e-mail: most likely the same person, whose id was changed. */
+  readonly oldId?: string
 }
 
 export interface UpdateUser {
@@ -38,6 +40,8 @@ export interface DeleteUser {
   readonly id: string
   readonly have: UserValues
   readonly why: DeleteReason
+  /** Under which id the same plan creates most likely the same person. */
+  readonly newId?: string
 }
 
 export interface CreateGroup {

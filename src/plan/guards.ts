@@ -217,12 +217,19 @@ function tallyUpdates(plan: Plan, kind: Guarded): Tally {
   })
 }
 
-/** Entries that the source still has say that the filter is what changed, which is often a mistake. */
+/**
+ * Entries that the source still has say that the filter is what changed, and users who come back that the id is: both are often
+ * a mistake.
+ */
 function whoLeft(plan: Plan, kind: Guarded): string {
-  const left = plan.changes.filter(
-    ({ change }) => 'why' in change && change.why === 'left-filter' && GUARDED[change.op] === kind,
-  )
-  return left.length === 0 ? '' : ` (${left.length} still in the source, but outside the sync's filter)`
+  const changes = plan.changes.map(({ change }) => change).filter(({ op }) => GUARDED[op] === kind)
+  const left = changes.filter((change) => 'why' in change && change.why === 'left-filter').length
+  const renewed = changes.filter((change) => 'newId' in change).length
+  const parts = [
+    ...(left === 0 ? [] : [`${left} still in the source, but outside the sync's filter`]),
+    ...(renewed === 0 ? [] : [`${renewed} created again under another id`]),
+  ]
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`
 }
 
 function allDeletes(plan: Plan): Tally {

@@ -15,6 +15,7 @@ import type { EmailRulings } from './emails.ts'
 import type { PlanInputs } from './inputs.ts'
 import { planMembers } from './members.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
+import { linkRenewed } from './renewed.ts'
 import { ruleUserEmails } from './rulings.ts'
 import { compileSelections, type Selection } from './selection.ts'
 
@@ -160,8 +161,9 @@ class Draft {
   finish(emails: EmailRulings): Plan {
     const wanted = wantedEmails(this.#changes.map(({ change }) => change))
     const deleted = this.deletedUsers()
-    this.#notices.push(...renewedIds(this.#changes.map(({ change }) => change)))
-    const changes = this.#changes
+    const renewed = linkRenewed(this.#changes)
+    this.#notices.push(...renewed.notices)
+    const changes = renewed.changes
       .map((planned) => ({
         ...planned,
         phase: phaseOf(planned.change, wanted, emails),
@@ -246,24 +248,6 @@ function wantedEmails(changes: readonly Change[]): ReadonlySet<string> {
     if (isWrite && change.want.email !== undefined) emails.add(canonicalEmail(change.want.email))
   }
   return emails
-}
-
-/** Users who are deleted and created again under another id: one more reason to look at the id that the sync uses. */
-function renewedIds(changes: readonly Change[]): Notice[] {
-  const left = new Map<string, string>()
-  for (const change of changes) {
-    if (change.op !== 'delete-user' || !change.have.email) continue
-    const email = canonicalEmail(change.have.email)
-    const other = left.get(email)
-    if (other === undefined || change.id < other) left.set(email, change.id)
-  }
-  return changes.flatMap((change): Notice[] => {
-    if (change.op !== 'create-user' || change.want.email === undefined) return []
-    const before = left.get(canonicalEmail(change.want.email))
-    if (before === undefined) return []
-    const detail = `looks like "${before}" under a new id, who is deleted in this plan: both have the e-mail ${change.want.email}`
-    return [{ kind: 'user', id: change.id, code: 'new-id', detail }]
-  })
 }
 
 function phaseOf(change: Change, wanted: ReadonlySet<string>, emails: EmailRulings): Phase {

@@ -131,13 +131,16 @@ export async function interruptRuns(db: Db, sync: string): Promise<readonly RunR
   return interrupted
 }
 
-/** Ends a run. What had no final state yet is dropped: only a new plan may want it again. */
+/**
+ * Ends a run. What had no final state yet is dropped: only a new plan may want it again. What was only planned was never to be
+ * applied, and so stays as it is.
+ */
 export async function finishRun(
   db: Db,
   run: number,
   end: { state: RunState; counts?: RunCounts | undefined; error?: string | undefined },
 ): Promise<void> {
-  await dropPending(db, run)
+  if (end.state !== 'planned') await dropPending(db, run)
   await db
     .updateTable('dirsyncd.runs')
     .set({

@@ -33,10 +33,10 @@ export async function checkAccess(
   if (!lines[0]?.ok) return lines
   lines.push(
     await line('users', signal, async () =>
-      seen('users', await client.listUsers(params, { perPage: 1, signal })),
+      seen('user', await client.listUsers(params, { perPage: 1, signal })),
     ),
     await line('groups', signal, async () =>
-      seen('groups', await client.listGroups(params, { perPage: 1, signal })),
+      seen('group', await client.listGroups(params, { perPage: 1, signal })),
     ),
   )
   if (writes) lines.push(await line('writing', signal, () => proveWriting(client, directoryId, signal)))
@@ -67,10 +67,11 @@ async function line(label: string, signal: AbortSignal, prove: () => Promise<str
 }
 
 function seen(
-  what: string,
+  noun: string,
   page: { readonly items: readonly unknown[]; readonly total: number | undefined },
 ): string {
-  return page.total === undefined ? `${what} can be read` : `${page.total} ${what} can be read`
+  if (page.total === undefined) return `${noun}s can be read`
+  return `${page.total.toLocaleString('en-US')} ${noun}${page.total === 1 ? '' : 's'} can be read`
 }
 
 async function proveWriting(

@@ -93,6 +93,31 @@ describe('half of the people are removed from the source', () => {
   })
 })
 
+describe('the ids of ten people are renamed', () => {
+  beforeEach(async () => {
+    await site.write('users.csv', people(0, 40))
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+    const renamed = people(0, 40).replace(/^u(\d),/gm, 'renamed$1,')
+    await site.write('users.csv', renamed)
+  })
+
+  test('the plan shows each as a delete and a create of one person, and the run is held', async () => {
+    const plan = await site.run('plan', 'corp')
+    expect(plan).toMatchObject({ code: 2, stderr: '' })
+    expect(plan.stdout).toContain('planned    10 users to create, 10 users to delete')
+    expect(plan.stdout).toMatch(/^\+ create user {3}renamed7 .* \(u7 under a new id\)$/m)
+    expect(plan.stdout).toMatch(
+      /^- delete user {3}u7 .* \(gone from the source; created again as renamed7\)$/m,
+    )
+    expect(plan.stdout).toMatch(
+      /A sync would be held by:\n.*would be removed \(10 created again under another id\)/,
+    )
+    // What was only planned was never to be applied.
+    expect(plan.stdout).not.toMatch(/dropped|Not applied/)
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })
+  })
+})
+
 test('a directory with 20 strangers is held at first contact', async () => {
   for (let index = 0; index < 20; index++) {
     const form = { 'users[][external_id]': `stranger${index}`, 'users[][name]': `Stranger ${index}` }

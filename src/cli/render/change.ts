@@ -1,5 +1,13 @@
 import type { ChangeView } from '../../control/control.ts'
-import type { Change, DeleteReason, Op, UserValues } from '../../plan/change.ts'
+import type {
+  Change,
+  CreateUser,
+  DeleteReason,
+  DeleteUser,
+  Op,
+  Takes,
+  UserValues,
+} from '../../plan/change.ts'
 import { digits, printable } from './text.ts'
 
 /** How many ids of members are named on one line. */
@@ -32,17 +40,19 @@ export function renderChange({ change, state, detail }: ChangeView): string {
 
 function whatChanges(change: Change): string {
   switch (change.op) {
-    case 'create-user':
-      return person({ name: change.want.name ?? null, email: change.want.email ?? null })
+    case 'create-user': {
+      const { name = null, email = null } = change.want
+      return `${person({ name, email })}${createReason(change)}`
+    }
     case 'update-user':
       return [
         fieldChange('name', change.have.name, change.want.name),
-        fieldChange('email', change.have.email, change.want.email),
+        `${fieldChange('email', change.have.email, change.want.email)}${takenFrom(change)}`,
       ]
         .filter((field) => field !== '')
         .join(', ')
     case 'delete-user':
-      return `${person(change.have)} (${REASONS[change.why]})`.trimStart()
+      return `${person(change.have)} (${REASONS[change.why]}${comesBack(change)})`.trimStart()
     case 'create-group':
       return printable(change.want.name)
     case 'update-group':
@@ -52,6 +62,19 @@ function whatChanges(change: Change): string {
     case 'set-members':
       return `${printable(change.name)}: ${membersChange(change.have, change.want)}`
   }
+}
+
+/** An id that was changed is a delete and a create; each of both lines names the other one. */
+function createReason({ oldId, takes }: CreateUser): string {
+  return oldId === undefined ? takenFrom({ takes }) : ` (${printable(oldId)} under a new id)`
+}
+
+function comesBack({ newId }: DeleteUser): string {
+  return newId === undefined ? '' : `; created again as ${printable(newId)}`
+}
+
+function takenFrom({ takes }: { readonly takes?: Takes | undefined }): string {
+  return takes === undefined ? '' : ` (the e-mail of ${printable(takes.from)})`
 }
 
 function person({ name, email }: UserValues): string {

@@ -8,14 +8,14 @@ import { amount, digits, pointInTime, printable, timeTaken } from './text.ts'
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
 const SHOWN = 20
 
-const OP_NAMES: Readonly<Record<Op, string>> = {
-  'create-user': 'users to create',
-  'update-user': 'users to update',
-  'delete-user': 'users to delete',
-  'create-group': 'groups to create',
-  'update-group': 'groups to update',
-  'delete-group': 'groups to delete',
-  'set-members': 'groups whose members change',
+const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
+  'create-user': ['user', 'to create'],
+  'update-user': ['user', 'to update'],
+  'delete-user': ['user', 'to delete'],
+  'create-group': ['group', 'to create'],
+  'update-group': ['group', 'to update'],
+  'delete-group': ['group', 'to delete'],
+  'set-members': ['group', 'with other members'],
 }
 
 /** What people read of one run: counts first, then changes, entries that were left alone, and what holds it. */
@@ -66,9 +66,10 @@ function countLines({ counts }: RunView): string[] {
 }
 
 function plannedText({ planned }: RunCounts): string {
-  const parts = OPS.filter((op) => (planned[op] ?? 0) > 0).map(
-    (op) => `${digits(planned[op] ?? 0)} ${OP_NAMES[op]}`,
-  )
+  const parts = OPS.filter((op) => (planned[op] ?? 0) > 0).map((op) => {
+    const [noun, what] = OP_NAMES[op]
+    return `${amount(planned[op] ?? 0, noun)} ${what}`
+  })
   return parts.length === 0 ? 'no changes' : parts.join(', ')
 }
 
@@ -88,11 +89,20 @@ function changeLines({ changes, counts, totalChanges }: RunView, shown: number):
   return lines
 }
 
-const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing', 'dropped'])
+const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing'])
 
-/** Every change that was not applied, by name and without a limit: nothing that went wrong vanishes in a number. */
-function notApplied({ changes }: RunView): string[] {
-  return changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
+/**
+ * Every change that could not be applied, by name and without a limit: nothing that went wrong vanishes in a number. Those that
+ * the run did not come to are as they were, and the next plan has them again.
+ */
+function notApplied({ changes, counts }: RunView): string[] {
+  const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
+  const dropped = counts?.outcomes.dropped ?? 0
+  if (dropped === 0) return wrong
+  return [
+    ...wrong,
+    `${amount(dropped, 'change')} dropped, because the run ended before; the next run plans anew`,
+  ]
 }
 
 function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {

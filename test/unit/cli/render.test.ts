@@ -23,6 +23,40 @@ const CHANGES: readonly [Change, string][] = [
     '- delete user   e-3  Old <o@x.org> (gone from the source)',
   ],
   [
+    {
+      op: 'create-user',
+      id: 'e-18',
+      want: { name: 'Ana', email: 'a@x.org' },
+      takes: { from: 'e-17', after: 1 },
+      oldId: 'e-17',
+    },
+    '+ create user   e-18  Ana <a@x.org> (e-17 under a new id)',
+  ],
+  [
+    {
+      op: 'delete-user',
+      id: 'e-17',
+      have: { name: 'Ana', email: 'a@x.org' },
+      why: 'gone',
+      newId: 'e\u001b18',
+    },
+    '- delete user   e-17  Ana <a@x.org> (gone from the source; created again as e\\u001b18)',
+  ],
+  [
+    { op: 'create-user', id: 'e-4', want: { email: 'b@x.org' }, takes: { from: 'e-2', after: 1 } },
+    '+ create user   e-4  <b@x.org> (the e-mail of e-2)',
+  ],
+  [
+    {
+      op: 'update-user',
+      id: 'e-2',
+      have: { name: 'A', email: 'a@x.org' },
+      want: { email: 'b@x.org' },
+      takes: { from: 'e-5', after: null },
+    },
+    '~ update user   e-2  email: a@x.org → b@x.org (the e-mail of e-5)',
+  ],
+  [
     { op: 'delete-user', id: 'e-3', have: { name: null, email: null }, why: 'left-filter' },
     "- delete user   e-3  (outside the sync's filter)",
   ],
@@ -176,6 +210,24 @@ test('a plan says which guards a sync would meet', () => {
   const breaches = [{ guard: 'first-contact', detail: 'why' }]
   const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
   expect(lines).toContain('A sync would be held by:')
+})
+
+test('what a run did not come to is a number, and what went wrong is named', () => {
+  const view = runOf({
+    state: 'failed',
+    counts: countsOf({ planned: { 'create-user': 3 }, outcomes: { failed: 1, dropped: 2 } }),
+    changes: [
+      changeOf(createUser('e-1'), { state: 'failed', detail: '503' }),
+      changeOf(createUser('e-2'), { state: 'dropped' }),
+    ],
+  })
+  const lines = renderReport(view, { all: false })
+  expect(lines.slice(lines.indexOf('Not applied:'))).toEqual([
+    'Not applied:',
+    '  + create user   e-1  Name of e-1 <e-1@example.org>  [failed: 503]',
+    '  2 changes dropped, because the run ended before; the next run plans anew',
+    '',
+  ])
 })
 
 test('a failed run ends with its sentence', () => {

@@ -128,6 +128,7 @@ describe('e-mails that move', () => {
   test('a person under a new id is shown as that', () => {
     const plan = planOf(sourceOf([person('p-18', X)]), directoryOf([shown('p-17', 'X@example.org')]))
     expect(linesOf(plan)).toEqual(['delete-user p-17', 'create-user p-18'])
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ newId: 'p-18' }, { oldId: 'p-17' }])
     expect(plan.notices).toEqual([
       {
         kind: 'user',

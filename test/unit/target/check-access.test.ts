@@ -14,7 +14,7 @@ test('reading is proved without writing anything', async () => {
   server.users.push({ ...user(1), external_id: 'u1' })
   expect(await check(server, false)).toEqual([
     { label: 'directory', ok: true, detail: `directory 7 of organization 1 at ${server.baseUrl}` },
-    { label: 'users', ok: true, detail: '1 users can be read' },
+    { label: 'users', ok: true, detail: '1 user can be read' },
     { label: 'groups', ok: true, detail: '0 groups can be read' },
   ])
   expect(server.seen.every(({ method }) => method === 'GET')).toBe(true)
