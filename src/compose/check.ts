@@ -16,7 +16,7 @@ import {
 } from '../source/statistics.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
-import { openClient, openSite, openSource, type Site } from './site.ts'
+import { openClient, openSite, openSourceOf, type Site } from './site.ts'
 
 /** `ok` was proved, `info` is only told, `warn` works and somebody should look at it, `fail` does not work. */
 export type CheckLevel = ProbeLevel | 'fail'
@@ -80,7 +80,7 @@ export async function* runCheck(
   yield line
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
-    yield* checkSource(sync, request.samples, log, signal)
+    yield* checkSource(sync, config, request.samples, log, signal)
     yield* checkDirectory(sync, { site, log, writes: request.writes }, signal)
   }
 }
@@ -111,6 +111,7 @@ async function checkStores(
 
 async function* checkSource(
   sync: SyncConfig,
+  config: Config,
   samples: boolean,
   log: Log,
   signal: AbortSignal,
@@ -118,7 +119,7 @@ async function* checkSource(
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
   try {
     // What a source would warn of in the log is shown by the check itself.
-    const source = openSource(sync.source, log.child({ sync: sync.name }, { level: quieter(log.level) }))
+    const source = openSourceOf(sync, config, log.child({ sync: sync.name }, { level: quieter(log.level) }))
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal)
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }

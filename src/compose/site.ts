@@ -103,7 +103,7 @@ export function targetOf({ directory }: SyncConfig): string {
   return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
 }
 
-export function openSource(source: SourceConfig, log: Log): Source {
+function openSource(source: SourceConfig, log: Log): Source {
   switch (source.type) {
     case 'ldap':
       return createLdapSource(source.options, log)
@@ -119,22 +119,31 @@ export type Sources = ReadonlyMap<string, Source>
 
 /** Checks what the configuration says about every source, before anything is opened; connects to none. */
 export function openSources(config: Config, log: Log): Sources {
-  return new Map(
-    config.syncs.map(({ name, source }, index) => [
-      name,
-      naming(`syncs[${index}].source`, () => openSource(source, log.child({ sync: name }))),
-    ]),
-  )
+  const sources = new Map<string, Source>()
+  const faults: string[] = []
+  for (const sync of config.syncs) {
+    try {
+      sources.set(sync.name, openSourceOf(sync, config, log.child({ sync: sync.name })))
+    } catch (error) {
+      if (!(error instanceof DirsyncdError) || error.code !== 'config-invalid') throw error
+      faults.push(error.message)
+    }
+  }
+  if (faults.length > 0) throw new DirsyncdError('config-invalid', faults.join('\n'))
+  return sources
 }
 
-/** A source names its own keys, such as `users.map.email: …`; which of the sources it is, is known here. */
-function naming<T>(key: string, open: () => T): T {
+/** A source names its own keys, such as `users.map.email: …`; whose source it is and where that stands is known here. */
+export function openSourceOf(sync: SyncConfig, config: Config, log: Log): Source {
   try {
-    return open()
+    return openSource(sync.source, log)
   } catch (error) {
     if (!(error instanceof DirsyncdError) || error.code !== 'config-invalid') throw error
-    if (!/^\w+(?:\.\w+|\[\d+\])*: /.test(error.message)) throw error
-    throw new DirsyncdError('config-invalid', `${key}.${error.message}`, { cause: error })
+    const key = /^\w+(?:\.\w+|\[\d+\])*(?=: )/.exec(error.message)?.[0]
+    if (key === undefined) throw error
+    const source = `syncs[${config.syncs.indexOf(sync)}].source`
+    const message = `${config.locate(`${source}.${key}`)}: ${source}.${error.message}`
+    throw new DirsyncdError('config-invalid', message, { cause: error })
   }
 }
 

@@ -44,6 +44,7 @@ function sentenceOf(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return `${must} be ${typeName(issue.expected)}`
   if (issue.code === 'invalid_value') return `${must} be ${listOr(issue.values.map(String))}`
   const numeric = issue.origin === 'number' || issue.origin === 'int'
+  if (issue.code === 'too_small' && !numeric && issue.minimum === 1) return 'must not be empty'
   if (issue.code === 'too_small') return `must not be ${numeric ? 'less' : 'shorter'} than ${issue.minimum}`
   if (issue.code === 'too_big') return `must not be ${numeric ? 'more' : 'longer'} than ${issue.maximum}`
   return 'is not valid'

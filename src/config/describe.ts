@@ -4,7 +4,8 @@ import type { Config } from './config.ts'
  * The configuration as plain data that may be logged and shown: in place of every secret stands where it comes from.
  */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
-  return describeSection(config)
+  const { locate: _, ...options } = config
+  return describeSection(options)
 }
 
 function describe(value: unknown): unknown {

@@ -117,3 +117,10 @@ export function optionName(path: OptionPath): string {
   }
   return name
 }
+
+/** The path of such a name. */
+export function optionPath(name: string): OptionPath {
+  return name
+    .split(/[.[\]]+/)
+    .flatMap((part) => (part === '' ? [] : [/^\d+$/.test(part) ? Number(part) : part]))
+}

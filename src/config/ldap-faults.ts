@@ -17,15 +17,40 @@ const connection = z.object({
   }),
 })
 
+const entries = z.object({
+  source: z.object({
+    type: z.literal('ldap'),
+    users: z.object({ disabled: z.unknown(), disabledWhen: z.unknown() }).partial().catch({}),
+    groups: z
+      .object({ membersFrom: z.unknown(), map: z.object({ members: z.unknown() }).partial().catch({}) })
+      .partial()
+      .catch({}),
+  }),
+})
+
 type Connection = z.infer<typeof connection>['source']
 
 /** Faults between the options of a connection to an LDAP server. */
 export function ldapFaults(sync: unknown): Fault[] {
   const source = connection.safeParse(sync).data?.source
+  const problems = source && [...tlsFaults(source), ...certificateFaults(source), ...bindFaults(source)]
+  return [...(problems ?? []), ...entryFaults(sync)].map(([path, message]) => ({
+    path: ['source', ...path],
+    message,
+  }))
+}
+
+/** An option that another one makes idle is a misunderstanding. */
+function entryFaults(sync: unknown): Problem[] {
+  const source = entries.safeParse(sync).data?.source
   if (source === undefined) return []
-  return [...tlsFaults(source), ...certificateFaults(source), ...bindFaults(source)].map(
-    ([path, message]) => ({ path: ['source', ...path], message }),
-  )
+  const { users, groups } = source
+  const problems: Problem[] = []
+  if (users.disabledWhen !== undefined && (users.disabled ?? 'keep') === 'keep')
+    problems.push([['users', 'disabledWhen'], 'has no use while disabled is keep'])
+  if (groups.membersFrom === 'memberOf' && groups.map?.members !== undefined)
+    problems.push([['groups', 'map', 'members'], 'has no use while membersFrom is memberOf'])
+  return problems
 }
 
 type Problem = readonly [path: readonly string[], message: string]
@@ -33,7 +58,7 @@ type Problem = readonly [path: readonly string[], message: string]
 function tlsFaults({ url, tls }: Connection): Problem[] {
   if (tls.startTls === true && url.every(isLdaps))
     return [[['tls', 'startTls'], 'goes with ldap://; an ldaps:// connection is encrypted already']]
-  if (tls.startTls === true || url.some(isLdaps)) return []
+  if (tls.startTls === true || !url.every(isPlain)) return []
   const message = 'has no use on an unencrypted connection; use ldaps:// or add startTls: true'
   return (['ca', 'certificate'] as const)
     .filter((option) => tls[option] !== undefined)
@@ -54,6 +79,10 @@ function bindFaults({ url, tls, bind }: Connection): Problem[] {
     return [[['bind', 'external'], 'needs a client certificate: tls.certificate and tls.key']]
   const clear = tls.startTls === true ? undefined : url.find((each) => !isLdaps(each))
   return clear === undefined ? [] : [[['bind', 'external'], `needs TLS, and ${clear} has none`]]
+}
+
+function isPlain(url: string): boolean {
+  return /^ldap:/i.test(url)
 }
 
 function isLdaps(url: string): boolean {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { DirsyncdError, systemCode } from '../errors.ts'
 import { checkConfig } from './check.ts'
 import type { Config } from './config.ts'
-import { optionName, readYaml, type Fault, type Position } from './document.ts'
+import { optionName, optionPath, readYaml, type Fault, type Position } from './document.ts'
 import { resolveConfig } from './resolve.ts'
 import type { Env } from './secret.ts'
 
@@ -34,7 +34,8 @@ export async function loadConfig(from: { readonly file?: string; readonly env: E
   const faults = [...checked.faults, ...authorities.faults]
   if (checked.config === undefined || faults.length > 0)
     throw invalid(describeFaults(shown, faults, yaml.locate))
-  const context = { file, folder, env: from.env, caFiles: authorities.texts }
+  const locate = (option: string) => place(shown, yaml.locate(optionPath(option)))
+  const context = { file, folder, locate, env: from.env, caFiles: authorities.texts }
   return deepFreeze(resolveConfig(checked.config, context))
 }
 
@@ -119,7 +120,11 @@ function describeFaults(
 }
 
 function line(file: string, position: Position, message: string): string {
-  return `${file}:${position.line}:${position.column}: ${message}`
+  return `${place(file, position)}: ${message}`
+}
+
+function place(file: string, { line: row, column }: Position): string {
+  return `${file}:${row}:${column}`
 }
 
 function invalid(lines: readonly string[]): DirsyncdError {

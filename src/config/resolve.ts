@@ -21,6 +21,7 @@ export interface ResolveContext {
   /** The configuration file, absolute, and its folder. */
   readonly file: string
   readonly folder: string
+  readonly locate: Config['locate']
   readonly env: Env
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
@@ -32,6 +33,7 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
   const { listen } = parsed.admin
   return {
     file: context.file,
+    locate: context.locate,
     dataDir,
     store: storeConfig(parsed.store, parsed.storePassword, 'storePassword', context),
     queue: queueConfig(parsed, context),

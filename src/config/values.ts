@@ -24,7 +24,7 @@ export function parseDuration(text: string): number | undefined {
 /** A text with a unit that becomes milliseconds. */
 export const duration = z
   .string({ error: DURATION_HELP })
-  .regex(DURATION, { error: DURATION_HELP })
+  .regex(DURATION, { error: DURATION_HELP, abort: true })
   .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than nothing' })
   .transform((text) => parseDuration(text) ?? 0)
 
@@ -41,7 +41,7 @@ const SIZE_HELP = 'must be a size with a unit, such as 512KiB, 100MiB or 2GiB'
 /** A text with a unit that becomes bytes. */
 export const size = z
   .string({ error: SIZE_HELP })
-  .regex(SIZE, { error: SIZE_HELP })
+  .regex(SIZE, { error: SIZE_HELP, abort: true })
   .refine((text) => parseSize(text) > 0, { error: 'must be more than nothing' })
   .transform(parseSize)
 

@@ -5,6 +5,7 @@ import { attributePart, compileChoice, compileForm, FORM_NAMES } from './forms.t
 import { compileTextFunction, TEXT_FUNCTION_NAMES } from './functions.ts'
 import { compileIndex, compileQuestion, itemPart, QUESTION_NAMES } from './lists.ts'
 import { compileOperator } from './operators.ts'
+import { parseProblem } from './parse-problem.ts'
 import { compileAs, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
 
 /** Characters of the value that comes out. */
@@ -64,12 +65,6 @@ function parse(place: Place): ASTNode {
     if (!(error instanceof ParseError)) throw error
     throw refusal(place, error.range?.start ?? from, parseProblem(error))
   }
-}
-
-function parseProblem({ code, summary }: ParseError): string {
-  if (code === 'reserved_identifier') return `${summary}; write an attribute of this name as attr("…")`
-  if (code === 'invalid_escape_sequence') return `${summary}; write regular expressions as r"…"`
-  return summary
 }
 
 function resultProblem(root: Part): string {
