@@ -85,6 +85,20 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
+/** Why a file cannot be opened, by the code of the system call. */
+const FILE_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a part of its path is no folder',
+  EACCES: 'this user may not read it',
+  EPERM: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+/** Why a file cannot be read, in words; the system's own for what is rare. */
+export function fileReason(error: unknown): string {
+  return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
+}
+
 /** Why a connection failed, in words; `undefined` for what is no such failure. */
 export function networkReason(error: unknown): string | undefined {
   return NETWORK_REASONS[systemCode(error) ?? '']

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
+import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
 import { compareNotices } from '../directory/notices.ts'
 import type { Coverage, Notice, SourceSnapshot } from '../directory/snapshot.ts'
@@ -53,6 +54,9 @@ export function createCollector(covers: Coverage = { groups: true, members: true
   const groups = createShelf<GroupEntry>('group')
   const notices: Notice[] = []
   let unreadable = 0
+  const withId = { user: 0, group: 0 }
+  const withoutId = { user: 0, group: 0 }
+  const idNames = { user: '', group: '' }
 
   function addUnreadable(kind: Kind, detail: string): void {
     unreadable += 1
@@ -62,6 +66,9 @@ export function createCollector(covers: Coverage = { groups: true, members: true
   /** The one usable id of a candidate. Every value is marked as seen, or one of them might be deleted. */
   function identify(shelf: Shelf<UserEntry> | Shelf<GroupEntry>, candidate: Candidate): string | undefined {
     for (const id of candidate.ids) shelf.seen.add(id)
+    const counted = candidate.ids.length === 0 ? withoutId : withId
+    counted[shelf.kind] += 1
+    idNames[shelf.kind] = candidate.idName
     const [id] = candidate.ids
     const problem = id === undefined || candidate.ids.length > 1 ? countProblem(candidate) : idProblem(id)
     if (problem === undefined) {
@@ -106,15 +113,28 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       notices.push({ kind: 'group', id: group, code: 'unknown-members', detail })
     },
     knowsUser: (id) => users.seen.has(id),
-    snapshot: () => ({
-      users: users.unique(),
-      groups: groups.unique(),
-      covers,
-      seen: { user: users.seen, group: groups.seen },
-      unreadable,
-      notices: settled([...users.duplicates(), ...groups.duplicates(), ...notices]),
-    }),
+    snapshot: () => {
+      for (const kind of ['user', 'group'] as const)
+        if (withId[kind] === 0 && withoutId[kind] > 1) refuseAnonymous(kind, withoutId[kind], idNames[kind])
+      return {
+        users: users.unique(),
+        groups: groups.unique(),
+        covers,
+        seen: { user: users.seen, group: groups.seen },
+        unreadable,
+        notices: settled([...users.duplicates(), ...groups.duplicates(), ...notices]),
+      }
+    },
   }
+}
+
+/** One entry without an id is an odd entry; where none has one, it is the configuration or the reader that is wrong. */
+function refuseAnonymous(kind: Kind, count: number, idName: string): never {
+  const remedy = `correct ${kind}s.map.external_id, or let the reader see it`
+  throw new DirsyncdError(
+    'source-incomplete',
+    `none of the ${count} ${kind}s has an id (external_id is "${idName}"); ${remedy}`,
+  )
 }
 
 /** In the order of reports. An entry that a server sent twice says each thing once; what is unreadable is counted. */

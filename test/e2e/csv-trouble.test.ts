@@ -111,7 +111,7 @@ test.each<[string, File, string | Uint8Array, RegExp]>([
 
 test.each<File>(['users.csv', 'groups.csv', 'members.csv'])('without %s nothing is deleted', async (file) => {
   await rm(join(site.dir, file))
-  await expectFailure(/cannot be read: ENOENT/)
+  await expectFailure(/cannot be read: it does not exist/)
 })
 
 test.each<[string, File, string, string]>([

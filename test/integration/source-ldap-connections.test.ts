@@ -277,6 +277,22 @@ describe('several servers', () => {
     await expectFailure(reader, 'source-unreachable', 'its certificate is for another host')
   })
 
+  test('ports that were mixed up, and a reader that is no DN, come with a hint', async () => {
+    const tlsPort = new URL(slapd.ldapsUrl).port
+    const tls = { ca: slapd.ca, startTls: false }
+    const secure = source({ url: `ldaps://localhost:${slapd.port}`, tls })
+    await expectFailure(secure, 'source-unreachable', 'perhaps this port is for ldap:// with tls.startTls')
+    const plain = source({ url: `ldap://localhost:${tlsPort}` })
+    await expectFailure(plain, 'source-unreachable', 'perhaps this port is for ldaps://')
+    const starting = source({
+      url: `ldap://localhost:${tlsPort}`,
+      tls: { ...tls, startTls: true },
+    })
+    await expectFailure(starting, 'source-unreachable', 'perhaps this port is for ldaps://')
+    const named = source({ url: slapd.url, bind: { dn: 'reader', password: async () => 'x' } })
+    await expectFailure(named, 'source-refused', 'give the whole DN of the reader in bind.dn')
+  })
+
   test('a read that is told to stop tries nobody else', async () => {
     const controller = new AbortController()
     first.setEvil({ kind: 'at', step: 'bind', does: 'stall' })
@@ -359,8 +375,17 @@ describe('a client certificate', () => {
     const tls = { ca: slapd.ca, startTls: false, certificate: one.certificate, key: other.key }
     const reading = source({ url: slapd.ldapsUrl, tls, bind: EXTERNAL }).read(NEVER)
     await expect(reading).rejects.toMatchObject({ code: 'config-invalid' })
-    await expect(reading).rejects.toThrow('tls.certificate, tls.key: they are not a PEM certificate and its')
+    await expect(reading).rejects.toThrow('tls.key: it is not the key of tls.certificate')
     await expect(reading).rejects.not.toThrow('BEGIN')
+  })
+
+  test.each([
+    ['certificate', 'tls.certificate: there is no PEM certificate in it'],
+    ['key', 'tls.key: there is no unencrypted PEM key in it'],
+  ])('whose %s is no PEM text is named', async (option, words) => {
+    const tls = { ca: slapd.ca, startTls: false, ...(await client()), [option]: async () => 'garbage' }
+    const reading = source({ url: slapd.ldapsUrl, tls, bind: EXTERNAL }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'config-invalid', message: words })
   })
 
   test('that the server takes for nobody is refused', async () => {

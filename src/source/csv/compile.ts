@@ -37,10 +37,9 @@ export function compileOptions(options: CsvSourceOptions): Compiled {
       column === undefined ? 'none of groups, so add groups' : 'groups.column, so leave one of them out'
     throw invalid('members', `there is a file of members and ${what}`)
   }
-  const named = column === undefined ? [] : [column.column]
   const userMap = compileUserMap(users.map, 'users.map', anyColumn)
   return {
-    users: compileFile(users, 'users', userMap, [userMap.id, ...named], named),
+    users: compileFile(users, 'users', userMap, [userMap.id], column?.column),
     groups: file && compileGroups(file),
     members: members && compileMembers(members),
     groupColumn: column,
@@ -66,15 +65,17 @@ function compileFile<M>(
   key: string,
   map: M & { readonly attributes: readonly string[] },
   idColumns: readonly string[],
-  more: readonly string[] = [],
+  groupColumn?: string,
 ): CsvInput & { readonly map: M } {
   checkFormat(format, key)
+  const named = groupColumn === undefined ? [] : [groupColumn]
   return {
     ...format,
     ...(trailer !== undefined && { trailer: compileTrailer(trailer.pattern, `${key}.trailer.pattern`) }),
-    columns: [...new Set([...map.attributes, ...more])],
-    idColumns,
+    columns: [...new Set([...map.attributes, ...named])],
+    idColumns: [...idColumns, ...named],
     key,
+    ...(groupColumn !== undefined && { groupColumn }),
     map,
   }
 }

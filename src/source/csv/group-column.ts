@@ -10,18 +10,24 @@ export function groupsOf({ column, separator }: CompiledGroupColumn, cells: Look
   return parts.map((part) => part.trim()).filter((part) => part !== '')
 }
 
+/** All that is known of a group of the column: the text that names it. */
+export function lookupOf({ column }: CompiledGroupColumn, group: string): Lookup {
+  return (name) => (name === column ? [group] : [])
+}
+
 /** Every group that a row named, with those who named it. */
 export function addGroupsOfColumn(
-  { column, map }: CompiledGroupColumn,
+  groupColumn: CompiledGroupColumn,
   members: MemberTable,
   collector: Collector,
 ): void {
+  const { column, map } = groupColumn
   for (const { group, users } of members.orphans()) {
     collector.addGroup({
       ids: [group],
       idName: column,
       from: `column "${column}"`,
-      ...map.fieldsOf((name) => (name === column ? [group] : [])),
+      ...map.fieldsOf(lookupOf(groupColumn, group)),
       members: users,
       strangers: [],
     })

@@ -51,21 +51,26 @@ function columnKey(name: string): string {
 function columnProblem(columns: readonly string[], input: CsvInput, name: string): string | undefined {
   const existing = columns.map((column) => `"${column}"`).join(', ')
   const keys = columns.map(columnKey)
-  const missing: string[] = []
+  const lacking: string[] = []
   for (const wanted of input.columns) {
     const count = keys.filter((key) => key === columnKey(wanted)).length
     if (count > 1) {
-      return `${input.key}.map: ${name} has more than one column "${wanted}"; its columns are ${existing}`
+      return `${keyOf([wanted], input)}: ${name} has more than one column "${wanted}"; its columns are ${existing}`
     }
-    if (count === 0) missing.push(wanted)
+    if (count === 0) lacking.push(wanted)
   }
-  if (missing.length === 0) return undefined
-  const what = missing.length === 1 ? 'no column' : 'none of the columns'
-  const names = missing.map((column) => `"${column}"`).join(', ')
-  const problem = `${input.key}.map: ${name} has ${what} ${names}; its columns are ${existing}`
-  const other = otherDelimiter(columns.join(input.delimiter), missing)
+  if (lacking.length === 0) return undefined
+  const what = lacking.length === 1 ? 'no column' : 'none of the columns'
+  const missing = lacking.map((column) => `"${column}"`).join(', ')
+  const problem = `${keyOf(lacking, input)}: ${name} has ${what} ${missing}; its columns are ${existing}`
+  const other = otherDelimiter(columns.join(input.delimiter), lacking)
   if (other === undefined) return problem
-  return `${problem}; with the delimiter ${JSON.stringify(other)} it would have, so set ${input.key}.delimiter`
+  return `${problem}; with ${input.key}.delimiter ${JSON.stringify(other)} it would have`
+}
+
+/** Where the configuration names these columns. */
+function keyOf(columns: readonly string[], { key, groupColumn }: CsvInput): string {
+  return columns.length === 1 && columns[0] === groupColumn ? 'groups.column' : `${key}.map`
 }
 
 /** The delimiter with which a header would have these columns. */

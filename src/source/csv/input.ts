@@ -35,4 +35,6 @@ export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
   /** Those among them that hold ids. */
   readonly idColumns?: readonly string[]
   readonly key: string
+  /** The one of the columns that names the groups, where there is one. */
+  readonly groupColumn?: string
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, fileReason } from '../../errors.ts'
 
 /** Throws `source-incomplete` unless `<path>.sha256` beside the file has this digest, in hexadecimal. */
 export async function proveDigest(path: string, name: string, digest: string): Promise<void> {
@@ -63,7 +63,9 @@ async function readBeside(path: string, ending: string): Promise<string> {
     // PowerShell redirects into UTF-16.
     return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes)
   } catch (cause) {
-    throw incomplete(`${path}${ending}, which has to be beside the file, cannot be read: ${sentence(cause)}`)
+    throw incomplete(
+      `${path}${ending}, which has to be beside the file, cannot be read: ${fileReason(cause)}`,
+    )
   }
 }
 

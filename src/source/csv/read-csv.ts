@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, fileReason } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import { detectEncoding, refuseOtherEncoding, refuseWorkbook } from './encoding.ts'
 import { type CsvPath, findFiles, markOf } from './files.ts'
@@ -54,7 +54,7 @@ async function readFileOf(
   } catch (error) {
     if (error instanceof DirsyncdError) throw error
     if (signal.aborted) throw interruption(signal, `interrupted while reading ${at.path}`)
-    const message = `${at.path} (${input.key}.path) cannot be read: ${sentence(error)}`
+    const message = `${at.path} (${input.key}.path) cannot be read: ${fileReason(error)}`
     throw new DirsyncdError('source-unreachable', message, { cause: error })
   }
 }

@@ -1,9 +1,10 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { BindRequest } from 'ldapts'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { type Endpoint, requirePrivacy } from './endpoint.ts'
 import type { LdapSourceOptions } from './options.ts'
-import { INVALID_CREDENTIALS, isOutage, resultInWords, SUCCESS } from './result.ts'
+import { INVALID_CREDENTIALS, INVALID_DN, isOutage, resultInWords, SUCCESS } from './result.ts'
 import type { Doing, Wire } from './wire.ts'
 
 /** What proves who the reader is, loaded once for all servers of a source. */
@@ -27,13 +28,33 @@ export async function loadCredentials({
   }
   if (tls.certificate === undefined || tls.key === undefined) return { password, client: {} }
   const client = { cert: await tls.certificate(), key: await tls.key() }
+  requirePair(client)
+  return { password, client }
+}
+
+function requirePair(client: { readonly cert: string; readonly key: string }): void {
+  const certificate = orUndefined(() => new X509Certificate(client.cert))
+  if (certificate === undefined) throw invalid('tls.certificate: there is no PEM certificate in it')
+  const key = orUndefined(() => createPrivateKey(client.key))
+  if (key === undefined) throw invalid('tls.key: there is no unencrypted PEM key in it')
+  if (!certificate.checkPrivateKey(key)) throw invalid('tls.key: it is not the key of tls.certificate')
   try {
     createSecureContext(client)
   } catch (error) {
-    const what = 'tls.certificate, tls.key: they are not a PEM certificate and its unencrypted key'
-    throw new DirsyncdError('config-invalid', `${what} (${sentence(error)})`)
+    throw invalid(`tls.certificate: it cannot be used with its key (${sentence(error)})`)
   }
-  return { password, client }
+}
+
+function invalid(what: string): DirsyncdError {
+  return new DirsyncdError('config-invalid', what)
+}
+
+function orUndefined<T>(make: () => T): T | undefined {
+  try {
+    return make()
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -62,8 +83,12 @@ export async function authenticate(
   if (operation === 'bind' && code === SUCCESS) return
   const words = resultInWords(code, diagnostic)
   const wrong = bind.external === true ? 'it knows no reader for it' : 'wrong password or unknown bind DN'
+  const why = new Map([
+    [INVALID_CREDENTIALS, `${wrong}, ${words}`],
+    [INVALID_DN, `${words}; give the whole DN of the reader in bind.dn`],
+  ])
   throw new DirsyncdError(
     isOutage(code) ? 'source-unreachable' : 'source-refused',
-    `${endpoint.url} refused the bind ${reader}: ${code === INVALID_CREDENTIALS ? `${wrong}, ${words}` : words}`,
+    `${endpoint.url} refused the bind ${reader}: ${why.get(code) ?? words}`,
   )
 }

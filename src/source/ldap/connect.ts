@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
-import { certificateDemand, connectProblem } from './tls-problem.ts'
+import { certificateDemand, connectProblem, isCertificateProblem } from './tls-problem.ts'
 
 /** After so long without a byte the system asks whether the other side still lives; firewalls forget quiet ones. */
 const KEEP_ALIVE_MS = 30_000
@@ -45,7 +45,7 @@ interface Step {
 async function established<S extends Socket>(
   socket: S,
   { event, what, option }: Step,
-  { url }: Endpoint,
+  { url, encryption, tls }: Endpoint,
   ms: number,
   signal: AbortSignal,
 ): Promise<S> {
@@ -62,8 +62,10 @@ async function established<S extends Socket>(
     if (signal.aborted) throw interruption(signal, `${url}: interrupted while ${what}`)
     const demand = certificateDemand(error)
     if (demand !== undefined) throw new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`)
-    const problem = closed.signal.aborted ? sentence(closed.signal.reason) : connectProblem(error)
-    const why = timeout.aborted ? `no answer within ${ms / 1000} s (timeouts.${option})` : problem
+    const problem = closed.signal.aborted ? sentence(closed.signal.reason) : connectProblem(error, tls.ca)
+    const silent = timeout.aborted ? `no answer within ${ms / 1000} s (timeouts.${option})` : problem
+    const refused = event === 'secureConnect' && encryption === 'ldaps' && !isCertificateProblem(error)
+    const why = refused ? `${silent}; perhaps this port is for ldap:// with tls.startTls` : silent
     throw new DirsyncdError('source-unreachable', `${url} cannot be reached (${what}): ${why}`, {
       cause: error,
     })

@@ -57,7 +57,8 @@ export async function openConnection(
   const direct = await connectPlain(endpoint, limits.connectMs, signal)
   const first = endpoint.encryption === 'ldaps' ? await secure(direct) : direct
   const ifLost = client.cert === undefined ? 'perhaps it demands tls.certificate and tls.key' : undefined
-  const line = endpoint.encryption === 'ldaps' ? { socket: first, ifLost } : { socket: first }
+  const plain = 'perhaps this port is for ldaps://'
+  const line = { socket: first, ifLost: endpoint.encryption === 'ldaps' ? ifLost : plain }
   const wire = createWire(line, endpoint.url, limits, signal)
   try {
     const starting = endpoint.encryption === 'starttls'

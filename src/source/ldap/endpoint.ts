@@ -12,7 +12,7 @@ export interface Endpoint {
   readonly port: number
   readonly encryption: 'ldaps' | 'starttls' | 'none'
   /** With the certificate checked against the host of the URL, for StartTLS too. */
-  readonly tls: ConnectionOptions
+  readonly tls: ConnectionOptions & { readonly ca?: string[] }
 }
 
 /** Every server of the source, in the order in which they are tried. Throws `config-invalid`, naming the key. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { networkReason, sentence, systemCode } from '../../errors.ts'
 
 const UNTRUSTED = new Set([
@@ -10,12 +11,26 @@ const UNTRUSTED = new Set([
 
 const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
-/** Why a connection or a TLS handshake failed, in words. */
-export function connectProblem(error: unknown): string {
+/** Why a connection or a TLS handshake failed, in words; `ca` are the PEM texts of `tls.ca`, where there are some. */
+export function connectProblem(error: unknown, ca?: readonly string[]): string {
   const code = systemCode(error) ?? ''
-  if (UNTRUSTED.has(code)) return `its certificate is not trusted; give its CA in tls.ca (${sentence(error)})`
-  if (code === OTHER_HOST) return `its certificate is for another host (${sentence(error)})`
+  if (UNTRUSTED.has(code)) return `its certificate is not trusted; ${trustRemedy(ca)} (${sentence(error)})`
+  if (code === OTHER_HOST) return `its certificate is for another host${namesOf(error)}`
   return networkReason(error) ?? sentence(error)
+}
+
+function trustRemedy(ca: readonly string[] | undefined): string {
+  if (ca === undefined) return 'give its CA in tls.ca'
+  const ends = ca.map((pem) => new X509Certificate(pem).validToDate.getTime())
+  const last = Math.max(...ends)
+  if (last < Date.now()) return `the CA in tls.ca expired ${new Date(last).toISOString().slice(0, 10)}`
+  return 'it does not come from the CA in tls.ca'
+}
+
+function namesOf(error: unknown): string {
+  const { cert } = error as { readonly cert?: { readonly subjectaltname?: string } }
+  const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '')
+  return names === undefined ? '' : ` (it is for ${names}); use such a name in url`
 }
 
 /** Whether a server answered and could not prove who it is, which is no matter of the network. */

@@ -15,6 +15,15 @@ function group(id: string, from: string, more: Partial<GroupCandidate> = {}): Gr
   return { ids: [id], idName: 'cn', from, name: 'Team', members: [], strangers: [], ...more }
 }
 
+/** What comes back, or the sentence of the refusal. */
+function outcomeOf<T>(make: () => T): T | string {
+  try {
+    return make()
+  } catch (error) {
+    return String(error)
+  }
+}
+
 function codesOf(collector: Collector): string[] {
   return collector.snapshot().notices.map(({ kind, id, code }) => `${kind} ${id ?? '-'} ${code}`)
 }
@@ -47,6 +56,18 @@ test('all entries that share an id are skipped, named and seen', () => {
     'uid=b: the id "1" is also that of "uid=a", "uid=c"',
     'uid=c: the id "1" is also that of "uid=a", "uid=b"',
   ])
+})
+
+test('where no entry of a kind has an id, the read is refused: the configuration is wrong, or the reader', () => {
+  const collector = createCollector()
+  for (const from of ['uid=a', 'uid=b']) collector.addUser(user('', from, { ids: [] }))
+  expect(() => collector.snapshot()).toThrow(
+    'none of the 2 users has an id (external_id is "uid"); correct users.map.external_id, or let the reader see it',
+  )
+  collector.addUser(user('1', 'uid=c'))
+  expect(collector.snapshot()).toMatchObject({ unreadable: 2 })
+  for (const from of ['cn=a', 'cn=b']) collector.addGroup(group('', from, { ids: [] }))
+  expect(() => collector.snapshot()).toThrow('none of the 2 groups has an id (external_id is "cn")')
 })
 
 test('ids differ by case, blanks and Unicode form', () => {
@@ -108,7 +129,7 @@ test('the order of reading changes nothing, notices included', () => {
           if (each.kind === 'user') collector.addUser(each.entry)
           else collector.addGroup(each.entry)
         }
-        return collector.snapshot()
+        return outcomeOf(() => collector.snapshot())
       }
       expect(read(other)).toEqual(read(one))
     }),

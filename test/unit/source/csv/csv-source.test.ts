@@ -182,7 +182,7 @@ test('a file with only a header is an empty company, which the guards judge', as
 test('a file that is not there cannot be read', async () => {
   await expect(usersOnly().read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
   await expect(usersOnly().read(NEVER)).rejects.toThrow(
-    `${pathOf('users.csv')} (users.path) cannot be read: ENOENT`,
+    `${pathOf('users.csv')} (users.path) cannot be read: it does not exist`,
   )
 })
 

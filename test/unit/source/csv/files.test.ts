@@ -65,7 +65,7 @@ test('a glob that matches nothing is an error, and so is a missing file of a lis
   })
   const { code, message } = await refusal(read(usersOf(dir.path, { path: [at('a.csv'), at('b.csv')] })))
   expect(code).toBe('source-unreachable')
-  expect(message).toContain(`${at('b.csv')} (users.path) cannot be read: ENOENT`)
+  expect(message).toContain(`${at('b.csv')} (users.path) cannot be read: it does not exist`)
 })
 
 test('a file whose name only looks like a glob is that file', async () => {
@@ -106,6 +106,11 @@ test.each([
     'id,post,title',
     'users.map: users.csv has none of the columns "mail", "name"; its columns are "id", "post", "title"',
   ],
+  [
+    'id|mail|name',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id|mail|name"; ' +
+      'with users.delimiter "|" it would have',
+  ],
 ])('the header %j is refused', async (header, message) => {
   await write(dir.path, { 'users.csv': `${header}\n` })
   expect(await refusal(read(usersOf(dir.path)))).toEqual({ code: 'config-invalid', message })
@@ -145,6 +150,25 @@ test('groups that a formula could not find are unknown, and not a group of that 
   ])
 })
 
+test('a group of a column is explained by the rows that name it', async () => {
+  await write(dir.path, {
+    'users.csv': 'id,mail,name,teams\n1,a@x,Ann,ops;dev\n2,b@x,Bo,dev\n3,c@x,Cy,dev\n',
+  })
+  const source = sourceOf(withColumn({ column: 'teams', separator: ';', name: '= "Team " + upper(teams)' }))
+  const trace = await source.explain?.('group', 'dev', NEVER)
+  expect(trace).toMatchObject({
+    kind: 'group',
+    id: 'dev',
+    from: 'column "teams" of users.csv, row 2 and 2 more rows',
+    fields: [{ field: 'name', value: 'Team DEV' }],
+  })
+  expect(trace?.fields[0]?.steps[0]?.text).toBe('teams has "dev"')
+  expect(await source.explain?.('group', 'ops', NEVER)).toMatchObject({
+    from: 'column "teams" of users.csv, row 2',
+  })
+  expect(await source.explain?.('group', 'dev;ops', NEVER)).toBeUndefined()
+})
+
 test('without a separator the whole text is one group', async () => {
   await write(dir.path, { 'users.csv': 'id,mail,name,team\n1,a@x,Ann,R&D; Lab\n' })
   const { groups } = await read(withColumn({ column: 'team' }))
@@ -154,7 +178,7 @@ test('without a separator the whole text is one group', async () => {
 test('without its column the file is refused, and a row that cannot be read proves no group absent', async () => {
   const options = withColumn({ column: 'teams', separator: ';' })
   await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,Ann\n' })
-  expect((await refusal(read(options))).message).toContain('users.csv has no column "teams"')
+  expect((await refusal(read(options))).message).toContain('groups.column: users.csv has no column "teams"')
   await write(dir.path, { 'users.csv': 'id,mail,name,teams\n1,a@x,Ann\n' })
   expect((await read(options)).unreadable).toBe(1)
   expect(await refusal(sourceOf(options).lookAgain('group', ['g'], NEVER))).toMatchObject({

@@ -60,7 +60,7 @@ test.each([
   ['      2 users.csv\n', undefined],
   ['3\n', 'users.csv has 2 rows, and users.csv.rows says 3'],
   ['many\n', 'users.csv.rows does not begin with a number of rows'],
-  [undefined, 'users.csv.rows, which has to be beside the file, cannot be read: ENOENT'],
+  [undefined, 'users.csv.rows, which has to be beside the file, cannot be read: it does not exist'],
 ])('a file of the number of rows that says %j', async (count, message) => {
   await write(dir.path, { 'users.csv': TEXT, ...(count !== undefined && { 'users.csv.rows': count }) })
   const reading = read(usersOf(dir.path, { rows: true }))

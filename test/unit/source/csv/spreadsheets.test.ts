@@ -54,15 +54,15 @@ test.each<[string, string | Buffer, string, string]>([
     'another delimiter',
     'id\tmail\tname\n1\ta@x\tAnn\n',
     'config-invalid',
-    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id\tmail\tname"; with the ' +
-      'delimiter "\\t" it would have, so set users.delimiter',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id\tmail\tname"; with ' +
+      'users.delimiter "\\t" it would have',
   ],
   [
     'another delimiter, and a quote that is never closed',
     'id,mail,name\n"1,a@x,Ann\n',
     'config-invalid',
-    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id,mail,name"; with the ' +
-      'delimiter "," it would have, so set users.delimiter',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id,mail,name"; with ' +
+      'users.delimiter "," it would have',
   ],
   [
     'a title above the header',
