@@ -6,6 +6,7 @@ import { runExitCode } from './exit-code.ts'
 import { createProgress } from './render/progress.ts'
 import { renderReport } from './render/report.ts'
 import { printable } from './render/text.ts'
+import { fold } from './render/wrap.ts'
 
 const POLL_MS = 300
 
@@ -34,7 +35,7 @@ export async function followRun(
   const finished = await waitForRun(session, control, run)
   const view = await readRun(control, run, session.json || options.all ? ALL : detailLimit(finished))
   if (session.json) session.printJson(view)
-  else session.print(...renderReport({ ...view, error: null }, options))
+  else session.print(...fold(renderReport({ ...view, error: null }, options), session.columns))
   if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
   return runExitCode(view)
 }

@@ -4,6 +4,7 @@ import type { Runner, Session } from './context.ts'
 import { ALL, detailLimit, readRun } from './follow.ts'
 import { renderReport } from './render/report.ts'
 import { renderRuns } from './render/runs.ts'
+import { fold } from './render/wrap.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
@@ -39,7 +40,7 @@ async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise
   if (sync !== undefined) selectSyncs(session.config, sync)
   await using control = await session.compose.openControl(session.config, session.log)
   const runs = await control.runs({ limit, ...(sync !== undefined && { sync }) })
-  if (!session.json) session.print(...renderRuns(runs))
+  if (!session.json) session.print(...fold(renderRuns(runs), session.columns))
   else for (const run of runs) session.printJson(run)
   return 0
 }
@@ -50,6 +51,6 @@ async function showRun(session: Session, number: number, options: RunsOptions): 
   const summary = await readRun(control, number, 0)
   const view = await readRun(control, number, all || session.json ? ALL : detailLimit(summary))
   if (session.json) session.printJson(view)
-  else session.print(...renderReport(view, { all }))
+  else session.print(...fold(renderReport(view, { all }), session.columns))
   return 0
 }

@@ -14,6 +14,7 @@ import {
   type Mapped,
   type SourceCounts,
 } from '../source/statistics.ts'
+import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSourceOf, type Site } from './site.ts'
@@ -140,6 +141,29 @@ function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean)
     const level = finding.code === 'nobody' ? 'fail' : 'warn'
     const examples = samples ? finding.examples : []
     yield { type: 'finding', sync: sync.name, ...finding, examples, level }
+  }
+  const domains = domainFinding(sync, snapshot, samples)
+  if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
+}
+
+/** Whose e-mail the configuration forbids: what is read of them is right, and nothing of it is written. */
+function domainFinding(
+  { directory }: SyncConfig,
+  { users }: SourceSnapshot,
+  samples: boolean,
+): Omit<CheckFinding, 'sync' | 'type'> | undefined {
+  const { allowedDomains = [] } = directory
+  const others = [...users.values()].filter(
+    ({ email }) => email !== undefined && !mayHaveEmail(email, undefined, allowedDomains),
+  )
+  if (others.length === 0) return undefined
+  const who = others.length === 1 ? '1 user has' : `${others.length.toLocaleString('en-US')} users have`
+  return {
+    level: 'warn',
+    code: 'email-not-allowed',
+    count: others.length,
+    sentence: `${who} an e-mail outside allowedDomains; nothing is written for them`,
+    examples: samples ? others.slice(0, 3).map(({ email = '' }) => email) : [],
   }
 }
 

@@ -100,8 +100,8 @@ function without(
   }
   if (count === 0) return undefined
   const doubt = count === users.size ? '; is the mapping right, and may the reader see it?' : ''
-  const sentence = `${words}: ${percent(count, users.size)} (${digits(count)} of ${digits(users.size)} users)${doubt}`
-  return { code, count, sentence, examples: ids }
+  const sentence = `${words}: ${percent(count, users.size)} (${digits(count)} of ${users.size === 1 ? '1 user' : `${digits(users.size)} users`})${doubt}`
+  return { code, count, sentence, examples: count === users.size ? [] : ids }
 }
 
 function duplicateEmails({ users }: SourceSnapshot): Finding | undefined {

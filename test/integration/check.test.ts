@@ -59,6 +59,7 @@ async function check(source: object, samples = true): Promise<CheckItem[]> {
     organizationId: 1,
     directoryId: 7,
     token: { command: ['echo', 'token'] },
+    allowedDomains: ['example.org', 'x'],
   }
   const config = { dataDir: './data', admin: { listen: false }, syncs: [{ name: 'corp', source, directory }] }
   await writeFile(file, stringify(config))
@@ -131,6 +132,29 @@ test('an LDAP server: facts, counts, what is odd, samples and how one of them ca
   expect(items.filter((item) => item.type === 'line' && item.level === 'fail')).toMatchObject([
     { part: 'directory' },
   ])
+})
+
+test('limits are told, those that were found and that none was', async () => {
+  expect(linesOf(await check(ldapSource()), 'ok')).toContain(
+    'limits: none found: everything comes on one page',
+  )
+  expect(linesOf(await check(ldapSource({ pageSize: 2 })), 'ok')).toContain(
+    'limits: none found: the first page is full, with 2 entries',
+  )
+})
+
+test('whose e-mail is in a domain that is not allowed is counted', async () => {
+  await writeFile(join(dir, 'elsewhere.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,\n')
+  const users = { path: './elsewhere.csv', map: { external_id: 'id', email: 'mail' } }
+  expect(await check({ type: 'csv', users })).toContainEqual({
+    type: 'finding',
+    sync: 'corp',
+    level: 'warn',
+    code: 'email-not-allowed',
+    count: 1,
+    sentence: '1 user has an e-mail outside allowedDomains; nothing is written for them',
+    examples: ['b@elsewhere.test'],
+  })
 })
 
 test('without samples nobody is named', async () => {

@@ -8,7 +8,7 @@ import type {
 } from '../../compose/check.ts'
 import { renderTable } from './table.ts'
 import { amount, digits, printable, textWidth } from './text.ts'
-import { cut, wrap } from './wrap.ts'
+import { cut, cutMiddle, wrap } from './wrap.ts'
 
 const MARKS: Readonly<Record<CheckLevel, string>> = { ok: 'ok  ', info: '    ', warn: 'warn', fail: 'FAIL' }
 
@@ -80,14 +80,26 @@ function renderFinding(
   { level, code, sentence, examples }: CheckFinding,
   columns: number | undefined,
 ): string[] {
-  const named = examples.length === 0 ? '' : `, such as ${examples.join('; ')}`
-  return renderFact(level, LABELS.get(code) ?? code, `${sentence}${named}`, columns)
+  const label = LABELS.get(code) ?? code
+  const names = examples.map(printable)
+  if (names.length === 0) return renderFact(level, label, sentence, columns)
+  if (names.every((name) => textWidth(name) <= SHORT && !name.includes(' ')))
+    return renderFact(level, label, `${sentence}, such as ${names.join(', ')}`, columns)
+  const margin = ' '.repeat(INDENT.length + MARKS.info.length + 2 + LABEL_WIDTH)
+  return [
+    ...renderFact(level, label, `${sentence}, such as`, columns),
+    ...names.flatMap((name) => hang(`${margin}- `, name, columns)),
+  ]
 }
+
+/** Examples up to this width stand in one line. */
+const SHORT = 40
 
 const LABELS: ReadonlyMap<string, string> = new Map([
   ['nobody', 'users'],
   ['no-email', 'e-mail'],
   ['duplicate-email', 'e-mail'],
+  ['email-not-allowed', 'e-mail'],
   ['no-name', 'name'],
   ['unreadable', 'unreadable'],
   ['duplicate-id', 'ids'],
@@ -110,7 +122,7 @@ function renderSamples({ users, groups }: CheckSamples, columns: number | undefi
   ]
 }
 
-/** A table that is no wider than the terminal: the widest columns give way, and their cells end with `…`. */
+/** A table that is no wider than the terminal: the widest columns give way, and `…` stands for what is left out. */
 function renderFitted(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -121,12 +133,21 @@ function renderFitted(
     Math.max(textWidth(title), ...safe.map((row) => textWidth(row[at] ?? ''))),
   )
   const room = columns === undefined ? Infinity : columns - INDENT.length - 2 * (head.length - 1)
-  const limits = narrow(widths, room)
-  const fitted = safe.map((row) => row.map((cell, at) => cut(cell, limits[at] ?? Infinity)))
+  const limits = narrow(
+    widths.map((width) => Math.min(width, WIDEST)),
+    room,
+  )
+  // The first column is the id.
+  const fitted = safe.map((row) =>
+    row.map((cell, at) => (at === 0 ? cutMiddle : cut)(cell, limits[at] ?? WIDEST)),
+  )
   return renderTable(head, fitted).map((line) => INDENT + line)
 }
 
 const NARROWEST = 11
+
+/** Where there is no terminal, and no limit to a line. */
+const WIDEST = 64
 
 function narrow(widths: readonly number[], room: number): number[] {
   const limits = [...widths]

@@ -23,10 +23,28 @@ export function wrap(text: string, width: number | undefined): string[] {
   return [...lines, line]
 }
 
+/** Lines no wider than the terminal: what goes on stands four blanks deeper than its line began. */
+export function fold(lines: readonly string[], columns: number | undefined): string[] {
+  return lines.flatMap((line) => {
+    if (columns === undefined || textWidth(line) <= columns) return [line]
+    const indent = /^ */.exec(line)?.[0] ?? ''
+    const margin = `${indent}    `
+    const parts = wrap(line.slice(indent.length), columns - margin.length)
+    return parts.map((part, at) => (at === 0 ? indent : margin) + part)
+  })
+}
+
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
+
+/** What a person takes for one character stays together. */
+function charactersOf(text: string): string[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => segment)
+}
+
 function chop(word: string, width: number): string[] {
   const pieces: string[] = []
   let piece = ''
-  for (const character of word) {
+  for (const character of charactersOf(word)) {
     if (textWidth(piece + character) > width) {
       pieces.push(piece)
       piece = ''
@@ -34,6 +52,19 @@ function chop(word: string, width: number): string[] {
     piece += character
   }
   return [...pieces, piece]
+}
+
+/** A text cut to a width in its middle: ids of one sort differ at one of their ends, and nobody knows at which. */
+export function cutMiddle(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  const head = Math.ceil((width - 1) / 2)
+  const [begin = ''] = chop(text, head)
+  let end = ''
+  for (const character of charactersOf(text).toReversed()) {
+    if (textWidth(character + end) > width - 1 - head) break
+    end = character + end
+  }
+  return `${begin}…${end}`
 }
 
 /** A text cut to a width, with `…` where something is missing. */

@@ -32,13 +32,28 @@ export async function probe(
     readerLine(connection, options),
     pagingLine(root, compiled),
   ]
+  const pages: FirstPage[] = []
   for (const [label, place] of [
     ['users', compiled.users],
     ['groups', compiled.groups],
   ] as const) {
-    if (place !== undefined) lines.push(...(await probePlace(connection, label, place, compiled.pageSize)))
+    if (place !== undefined)
+      lines.push(...(await probePlace(connection, label, place, compiled.pageSize, pages)))
   }
-  return lines
+  return [...lines, ...noLimits(pages, compiled.pageSize)]
+}
+
+/** What the server did not cut; a limit that it has shown has a line of its own. */
+function noLimits(pages: readonly FirstPage[], pageSize: number | undefined): ProbeLine[] {
+  if (pages.some(({ code, more, entries }) => code !== SUCCESS || (more && entries !== pageSize))) return []
+  const whole = pages.some(({ more }) => more)
+    ? `the first page is full, with ${digits(pageSize ?? 0)} entries`
+    : 'everything comes on one page'
+  return [{ label: 'limits', detail: `none found: ${whole}`, level: 'ok' }]
+}
+
+function digits(number: number): string {
+  return number.toLocaleString('en-US')
 }
 
 function serverLine({ endpoint }: LdapConnection): ProbeLine {
@@ -93,7 +108,7 @@ function pagingLine(root: Lookup, { pageSize }: CompiledOptions): ProbeLine {
   const label = 'paging'
   if (pageSize === undefined) return { label, detail: 'not used with this vendor', level: 'info' }
   if (root('supportedControl').includes(PAGING)) {
-    return { label, detail: `offered; pages of ${pageSize} are asked for`, level: 'ok' }
+    return { label, detail: `offered; pages of ${digits(pageSize)} are asked for`, level: 'ok' }
   }
   return { label, detail: 'not offered, or not shown to this reader', level: 'warn' }
 }
@@ -104,6 +119,7 @@ async function probePlace(
   label: 'users' | 'groups',
   place: UserPlace | GroupPlace,
   pageSize: number | undefined,
+  pages: FirstPage[],
 ): Promise<ProbeLine[]> {
   const unseen = new Set(place.map.attributes)
   const lines: ProbeLine[] = []
@@ -115,6 +131,7 @@ async function probePlace(
       for (const name of unseen) if (attributes.has(name.toLowerCase())) unseen.delete(name)
     })
     entries += page.entries
+    pages.push(page)
     const where = `${base} (scope ${place.scope}), filter ${place.filterText}`
     lines.push({ label, detail: where, level: 'ok' }, ...pageLines(page, pageSize))
   }
@@ -137,12 +154,14 @@ function pageLines(
   }
   if (code === SIZE_LIMIT_EXCEEDED) {
     const remedy = `a pageSize of ${entries} helps where that is a limit of pages, otherwise its administrator has to`
-    const detail = `the server gives this reader no more than ${entries} entries at once; ${remedy}`
+    const detail = `the server gives this reader no more than ${digits(entries)} entries at once; ${remedy}`
     return [{ label: 'size limit', detail, level: 'warn' }]
   }
   // What else a result may mean is said by the read.
   if (code !== SUCCESS || !more || entries === pageSize) return []
-  return [{ label: 'page size', detail: `the server gives ${entries} entries on a page`, level: 'info' }]
+  return [
+    { label: 'page size', detail: `the server gives ${digits(entries)} entries on a page`, level: 'info' },
+  ]
 }
 
 /** Those of the attributes that no entry at all has: a typo, or the reader may not see them. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { headingOf, renderCheckItem, renderVerdict } from '../../../src/cli/render/check.ts'
 import { textWidth } from '../../../src/cli/render/text.ts'
-import { cut, wrap } from '../../../src/cli/render/wrap.ts'
+import { cut, cutMiddle, fold, wrap } from '../../../src/cli/render/wrap.ts'
 import type { CheckCounts, CheckItem } from '../../../src/compose/check.ts'
 
 const COUNTS: CheckCounts = {
@@ -61,7 +61,7 @@ test('counts, a finding, samples and a trace', () => {
     '                      41 groups with 3,000 memberships, 2 without members',
   ])
   expect(renderCheckItem(FINDING, undefined)).toEqual([
-    '  warn  e-mail        no e-mail: 12 % (144 of 1,200 users), such as u1; u\\u000a2',
+    '  warn  e-mail        no e-mail: 12 % (144 of 1,200 users), such as u1, u\\u000a2',
   ])
   expect(renderCheckItem(SAMPLES, undefined).slice(-3)).toEqual([
     '',
@@ -74,6 +74,37 @@ test('counts, a finding, samples and a trace', () => {
     '    email         mail has "A@b"',
     '                  the result is "a@b"',
   ])
+})
+
+test('examples that are sentences stand on lines of their own', () => {
+  const item: CheckItem = {
+    ...FINDING,
+    code: 'unknown-members',
+    sentence: '2 groups have members that are no users',
+    examples: ['cn=a,ou=groups: 1 member is no user of this sync: "x"', 'cn=b'],
+  }
+  expect(renderCheckItem(item, 60)).toEqual([
+    '  warn  members       2 groups have members that are no',
+    '                      users, such as',
+    '                      - cn=a,ou=groups: 1 member is no user',
+    '                        of this sync: "x"',
+    '                      - cn=b',
+  ])
+})
+
+test('an id keeps both its ends in a narrow table, and a name its beginning; without a terminal nothing is endless', () => {
+  const user = {
+    id: '735a6d2a-79f8-1041-948a-ed59011d8a96',
+    email: undefined,
+    employeeId: undefined,
+    from: 'x',
+  }
+  const item: CheckItem = { ...SAMPLES, users: [{ ...user, name: 'Very '.repeat(60) }], groups: [] }
+  expect(renderCheckItem(item, 60).at(-1)).toBe('  735a6d2a…011d8a96  Very Very Very Ve…  -       -')
+  expect(renderCheckItem(item, undefined).at(-1)).toMatch(
+    /^ {2}735a6d2a-79f8-1041-948a-ed59011d8a96 {2}(Very )+Ve?r?y?… /,
+  )
+  expect(textWidth(renderCheckItem(item, undefined).at(-1) ?? '')).toBeLessThan(140)
 })
 
 test.each([40, 60, 80, 120])('nothing is wider than %i columns', (columns) => {
@@ -115,6 +146,26 @@ test('wrapping loses nothing and keeps within the width', () => {
     }),
   )
   expect(wrap('a b', undefined)).toEqual(['a b'])
+})
+
+test('lines that go on stand deeper, and short ones and those of no terminal stay', () => {
+  const lines = ['+ create user   e-1  Ana', '  group g-1  has other members in the source']
+  expect(fold(lines, undefined)).toEqual(lines)
+  expect(fold(lines, 80)).toEqual(lines)
+  expect(fold(lines, 24)).toEqual([
+    '+ create user   e-1  Ana',
+    '  group g-1  has',
+    '      other members in',
+    '      the source',
+  ])
+})
+
+test.each([
+  ['abcdefgh', 8, 'abcdefgh'],
+  ['abcdefgh', 6, 'abc…gh'],
+  ['👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 13, '👩‍👩‍👧…👩‍👩‍👧'],
+])('%s cut in the middle to %i columns is %s', (text, width, expected) => {
+  expect(cutMiddle(text, width)).toBe(expected)
 })
 
 test.each([

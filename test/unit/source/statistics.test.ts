@@ -66,7 +66,7 @@ test('nobody is the worst, and what is not mapped is not missed', () => {
   expect(findingsOf(bare.snapshot(), { email: false, name: false })).toEqual([])
   const [finding] = findingsOf(bare.snapshot(), { email: true, name: false })
   expect(finding?.sentence).toBe(
-    'no e-mail: 100 % (1 of 1 users); is the mapping right, and may the reader see it?',
+    'no e-mail: 100 % (1 of 1 user); is the mapping right, and may the reader see it?',
   )
 })
 
