@@ -8,7 +8,8 @@ import { headingOf, renderCheckItem, renderVerdict } from './render/check.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
-A source is read as a run would read it, and nothing is changed. --no-samples shows no entry by name: counts and warnings only.
+A source is read as a run would read it, and nothing is changed: server, vendor, TLS, reader and limits, counts, ten mapped
+entries, how one of them came about, and warnings. --no-samples shows no entry by name: counts and warnings only.
 Without --writes nothing but reading requests are sent. --writes proves the token's writing scope with an update of a
 user that cannot exist: the service refuses it, and the way it does tells.
 

@@ -35,7 +35,7 @@ Exit codes:
 export function createProgram(io: Io, run: Runner): Command {
   const program = new Command('dirsyncd')
     .description(
-      'Keeps the external directories of an access-management service equal to an LDAP server or CSV files.',
+      'Keeps the external directories of an access-management service equal to an LDAP server, CSV files or what a program prints.',
     )
     .version(version(), '-V, --version', 'Show the version.')
     .helpOption('-h, --help', 'Show this help.')

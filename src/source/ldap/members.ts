@@ -62,6 +62,8 @@ function resolveWith(members: readonly string[], find: (value: string) => string
   const ids: string[] = []
   const strangers: string[] = []
   for (const member of members) {
+    // The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one.
+    if (member.trim() === '') continue
     const id = find(member)
     if (id === undefined) strangers.push(member)
     else ids.push(id)

@@ -9,6 +9,11 @@ test('member names users by DN, in any spelling', () => {
   expect(strangers).toEqual(['cn=Other,dc=x', 'not a DN'])
 })
 
+test('the empty DN of a group without members is no stranger', () => {
+  const index = createMemberIndex('member')
+  expect(index.resolve(['', ' '])).toEqual({ ids: [], strangers: [] })
+})
+
 test('uniqueMember may end with a bit string', () => {
   const index = createMemberIndex('uniqueMember')
   index.addUser('1', 'uid=a,dc=x', [])
