@@ -370,7 +370,7 @@ test('a probe finds the program without running it', async () => {
   expect(lines).toMatchObject([
     { label: 'command', level: 'ok' },
     { label: 'environment' },
-    { label: 'limits' },
+    { label: 'limits', detail: expect.stringMatching(/^20 s, 1,000,000 entries, 100 MiB$/) },
   ])
   expect(lines[0]?.detail).toMatch(/^\/\S+\/sh with 2 arguments, in /)
   expect(lines[1]?.detail).toBe('PATH, TOKEN')

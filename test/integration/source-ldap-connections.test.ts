@@ -104,7 +104,7 @@ describe('a server that makes trouble while the connection is made ready', () =>
       'nothing arrived for 0.602 s while asking for StartTLS (timeouts.handshake)',
     ],
     ['starttls', 'cut', 'source-unreachable', 'the connection was lost while asking for StartTLS'],
-    ['starttls', 2, 'source-refused', 'refused StartTLS: protocolError'],
+    ['starttls', 2, 'source-refused', 'refused StartTLS: protocolError (result 2); use ldaps://'],
     ['starttls', 52, 'source-unreachable', 'refused StartTLS: unavailable'],
     ['bind', 'stall', 'source-unreachable', 'nothing arrived for 0.603 s while binding as'],
     ['bind', 'cut', 'source-unreachable', 'the connection was lost while binding as'],

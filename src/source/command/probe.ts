@@ -17,10 +17,20 @@ export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]>
     { label: 'environment', detail: names === '' ? 'empty' : names, level: 'info' },
     {
       label: 'limits',
-      detail: `${options.timeoutMs / 1000} s, ${options.maxEntries} entries, ${options.maxOutput} bytes`,
+      detail: [
+        `${digits(options.timeoutMs / 1000)} s`,
+        `${digits(options.maxEntries)} entries`,
+        `${digits(Math.ceil(options.maxOutput / MEBIBYTE))} MiB`,
+      ].join(', '),
       level: 'info',
     },
   ]
+}
+
+const MEBIBYTE = 1024 ** 2
+
+function digits(number: number): string {
+  return number.toLocaleString('en-US')
 }
 
 async function findProgram(options: CommandSourceOptions, path: string): Promise<string> {

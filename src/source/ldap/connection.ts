@@ -117,9 +117,10 @@ async function startTls(
   const result = await wire.exchange((messageId) => new ExtendedRequest({ messageId, oid: START_TLS }), doing)
   if (result.operation !== 'extended' || result.code !== SUCCESS) {
     const words = resultInWords(result.code, result.diagnostic)
+    const remedy = isOutage(result.code) ? '' : '; use ldaps://, or let its administrator turn TLS on'
     throw new DirsyncdError(
       isOutage(result.code) ? 'source-unreachable' : 'source-refused',
-      `${endpoint.url} refused StartTLS: ${words}`,
+      `${endpoint.url} refused StartTLS: ${words}${remedy}`,
     )
   }
   return secure(wire.release())
