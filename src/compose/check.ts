@@ -138,13 +138,19 @@ function quieter(level: string): string {
 
 function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean): Generator<CheckFinding> {
   for (const finding of findingsOf(snapshot, mappedOf(sync.source))) {
-    const level = finding.code === 'nobody' ? 'fail' : 'warn'
+    const level = LEVELS.get(finding.code) ?? 'warn'
     const examples = samples ? finding.examples : []
     yield { type: 'finding', sync: sync.name, ...finding, examples, level }
   }
   const domains = domainFinding(sync, snapshot, samples)
   if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
 }
+
+/** Disabled accounts are only noticed where the configuration says what is to become of them. */
+const LEVELS: ReadonlyMap<Finding['code'], CheckLevel> = new Map([
+  ['nobody', 'fail'],
+  ['disabled', 'info'],
+])
 
 /** Whose e-mail the configuration forbids: what is read of them is right, and nothing of it is written. */
 function domainFinding(

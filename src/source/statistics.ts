@@ -143,12 +143,19 @@ function namelessGroups(notices: readonly Notice[]): Finding | undefined {
   }
 }
 
-/** A notice of a kind that has no better sentence here: the report of a run tells more of it. */
+/** What else the notices of a read are about. */
+const WHAT: ReadonlyMap<NoticeCode, string> = new Map([
+  ['disabled', 'that cannot log in: skipped, or treated as gone'],
+  ['value-failed', 'with a value that the mapping could not work out'],
+  ['doubtful-text', 'with text that seems to be in another encoding'],
+])
+
+/** The report of a run tells more of these. */
 function told(code: NoticeCode, notices: readonly Notice[]): Finding {
   return {
     code,
     count: notices.length,
-    sentence: `${entries(notices.length)} noted`,
+    sentence: `${entries(notices.length)} ${WHAT.get(code) ?? 'noted'}`,
     examples: detailsOf(notices),
   }
 }

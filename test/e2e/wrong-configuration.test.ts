@@ -156,7 +156,17 @@ test('an expression of the mapping that is none', async () => {
   const ended = await run(embeddedConfig([sync({ source: ldapSource({ users }) })]))
   expectOneSentence(ended, {
     code: 78,
-    says: [/syncs\[0\]\.source\.users\.map\.email: column 3: there is no function "lwoer"/],
+    says: [
+      /dirsyncd\.yaml:\d+:\d+: syncs\[0\]\.source\.users\.map\.email: column 3: there is no function "lwoer"/,
+    ],
+  })
+})
+
+test('an id that no entry has', async () => {
+  const users = { base: slapd.base, filter: '(uid=*)', map: { external_id: 'entryUUIDD' } }
+  expectOneSentence(await run(embeddedConfig([sync({ source: ldapSource({ users }) })])), {
+    code: 1,
+    says: ['none of the 20 users has an id (external_id is "entryUUIDD"); correct users.map.external_id'],
   })
 })
 

@@ -70,6 +70,20 @@ test('nobody is the worst, and what is not mapped is not missed', () => {
   )
 })
 
+test('disabled accounts and values that failed are said in words', () => {
+  const collector = createCollector()
+  collector.addUser({ ...user('1', 'a@x', 'A'), faults: ['users.map.email: too long'] })
+  for (const id of ['2', '3']) collector.addDisabled({ ids: [id], from: `row ${id}`, gone: false })
+  expect(
+    findingsOf(collector.snapshot(), MAPPED)
+      .map(({ sentence }) => sentence)
+      .toSorted(),
+  ).toEqual([
+    '1 entry with a value that the mapping could not work out',
+    '2 entries that cannot log in: skipped, or treated as gone',
+  ])
+})
+
 test('no sentence names anybody', () => {
   const collector = createCollector()
   collector.addUser(user('secret-1'))
