@@ -107,7 +107,9 @@ describe('a group with more members than one answer holds', () => {
     const asked = searches.filter(({ base }) => base === BIG).map(({ attributes }) => attributes)
     expect(asked.map((names) => names.find((name) => name.startsWith('member')))).toEqual([
       'member',
-      'member;range=1500-*',
+      // The last value of the range before comes again: it tells whether anything has moved.
+      'member;range=1499-*',
+      'member;range=2998-*',
     ])
   })
 
@@ -122,6 +124,19 @@ describe('a group with more members than one answer holds', () => {
     const { snapshot } = await read({ users: people(3200), groups: [], big })
     const ids = snapshot.groups.get(guid(9000))?.members
     expect([ids?.length, ids?.includes(guid(0))]).toEqual([3199, false])
+  })
+
+  test('is read again when a member was deleted between two ranges, which the group does not show', async () => {
+    let looks = 0
+    const members = Array.from({ length: 3200 }, (_, index) => userDn(index))
+    const big = () => {
+      looks += 1
+      if (looks === 3) members.shift()
+      return { members, usn: 7 }
+    }
+    const { snapshot } = await read({ users: people(3200), groups: [], big })
+    const ids = snapshot.groups.get(guid(9000))?.members
+    expect([ids?.length, ids?.includes(guid(0)), ids?.includes(guid(RANGE))]).toEqual([3199, false, true])
   })
 
   test.each([

@@ -22,6 +22,18 @@ export interface AdLimits {
   readonly range: number
 }
 
+export interface RecorderOptions {
+  /** A port of the system's choice on 127.0.0.1 by default. */
+  readonly listen?: { readonly host: string; readonly port: number }
+  /** What the client sees of an entry's attributes; everything by default. */
+  readonly shown?: (dn: string, attributes: readonly RecordedAttribute[]) => readonly RecordedAttribute[]
+}
+
+export interface RecordedAttribute {
+  readonly name: string
+  readonly values: readonly Buffer[]
+}
+
 export interface RecordedSearch {
   readonly base: string
   readonly scope: 'base' | 'one' | 'sub'
@@ -45,6 +57,8 @@ export interface LdapRecorder extends AsyncDisposable {
   readonly searches: readonly RecordedSearch[]
   /** Forgets what was recorded. */
   clear(): void
+  /** Does this, once, when the first range of a single entry was read and before the client gets it. */
+  betweenRanges(change: () => Promise<void>): void
 }
 
 const PAGING = '1.2.840.113556.1.4.319'
@@ -58,9 +72,10 @@ const SCOPES = ['base', 'one', 'sub'] as const
 export async function startLdapRecorder(
   target: { readonly host: string; readonly port: number },
   limits?: AdLimits,
+  { listen = { host: '127.0.0.1', port: 0 }, shown }: RecorderOptions = {},
 ): Promise<LdapRecorder> {
   const sockets = new Set<Socket>()
-  const record = { connections: 0, binds: [] as string[], searches: [] as RecordedSearch[] }
+  const record: Recording = { connections: 0, binds: [], searches: [], change: undefined }
   const server = createServer((client) => {
     record.connections += 1
     const upstream = connect(target)
@@ -74,18 +89,26 @@ export async function startLdapRecorder(
           upstream.destroy()
         })
     }
-    const watch = watchConnection(record, limits)
+    const watch = watchConnection(record, limits, shown)
     onMessages(client, (message) => upstream.write(watch.request(message)))
+    let sent = Promise.resolve()
     onMessages(upstream, (message) => {
       const answer = watch.answer(message)
-      if (answer !== undefined) client.write(answer)
+      if (answer === undefined) return
+      const { change } = record
+      const isTime = change !== undefined && watch.isFirstRange(answer)
+      if (isTime) record.change = undefined
+      sent = sent.then(async () => {
+        if (isTime) await change()
+        client.write(answer)
+      })
     })
-  }).listen(0, '127.0.0.1')
+  }).listen(listen.port, listen.host)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return {
-    url: `ldap://127.0.0.1:${address.port}`,
+    url: `ldap://${listen.host}:${address.port}`,
     port: address.port,
     get connections() {
       return record.connections
@@ -101,6 +124,9 @@ export async function startLdapRecorder(
       record.binds = []
       record.searches = []
     },
+    betweenRanges(change) {
+      record.change = change
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -109,16 +135,20 @@ export async function startLdapRecorder(
   }
 }
 
+interface Recording {
+  connections: number
+  binds: string[]
+  searches: RecordedSearch[]
+  change: (() => Promise<void>) | undefined
+}
+
 interface Open {
   readonly search: RecordedSearch
   /** From which value of `member` on; `undefined` when the client asked for the plain attribute. */
   readonly from: number | undefined
 }
 
-function watchConnection(
-  record: { binds: string[]; searches: RecordedSearch[] },
-  limits: AdLimits | undefined,
-) {
+function watchConnection(record: Recording, limits: AdLimits | undefined, shown: RecorderOptions['shown']) {
   const open = new Map<number, Open>()
 
   function request(message: Buffer): Buffer {
@@ -161,7 +191,9 @@ function watchConnection(
         return undefined
       }
       search.entries += 1
-      return limits === undefined ? message : withRange(id, operation, current.from, limits.range)
+      const entry = shown === undefined ? operation : withShown(operation, shown)
+      if (limits !== undefined) return withRange(id, entry, current.from, limits.range)
+      return shown === undefined ? message : encode(SEQUENCE, encodeInteger(id), encodeTlv(entry))
     }
     if (operation.tag !== 0x65) return message
     open.delete(id)
@@ -170,7 +202,27 @@ function watchConnection(
     return message
   }
 
-  return { request, answer }
+  /** Of an entry that was asked for by its own DN, and of which there is more. */
+  function isFirstRange(message: Buffer): boolean {
+    const { id } = split(message)
+    return open.get(id)?.search.scope === 'base' && /member;range=0-\d/.test(message.toString('latin1'))
+  }
+
+  return { request, answer, isFirstRange }
+}
+
+function withShown(operation: Tlv, shown: NonNullable<RecorderOptions['shown']>): Tlv {
+  const [dn, list] = decodeAll(operation.content)
+  const attributes = decodeAll(list?.content ?? Buffer.alloc(0)).map((attribute) => {
+    const [type, set] = decodeAll(attribute.content)
+    const values = decodeAll(set?.content ?? Buffer.alloc(0)).map(({ content }) => content)
+    return { name: type?.content.toString() ?? '', values }
+  })
+  const some = shown(dn?.content.toString() ?? '', attributes).map(({ name, values }) =>
+    encode(SEQUENCE, encode(OCTETS, name), encode(SET, ...values.map((value) => encode(OCTETS, value)))),
+  )
+  const content = Buffer.concat([encode(OCTETS, dn?.content ?? ''), encode(SEQUENCE, ...some)])
+  return { tag: operation.tag, content }
 }
 
 /** Also where a client asks for a range, all values are there to choose from. */

@@ -134,7 +134,7 @@ function idOf(entry: Entry, { id }: TruthRules): string {
   return [hex(0, 4, true), hex(4, 6, true), hex(6, 8, true), hex(8, 10, false), hex(10, 16, false)].join('-')
 }
 
-function parseLdif(ldif: string): Entry[] {
+export function parseLdif(ldif: string): Entry[] {
   const entries: Entry[] = []
   for (const record of ldif.replaceAll(/\n /g, '').split(/\n\n+/)) {
     const entry = new Map<string, Buffer[]>()

@@ -5,7 +5,7 @@ import { activeDirectoryLdif, AD_PEOPLE } from '../support/odd-company-ldif.ts'
 import { dumpLdif, openOddSync, type OddSync } from '../support/odd-sync.ts'
 import { ldif } from '../support/people.ts'
 import { SAMBA_BASE, startSamba } from '../support/samba.ts'
-import { type Truth, type TruthRules, truthOf, valuesOf } from '../support/truth.ts'
+import { parseLdif, type Truth, type TruthRules, truthOf, valuesOf } from '../support/truth.ts'
 import type { VendorServer } from '../support/vendor-server.ts'
 
 /** A Samba domain behind a proxy that enforces what Windows does: 1,500 values, 1,000 entries. */
@@ -25,7 +25,7 @@ afterAll(() => stack.disposeAsync())
 const UNIT = `${AD_PEOPLE},${SAMBA_BASE}`
 
 /** Ids, filters and the members' attribute are the vendor's; the page size is more than it allows. */
-function sourceOf(url: string): object {
+function sourceOf(url: string, groups: object = {}): object {
   return {
     type: 'ldap',
     url,
@@ -40,6 +40,7 @@ function sourceOf(url: string): object {
       base: [UNIT, `CN=Domain Users,CN=Users,${SAMBA_BASE}`],
       nested: 'flatten',
       map: { name: 'cn' },
+      ...groups,
     },
   }
 }
@@ -78,12 +79,79 @@ test('Active Directory: the directory equals the truth, read in pages and ranges
   expect(recorder.searches.every(({ result }) => result === 0)).toBe(true)
   expect(Math.max(...recorder.searches.map(({ entries }) => entries))).toBe(1000)
   expect(
-    recorder.searches.some(({ attributes }) => attributes.some((name) => /;range=1500-/i.test(name))),
+    recorder.searches.some(({ attributes }) => attributes.some((name) => /;range=1499-/i.test(name))),
   ).toBe(true)
 
   const again = await odd.site.json('sync', 'odd')
   expect(again).toMatchObject({ code: 0, stderr: '' })
   expect(again.lines[0]).toMatchObject({ state: 'done', totalChanges: 0 })
+})
+
+test('what users say of their groups is the same truth as what groups say of their members', async () => {
+  await odd.configure(sourceOf(recorder.url, { membersFrom: 'memberOf' }))
+  recorder.clear()
+  const planned = await odd.site.json('plan', 'odd')
+  expect(planned).toMatchObject({ code: 0, stderr: '', lines: [{ totalChanges: 0 }] })
+  const asked = new Set(recorder.searches.flatMap(({ attributes }) => attributes))
+  expect([asked.has('member'), asked.has('memberOf')]).toEqual([false, true])
+  await odd.configure(sourceOf(recorder.url))
+})
+
+const BIG = 'g0'
+
+/** The members of the big group in the order in which the server gives them. */
+async function bigMembers(): Promise<{ dn: string; members: string[] }> {
+  const entries = parseLdif(await dumpLdif(server, server.admin))
+  const big = entries.find((entry) => valuesOf(entry, 'sAMAccountName')[0] === BIG)
+  if (big === undefined) throw new Error('there is no big group')
+  return { dn: valuesOf(big, 'dn')[0] ?? '', members: valuesOf(big, 'member') }
+}
+
+/** How often the big group was read from its first range on. */
+function readsOf(dn: string): number {
+  const ofBig = recorder.searches.filter(({ base, scope }) => base === dn && scope === 'base')
+  return ofBig.filter(({ attributes }) => attributes.includes('member')).length
+}
+
+test('a group that changes between two ranges is read again, and never half of each', async () => {
+  const { dn, members } = await bigMembers()
+  const newcomers = ['Given91 Name4950 u004950', 'Given92 Name4951 u004951']
+  recorder.clear()
+  recorder.betweenRanges(() =>
+    server.modify(
+      ldif(dn, { changetype: ['modify'], delete: ['member'], member: members.slice(0, 5) }) +
+        ldif(dn, {
+          changetype: ['modify'],
+          add: ['member'],
+          member: newcomers.map((cn) => `CN=${cn},${UNIT}`),
+        }),
+    ),
+  )
+  const before = await truth()
+  expect(await odd.site.run('sync', 'odd')).toMatchObject({ code: 0, stderr: '' })
+  expect(readsOf(dn)).toBe(2)
+  const after = await truth()
+  expect(after).not.toEqual(before)
+  await odd.expectEqual(after)
+})
+
+test('nobody is lost when a member is deleted between two ranges, which the group itself does not show', async () => {
+  const { dn, members } = await bigMembers()
+  const entries = parseLdif(await dumpLdif(server, server.admin))
+  const isLocked = new Set(
+    entries
+      .filter((entry) => (Number(valuesOf(entry, 'userAccountControl')[0]) & 2) !== 0)
+      .map((entry) => valuesOf(entry, 'dn')[0]),
+  )
+  // A disabled one, so that nothing but the order of the others changes.
+  const leaver = members.slice(0, 1000).find((member) => isLocked.has(member))
+  recorder.clear()
+  recorder.betweenRanges(() => server.modify(ldif(leaver ?? '', { changetype: ['delete'] })))
+  const again = await odd.site.json('sync', 'odd')
+  expect(again).toMatchObject({ code: 0, stderr: '', lines: [{ state: 'done', totalChanges: 0 }] })
+  expect(readsOf(dn)).toBe(2)
+  expect((await bigMembers()).members).toHaveLength(members.length - 1)
+  await odd.expectEqual(await truth())
 })
 
 test('a rename and a move are updates; who is deleted and created again under the same account is somebody new', async () => {

@@ -51,30 +51,45 @@ async function readRanges(
   attributes: readonly string[],
 ): Promise<LdapEntry | undefined> {
   const first = await readEntry(connection, dn, attributes)
-  const mark = markOf(first)
   const whole = new Map<string, readonly Buffer[]>()
   for (const [name, values] of first.attributes) {
     const range = rangeOf(name)
-    if (range === undefined) {
-      if (!whole.has(name)) whole.set(name, values)
-      continue
-    }
-    const all = [...values]
-    for (let next = range.next; next !== undefined; ) {
-      if (mark === '')
-        throw incomplete(connection, dn, 'the reader does not see whether it changes meanwhile')
-      const part = await readEntry(connection, dn, [`${range.attribute};range=${next}-*`])
-      if (markOf(part) !== mark) return undefined
-      const found = rangeIn(part, range.attribute, next)
-      if (found === undefined) {
-        throw incomplete(connection, dn, `the server does not go on with value ${next} of ${range.attribute}`)
-      }
-      for (const value of found.values) all.push(value)
-      next = found.next
-    }
-    whole.set(range.attribute, all)
+    const all = range === undefined ? values : await readRest(connection, first, { ...range, values })
+    if (all === undefined) return undefined
+    if (range !== undefined || !whole.has(name)) whole.set(range?.attribute ?? name, all)
   }
   return { dn: first.dn, attributes: whole }
+}
+
+/**
+ * Each range begins with the last value of the one before. The mark does not tell everything: the account of a member that
+ * is deleted leaves the group without a change of the group, all values behind it move up, and one is never read.
+ *
+ * @returns the values of all ranges, or `undefined` when the entry changed between two of them
+ */
+async function readRest(
+  connection: LdapConnection,
+  first: LdapEntry,
+  { attribute, next: second, values }: Values,
+): Promise<readonly Buffer[] | undefined> {
+  const { dn } = first
+  const mark = markOf(first)
+  const all = [...values]
+  for (let next = second; next !== undefined; ) {
+    if (mark === '') throw incomplete(connection, dn, 'the reader does not see whether it changes meanwhile')
+    const part = await readEntry(connection, dn, [`${attribute};range=${next - 1}-*`])
+    if (markOf(part) !== mark) return undefined
+    const found = rangeIn(part, attribute, next - 1)
+    if (found === undefined) {
+      throw incomplete(connection, dn, `the server does not go on with value ${next} of ${attribute}`)
+    }
+    const [again, ...others] = found.values
+    const last = all.at(-1)
+    if (again === undefined || last === undefined || !again.equals(last)) return undefined
+    for (const value of others) all.push(value)
+    next = found.next
+  }
+  return all
 }
 
 async function readEntry(
@@ -103,6 +118,10 @@ interface Range {
   readonly next: number | undefined
 }
 
+interface Values extends Range {
+  readonly values: readonly Buffer[]
+}
+
 function rangeOf(name: string): Range | undefined {
   const match = /^(?<attribute>.+);range=(?<from>\d+)-(?<to>\d+|\*)$/i.exec(name)?.groups
   if (match === undefined) return undefined
@@ -114,15 +133,12 @@ function rangeOf(name: string): Range | undefined {
   }
 }
 
-function rangeIn(
-  entry: LdapEntry,
-  attribute: string,
-  from: number,
-): (Range & { readonly values: readonly Buffer[] }) | undefined {
+/** The range that begins there and, unless it is the last, has more than its first value. */
+function rangeIn(entry: LdapEntry, attribute: string, from: number): Values | undefined {
   for (const [name, values] of entry.attributes) {
     const range = rangeOf(name)
     if (range?.attribute !== attribute || range.from !== from) continue
-    const goesOn = range.next === undefined || (range.next === from + values.length && values.length > 0)
+    const goesOn = range.next === undefined || (range.next === from + values.length && values.length > 1)
     if (goesOn) return { ...range, values }
   }
   return undefined
