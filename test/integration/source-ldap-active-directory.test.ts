@@ -226,6 +226,31 @@ describe('Active Directory', () => {
     expect(searches.some(({ attributes }) => attributes.includes('member'))).toBe(false)
   })
 
+  test('does not follow chains to a primary group, so that the groups around it are asked for', async () => {
+    const everybody = group(`CN=Everybody,${BASE}`, 9002, 5001)
+    const world = controller({ users: people(4), groups: [DOMAIN_USERS, everybody] })
+    await using server = await startFakeLdap((search) => {
+      // Nobody is listed; Domain Users is, in one group.
+      if (search.filter.includes('(memberof:')) return {}
+      if (search.filter.includes('(objectsid=')) return { entries: [DOMAIN_USERS] }
+      return search.filter.includes('(member:') ? { entries: [everybody] } : world(search)
+    })
+    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+    const source = createLdapSource(
+      {
+        url: server.url,
+        tls: { startTls: false },
+        pageSize: 1000,
+        timeouts: { connectMs: 2000, answerMs: 2000 },
+        users: place,
+        groups: { ...place, nested: 'in-chain' },
+      },
+      silentLog(),
+    )
+    const { groups } = await source.read(NEVER)
+    expect([...groups.values()].map(({ members }) => members.length)).toEqual([4, 4])
+  })
+
   test('tells membership from the side of the users too', async () => {
     const groups = { membersFrom: 'memberOf' } as const
     const world = { users: people(4), groups: [group(BIG, 9000, 5000)] }

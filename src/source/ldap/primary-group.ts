@@ -9,6 +9,8 @@ export interface PrimaryGroups {
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
   addUser(id: string, lookup: Lookup): void
+  /** What the users call their primary groups, each once. */
+  keys(): readonly string[]
   /** The ids of the users. */
   usersOf(lookup: Lookup): readonly string[]
 }
@@ -17,6 +19,7 @@ const NONE: PrimaryGroups = {
   userAttributes: [],
   groupAttributes: [],
   addUser: () => undefined,
+  keys: () => [],
   usersOf: () => [],
 }
 
@@ -54,6 +57,7 @@ function collect(
       if (others === undefined) users.set(group, [id])
       else others.push(id)
     },
+    keys: () => [...users.keys()],
     usersOf: (lookup) => lookup(groupAttribute).flatMap((group) => users.get(group) ?? []),
   }
 }

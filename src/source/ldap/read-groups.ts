@@ -1,8 +1,8 @@
-import { type Filter, ExtensibleFilter, PresenceFilter } from 'ldapts'
+import { PresenceFilter } from 'ldapts'
 import type { Collector, GroupCandidate } from '../collect.ts'
 import type { GroupPlace, UserPlace } from './compile.ts'
 import { normalizeDn } from './dn.ts'
-import { bothOf } from './filter.ts'
+import { createChain } from './in-chain.ts'
 import { memberDn } from './members.ts'
 import { createMemberOf } from './member-of.ts'
 import type { LdapEntry } from './message.ts'
@@ -10,9 +10,6 @@ import { flatten, type GroupNode } from './nested.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import { type Members, warnUnseen } from './read-users.ts'
 import { lookupIn } from './values.ts'
-
-/** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows `memberOf` through every group within a group. */
-const IN_CHAIN = '1.2.840.113556.1.4.1941'
 
 /** A group as it was read, before it is known who is in it through other groups. */
 interface Draft {
@@ -37,12 +34,14 @@ export async function readGroups(
     parents.add(normalOf(entry.dn), lookupIn(entry)),
   )
   const nodes = await nodesOf(reading, groups, members, drafts, (dn) => parents.membersOf(dn))
+  const chain =
+    groups.nested === 'in-chain' ? await createChain(reading, users, groups, members.primary) : undefined
   for (const draft of drafts) {
     collector.addGroup({
       ...draft.candidate,
       members:
-        groups.nested === 'in-chain'
-          ? [...draft.users, ...(await usersInChain(reading, users, draft)).filter(collector.knowsUser)]
+        chain !== undefined
+          ? [...draft.users, ...(await chain(draft.candidate.from)).filter(collector.knowsUser)]
           : groups.nested === 'flatten'
             ? flatten(nodes, draft.dn)
             : draft.users,
@@ -122,17 +121,6 @@ async function readOtherGroups(
     const { ids, strangers } = index.resolve(lookup(attribute))
     onGroup(normalOf(entry.dn), [...ids, ...primary.usersOf(lookup)], strangers)
   })
-}
-
-async function usersInChain(reading: Reading, users: UserPlace, { candidate }: Draft): Promise<string[]> {
-  const chain: Filter = new ExtensibleFilter({ matchType: 'memberOf', rule: IN_CHAIN, value: candidate.from })
-  const ids: string[] = []
-  const filterText = `for the members of "${candidate.from}" and of the groups within it`
-  const where = { ...users, filter: bothOf(users.filter, chain), filterText }
-  await readPlace(reading, where, [users.map.id], (entry) => {
-    ids.push(...lookupIn(entry)(users.map.id))
-  })
-  return ids
 }
 
 function dnOf(groups: GroupPlace, value: string): string | undefined {
