@@ -20,6 +20,7 @@ export type NoticeCode =
   | 'no-name'
   | 'value-failed' // a value of the mapping could not be worked out for this entry, and so is missing
   | 'unknown-members'
+  | 'members-hidden' // a group of whose members the server has only a part: left as it is
   | 'disabled' // an account that cannot log in, and that the sync skips or treats as gone
   // reading the directory
   | 'unaddressable' // an entry of the directory without a usable external id

@@ -38,6 +38,8 @@ export interface Collector {
   /** Takes a user and says its id, or `undefined` when it has no usable one. A duplicate has its id. */
   addUser(user: UserCandidate): string | undefined
   addGroup(group: GroupCandidate): string | undefined
+  /** A group of whose members the source knows only a part: neither written nor deleted. */
+  addHidden(group: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void
   /** A user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. */
   addDisabled(user: { readonly ids: readonly string[]; readonly from: string; readonly gone: boolean }): void
   /** An entry that was read and cannot be understood. Nobody knows whose it was: no deletes in this run. */
@@ -93,7 +95,7 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       if (id === undefined) return undefined
       if (group.name === undefined) {
         notices.push({ kind: 'group', id, code: 'no-name', detail: `${group.from}: the group has no name` })
-        groups.addNameless(id, group.from)
+        groups.addSkipped(id, group.from)
         return id
       }
       groups.add({ id, name: group.name, members: sortedUnique(group.members), from: group.from })
@@ -102,6 +104,12 @@ export function createCollector(covers: Coverage = { groups: true, members: true
         notices.push({ kind: 'group', id, code: 'unknown-members', detail })
       }
       return id
+    },
+    addHidden({ why, ...group }) {
+      const id = identify(groups, group)
+      if (id === undefined) return
+      notices.push({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
+      groups.addSkipped(id, group.from)
     },
     addDisabled({ ids, from, gone }) {
       if (!gone) for (const id of ids) users.seen.add(id)
@@ -151,9 +159,9 @@ interface Placed {
   readonly from: string
 }
 
-/** An entry that has an id and a place and nothing else that could be written. */
-interface Nameless extends Placed {
-  readonly nameless: true
+/** An entry that is there and is not written. */
+interface Skipped extends Placed {
+  readonly skipped: true
 }
 
 /**
@@ -165,31 +173,31 @@ interface Shelf<E extends Placed> {
   readonly kind: Kind
   readonly seen: Set<string>
   add(entry: E): void
-  addNameless(id: string, from: string): void
+  addSkipped(id: string, from: string): void
   unique(): ReadonlyMap<string, E>
   duplicates(): Notice[]
 }
 
 function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
   const entries = new Map<string, E>()
-  const nameless = new Map<string, Nameless>()
+  const skipped = new Map<string, Skipped>()
   /** Where the entries of an id were read, for ids that are put aside. */
   const aside = new Map<string, Set<string>>()
 
   /** Whether the entry is the first of its id. A server may send one entry twice while it is read. */
-  function isNew(entry: E | Nameless): boolean {
+  function isNew(entry: E | Skipped): boolean {
     const { id, from } = entry
     const places = aside.get(id)
     if (places !== undefined) {
       places.add(from)
       return false
     }
-    const first = entries.get(id) ?? nameless.get(id)
+    const first = entries.get(id) ?? skipped.get(id)
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
     aside.set(id, new Set([first.from, from]))
     entries.delete(id)
-    nameless.delete(id)
+    skipped.delete(id)
     return false
   }
 
@@ -199,9 +207,9 @@ function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
     add(entry) {
       if (isNew(entry)) entries.set(entry.id, entry)
     },
-    addNameless(id, from) {
-      const entry: Nameless = { id, from, nameless: true }
-      if (isNew(entry)) nameless.set(id, entry)
+    addSkipped(id, from) {
+      const entry: Skipped = { id, from, skipped: true }
+      if (isNew(entry)) skipped.set(id, entry)
     },
     unique: () => entries,
     duplicates: () => [...aside].flatMap(([id, places]) => duplicateNotices(kind, id, places)),

@@ -58,13 +58,20 @@ export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] 
   if (mapped.email) found.push(without(snapshot, 'email', 'no-email', 'no e-mail'), duplicateEmails(snapshot))
   if (mapped.name) found.push(without(snapshot, 'name', 'no-name', 'no name'))
   if (covers.members && users.size > 0) found.push(foreignMembers(byCode.get('unknown-members') ?? []))
+  found.push(hiddenMembers(byCode.get('members-hidden') ?? []))
   found.push(namelessGroups(byCode.get('no-name') ?? []))
   for (const [code, group] of byCode) if (!TOLD.has(code)) found.push(told(code, group))
   return found.filter((finding) => finding !== undefined)
 }
 
 /** The notices that have a sentence of their own here. */
-const TOLD: ReadonlySet<NoticeCode> = new Set(['unreadable', 'duplicate-id', 'unknown-members', 'no-name'])
+const TOLD: ReadonlySet<NoticeCode> = new Set([
+  'unreadable',
+  'duplicate-id',
+  'unknown-members',
+  'members-hidden',
+  'no-name',
+])
 
 function nobody({ users }: SourceSnapshot): Finding | undefined {
   if (users.size > 0) return undefined
@@ -127,6 +134,15 @@ function foreignMembers(notices: readonly Notice[]): Finding | undefined {
   const what = notices.length === 1 ? '1 group has' : `${digits(notices.length)} groups have`
   const sentence = `${what} members that are no users of this sync; those are left out`
   return { code: 'unknown-members', count: notices.length, sentence, examples: detailsOf(notices) }
+}
+
+function hiddenMembers(notices: readonly Notice[]): Finding | undefined {
+  if (notices.length === 0) return undefined
+  const what =
+    notices.length === 1
+      ? '1 group is left as it is: this server does not have all of its members'
+      : `${digits(notices.length)} groups are left as they are: this server does not have all of their members`
+  return { code: 'members-hidden', count: notices.length, sentence: what, examples: detailsOf(notices) }
 }
 
 function namelessGroups(notices: readonly Notice[]): Finding | undefined {

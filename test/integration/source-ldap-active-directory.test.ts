@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { pino } from 'pino'
 import { silentLog, type Log } from '../../src/log.ts'
@@ -10,7 +11,15 @@ const NEVER = new AbortController().signal
 const BASE = 'DC=ad,DC=test'
 const RANGE = 1500
 const BIG = `CN=big,${BASE}`
-const ROOT: FakeEntry = { dn: '', attributes: { supportedCapabilities: ['1.2.840.113556.1.4.800'] } }
+const SCHEMA = 'CN=Schema,DC=ad,DC=test'
+const ROOT: FakeEntry = {
+  dn: '',
+  attributes: {
+    supportedCapabilities: ['1.2.840.113556.1.4.800'],
+    defaultNamingContext: [BASE],
+    schemaNamingContext: [SCHEMA],
+  },
+}
 
 const guid = (index: number) => `00000000-0000-0000-0000-${String(index).padStart(12, '0')}`
 const userDn = (index: number) => `CN=User ${index},OU=Staff,${BASE}`
@@ -51,6 +60,7 @@ interface World {
 function controller({ users, groups, big, disabled = [], references = 0 }: World) {
   return (search: FakeSearch): FakeAnswer => {
     if (search.base === '') return { entries: [ROOT] }
+    if (search.base === SCHEMA) return { entries: notReplicated(search) }
     if (search.base === BIG && big !== undefined) return { entries: [bigEntry(search, big())] }
     if (search.filter.includes('803:=2')) return { entries: disabled }
     if (search.filter.includes('1941:=')) return { entries: users.slice(0, 2) }
@@ -77,10 +87,12 @@ interface More {
   readonly groups?: Partial<LdapGroupOptions>
   readonly options?: Partial<LdapSourceOptions>
   readonly log?: Log
+  /** Where the server listens. */
+  readonly at?: { readonly host: string; readonly port: number }
 }
 
-async function read(world: World, { users, groups, options, log = silentLog() }: More = {}) {
-  await using server = await startFakeLdap(controller(world))
+async function read(world: World, { users, groups, options, log = silentLog(), at }: More = {}) {
+  await using server = await startFakeLdap(controller(world), at)
   const source = createLdapSource(
     {
       url: server.url,
@@ -266,5 +278,106 @@ describe('Active Directory', () => {
     expect(lines.map(({ references }) => references)).toContain(3)
     const refusing = read(world, { options: { referrals: 'refuse' } })
     await expect(refusing).rejects.toThrow('the server names 3 other places to look at')
+  })
+})
+
+/** Of the attributes that a search of the schema names, those that are not in the global catalog. */
+function notReplicated({ filter }: FakeSearch): FakeEntry[] {
+  return ['memberOf', 'employeeNumber', 'employeeType']
+    .filter((name) => filter.includes(`=${name.toLowerCase()})`))
+    .map((name) => ({ dn: `CN=${name},${SCHEMA}`, attributes: { lDAPDisplayName: [name] } }))
+}
+
+function typed(dn: string, index: number, groupType: string, member: readonly string[] = []): FakeEntry {
+  return group(dn, index, index, { groupType: [groupType], ...(member.length > 0 && { member }) })
+}
+
+/** Groups that are asked for without their ids are not those of the filter. */
+function isOther({ attributes }: FakeSearch): boolean {
+  return attributes.includes('groupType') && !attributes.includes('objectGUID')
+}
+
+describe('a global catalog', () => {
+  const other = 'DC=other,DC=test'
+  const [universal, global] = ['-2147483640', '-2147483646']
+  const host = `127.${randomInt(16, 240)}.${randomInt(1, 250)}.${randomInt(1, 250)}`
+  const at = { host, port: 3268 }
+  const world = {
+    users: people(4),
+    groups: [
+      typed(`CN=Everywhere,${other}`, 9001, universal, [userDn(0)]),
+      typed(`CN=Hidden,${other}`, 9002, global),
+      typed(`CN=Own,${BASE}`, 9003, global, [userDn(1)]),
+      typed(`CN=Around,${other}`, 9004, universal, [userDn(2), `CN=Hidden,${other}`]),
+    ],
+  }
+
+  test('leaves groups alone whose members it does not have', async () => {
+    const { snapshot } = await read(world, { at })
+    const members = new Map([...snapshot.groups].map(([id, { members: ids }]) => [id, ids]))
+    expect(members).toEqual(
+      new Map([
+        [guid(9001), [guid(0)]],
+        [guid(9003), [guid(1)]],
+        [guid(9004), [guid(2)]],
+      ]),
+    )
+    expect([...snapshot.seen.group]).toContain(guid(9002))
+    const hidden = snapshot.notices.filter(({ code }) => code === 'members-hidden')
+    expect(hidden.map(({ id }) => id)).toEqual([guid(9002)])
+    expect(hidden[0]?.detail).toMatch(/CN=Hidden,.* does not have its members, but only those of universal/)
+  })
+
+  test('leaves groups alone that hold such a group, when groups are flattened', async () => {
+    const { snapshot } = await read(world, { at, groups: { nested: 'flatten' } })
+    expect([...snapshot.groups.keys()]).toEqual([guid(9001), guid(9003)])
+    const hidden = snapshot.notices.filter(({ code }) => code === 'members-hidden')
+    expect(hidden.map(({ id }) => id)).toEqual([guid(9002), guid(9004)])
+    expect(hidden[1]?.detail).toContain(`the members of "CN=Hidden,${other}" within it`)
+  })
+
+  test('looks for such groups outside of the filter too', async () => {
+    const inFilter = world.groups.filter(({ dn }) => !dn.startsWith('CN=Hidden'))
+    const answer = controller({ users: world.users, groups: inFilter })
+    await using server = await startFakeLdap(
+      (search) => (isOther(search) ? { entries: world.groups } : answer(search)),
+      at,
+    )
+    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+    const source = createLdapSource(
+      {
+        url: server.url,
+        tls: { startTls: false },
+        pageSize: 1000,
+        timeouts: { connectMs: 2000, answerMs: 2000 },
+        users: place,
+        groups: { ...place, nested: 'flatten' },
+      },
+      silentLog(),
+    )
+    expect([...(await source.read(NEVER)).groups.keys()]).toEqual([guid(9001), guid(9003)])
+  })
+
+  test('is not asked for what it does not have', async () => {
+    const filter = '(&(objectClass=user)(!(employeeType=external))(memberOf=CN=x,DC=y))'
+    await expect(read(world, { at, users: { filter } })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message:
+        `users: the global catalog ldap://${host}:3268 does not have employeeType, which the filter or the map needs; ` +
+        'read from port 389 or 636, leave it out, or let the schema replicate it',
+    })
+    const map = { name: 'cn', employee_id: 'employeeNumber' }
+    await expect(read(world, { at, users: { map } })).rejects.toThrow('does not have employeeNumber')
+    const disabled = { disabled: 'delete', disabledWhen: '(employeeType=left)' } as const
+    await expect(read(world, { at, users: disabled })).rejects.toThrow('does not have employeeType')
+    const groups = { filter: '(employeeType=team)' }
+    await expect(read(world, { at, groups })).rejects.toThrow('groups: the global catalog')
+  })
+
+  test('does not follow chains', async () => {
+    const groups = { nested: 'in-chain' } as const
+    await expect(read(world, { at, groups })).rejects.toThrow(
+      /^groups\.nested: "in-chain" overlooks members at the global catalog ldap:.*:3268; use "flatten"/,
+    )
   })
 })

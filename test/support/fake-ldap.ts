@@ -28,8 +28,14 @@ export interface FakeLdap extends AsyncDisposable {
   readonly searches: readonly FakeSearch[]
 }
 
-/** A server on 127.0.0.1 that takes every bind and answers searches as the test says, without pages. */
-export async function startFakeLdap(answer: (search: FakeSearch) => FakeAnswer): Promise<FakeLdap> {
+/**
+ * A server that takes every bind and answers searches as the test says, without pages; by default on 127.0.0.1 and a port
+ * of the system's choice.
+ */
+export async function startFakeLdap(
+  answer: (search: FakeSearch) => FakeAnswer,
+  { host, port }: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<FakeLdap> {
   const sockets = new Set<Socket>()
   const searches: FakeSearch[] = []
   const server = createServer((socket) => {
@@ -49,12 +55,12 @@ export async function startFakeLdap(answer: (search: FakeSearch) => FakeAnswer):
       messages.push(result(id, ProtocolOperation.LDAP_RES_SEARCH, code))
       socket.write(Buffer.concat(messages))
     })
-  }).listen(0, '127.0.0.1')
+  }).listen(port, host)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return {
-    url: `ldap://127.0.0.1:${address.port}`,
+    url: `ldap://${host}:${address.port}`,
     searches,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()

@@ -104,6 +104,7 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['unreadable', 'unreadable'],
   ['duplicate-id', 'ids'],
   ['unknown-members', 'members'],
+  ['members-hidden', 'members'],
 ])
 
 function renderSamples({ users, groups }: CheckSamples, columns: number | undefined): string[] {

@@ -9,6 +9,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'no-name': 'skipped, because it has no name',
   'value-failed': 'has a value that the mapping could not work out, and so is without it',
   'unknown-members': 'has members that are not users of the sync',
+  'members-hidden': 'left as it is, because this server does not have all of its members',
   disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',
   unaddressable: 'is in the directory without an id by which it could be changed',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',

@@ -2,7 +2,7 @@ import type { Filter } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { normalizeDn } from './dn.ts'
-import { type Endpoint, parseEndpoints } from './endpoint.ts'
+import { type Endpoint, isGlobalCatalog, parseEndpoints } from './endpoint.ts'
 import { attributeProblem, parseFilter } from './filter.ts'
 import type { LdapGroupOptions, LdapSearchOptions, LdapSourceOptions, SearchScope } from './options.ts'
 import { PROFILES, type VendorProfile } from './vendor.ts'
@@ -61,8 +61,10 @@ export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
 /** Throws like `checkOptions`, also for what the vendor does not have and the options do not say. */
 export function compileOptions(options: LdapSourceOptions, profile: VendorProfile): CompiledOptions {
   const { groups, pageSize } = options
+  const endpoints = parseEndpoints(options)
+  if (groups?.nested === 'in-chain') refuseCatalogs(endpoints)
   return {
-    endpoints: parseEndpoints(options),
+    endpoints,
     profile,
     pageSize: profile.paging ? Math.min(pageSize, profile.mostPerPage ?? pageSize) : undefined,
     referrals: options.referrals ?? 'report',
@@ -113,6 +115,14 @@ function compileGroups(groups: LdapGroupOptions, profile: VendorProfile): GroupP
     membersFrom: known || primary ? membersFrom : undefined,
     primaryGroup: primary ? profile.primaryGroupBy : undefined,
   }
+}
+
+/** The server follows the chain through groups whose members it lacks, and does not say so. */
+function refuseCatalogs(endpoints: readonly Endpoint[]): void {
+  const catalog = endpoints.find(isGlobalCatalog)
+  if (catalog === undefined) return
+  const what = `"in-chain" overlooks members at the global catalog ${catalog.url}`
+  throw invalid('groups.nested', `${what}; use "flatten", or port 389 or 636`)
 }
 
 function compilePlace<M>(

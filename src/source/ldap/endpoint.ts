@@ -15,6 +15,13 @@ export interface Endpoint {
   readonly tls: ConnectionOptions & { readonly ca?: string[] }
 }
 
+/** The ports on which Active Directory answers for the whole forest, from a part of what it knows. */
+const GLOBAL_CATALOG: ReadonlySet<number> = new Set([3268, 3269])
+
+export function isGlobalCatalog({ port }: Pick<Endpoint, 'port'>): boolean {
+  return GLOBAL_CATALOG.has(port)
+}
+
 /** Every server of the source, in the order in which they are tried. Throws `config-invalid`, naming the key. */
 export function parseEndpoints(
   options: Pick<LdapSourceOptions, 'url' | 'tls' | 'bind'>,

@@ -42,6 +42,19 @@ export function bothOf(first: Filter, second: Filter): Filter {
   return new AndFilter({ filters: [first, second] })
 }
 
+/** The names of the attributes that a filter looks at, as it spells them, without options. */
+export function attributesOf(filter: Filter): string[] {
+  if (filter instanceof AndFilter || filter instanceof OrFilter) return filter.filters.flatMap(attributesOf)
+  if (filter instanceof NotFilter) return attributesOf(filter.filter)
+  const name = filter instanceof ExtensibleFilter ? filter.matchType : nameIn(filter)
+  return name === '' ? [] : [name.replace(/;.*$/, '')]
+}
+
+/** Every other kind of filter is about one attribute. */
+function nameIn(filter: Filter): string {
+  return 'attribute' in filter && typeof filter.attribute === 'string' ? filter.attribute : ''
+}
+
 /** The filter that every entry meets, with its text. */
 export const ANYTHING: { readonly filter: Filter; readonly filterText: string } = {
   filter: new PresenceFilter({ attribute: 'objectClass' }),

@@ -5,6 +5,7 @@ import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
 import type { LdapConnection } from './connection.ts'
 import { explain } from './explain.ts'
+import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
 import { lookAgain } from './look-again.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
@@ -55,22 +56,22 @@ function profileOf({ rootDse }: LdapConnection, { vendor }: LdapSourceOptions): 
 /** Users first: they are what the members of groups are looked up in. */
 async function readAll(
   connection: LdapConnection,
-  { users, groups, pageSize, referrals, profile }: CompiledOptions,
+  compiled: CompiledOptions,
   log: Log,
 ): Promise<SourceSnapshot> {
-  const { url, port } = connection.endpoint
+  const { users, groups, pageSize, referrals, profile } = compiled
+  const { url } = connection.endpoint
   log.debug({ url, vendor: profile.vendor }, 'reading the source')
-  if (GLOBAL_CATALOG.has(port)) {
-    log.warn({ url }, 'a global catalog has only some attributes, and not the members of every group')
+  const catalog = globalCatalogOf(connection, compiled)
+  if (catalog !== undefined) {
+    log.warn({ url }, ABOUT_CATALOGS)
+    await requireInCatalog(connection, compiled)
   }
   const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
   const collector = createCollector(covers)
-  const reading: Reading = { connection, pageSize, referrals, log, referred: new Set() }
+  const reading: Reading = { connection, pageSize, referrals, log, catalog, referred: new Set() }
   const members = createMembers(groups)
   await readUsers(reading, users, collector, members)
   if (groups !== undefined) await readGroups(reading, users, groups, collector, members)
   return collector.snapshot()
 }
-
-/** The ports on which Active Directory answers for the whole forest, from a part of what it knows. */
-const GLOBAL_CATALOG: ReadonlySet<number> = new Set([3268, 3269])

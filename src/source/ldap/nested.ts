@@ -10,12 +10,16 @@ export interface GroupNode {
  */
 export function flatten(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
   const users = new Set<string>()
-  const within = new Set([name])
-  // A set hands out what is added to it while it is gone through, and never anything twice.
-  for (const group of within) {
-    const node = nodes.get(group)
-    for (const user of node?.users ?? []) users.add(user)
-    for (const child of node?.groups ?? []) within.add(child)
+  for (const group of groupsWithin(nodes, name)) {
+    for (const user of nodes.get(group)?.users ?? []) users.add(user)
   }
   return users
+}
+
+/** A group and all groups within it, each once, those that are not in `nodes` included. */
+export function groupsWithin(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
+  const within = new Set([name])
+  // A set hands out what is added to it while it is gone through, and never anything twice.
+  for (const group of within) for (const child of nodes.get(group)?.groups ?? []) within.add(child)
+  return within
 }

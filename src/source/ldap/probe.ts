@@ -4,16 +4,15 @@ import type { ProbeLine } from '../source.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection, TlsFacts } from './connection.ts'
 import { normalizeDn } from './dn.ts'
+import { isGlobalCatalog } from './endpoint.ts'
 import { bothOf } from './filter.ts'
+import { ABOUT_CATALOGS } from './global-catalog.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
 
 const PAGING = '1.2.840.113556.1.4.319'
-
-/** The ports on which Active Directory answers for the whole forest, from a part of what it knows. */
-const GLOBAL_CATALOG: ReadonlySet<number> = new Set([3268, 3269])
 
 /**
  * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it gives of
@@ -57,9 +56,8 @@ function digits(number: number): string {
 }
 
 function serverLine({ endpoint }: LdapConnection): ProbeLine {
-  if (!GLOBAL_CATALOG.has(endpoint.port)) return { label: 'server', detail: endpoint.url, level: 'ok' }
-  const partial = 'a global catalog has only some attributes, and not the members of every group'
-  return { label: 'server', detail: `${endpoint.url}: ${partial}`, level: 'warn' }
+  if (!isGlobalCatalog(endpoint)) return { label: 'server', detail: endpoint.url, level: 'ok' }
+  return { label: 'server', detail: `${endpoint.url}: ${ABOUT_CATALOGS}`, level: 'warn' }
 }
 
 function vendorLine(root: Lookup, { profile }: CompiledOptions, { vendor }: LdapSourceOptions): ProbeLine {

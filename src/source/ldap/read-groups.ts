@@ -1,12 +1,12 @@
 import { PresenceFilter } from 'ldapts'
-import type { Collector, GroupCandidate } from '../collect.ts'
+import { type Collector, examples, type GroupCandidate } from '../collect.ts'
 import type { GroupPlace, UserPlace } from './compile.ts'
 import { normalizeDn } from './dn.ts'
 import { createChain } from './in-chain.ts'
 import { memberDn } from './members.ts'
 import { createMemberOf } from './member-of.ts'
 import type { LdapEntry } from './message.ts'
-import { flatten, type GroupNode } from './nested.ts'
+import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import { type Members, warnUnseen } from './read-users.ts'
 import { lookupIn } from './values.ts'
@@ -30,13 +30,26 @@ export async function readGroups(
   members: Members,
 ): Promise<void> {
   const parents = createMemberOf(groups.membersFrom === 'memberOf' && groups.nested === 'flatten')
-  const drafts = await readDrafts(reading, groups, members, (entry) =>
-    parents.add(normalOf(entry.dn), lookupIn(entry)),
-  )
-  const nodes = await nodesOf(reading, groups, members, drafts, (dn) => parents.membersOf(dn))
+  /** The groups that the server shows without their members: normal DN → DN. */
+  const hidden = new Map<string, string>()
+  const onEntry = (entry: LdapEntry) => {
+    if (groups.membersFrom === undefined || reading.catalog === undefined) return
+    if (reading.catalog.hidesMembers(entry.dn, lookupIn(entry))) hidden.set(normalOf(entry.dn), entry.dn)
+  }
+  const drafts = await readDrafts(reading, groups, members, (entry) => {
+    onEntry(entry)
+    parents.add(normalOf(entry.dn), lookupIn(entry))
+  })
+  const nodes = await nodesOf(reading, groups, members, drafts, (dn) => parents.membersOf(dn), onEntry)
   const chain =
     groups.nested === 'in-chain' ? await createChain(reading, users, groups, members.primary) : undefined
   for (const draft of drafts) {
+    const within = hidden.size === 0 ? [] : groupsWithin(nodes, draft.dn)
+    const unknown = [...within].flatMap((dn) => hidden.get(dn) ?? [])
+    if (unknown.length > 0) {
+      collector.addHidden({ ...draft.candidate, why: whyHidden(draft, unknown) })
+      continue
+    }
     collector.addGroup({
       ...draft.candidate,
       members:
@@ -48,6 +61,12 @@ export async function readGroups(
       strangers: draft.others.filter((value) => !nodes.has(dnOf(groups, value) ?? '')),
     })
   }
+}
+
+function whyHidden({ candidate: { from } }: Draft, hidden: readonly string[]): string {
+  const others = hidden.filter((dn) => dn !== from)
+  const whose = others.length < hidden.length ? 'its members' : `the members of ${examples(others)} within it`
+  return `the global catalog does not have ${whose}, but only those of universal groups and of its own domain`
 }
 
 async function readDrafts(
@@ -63,7 +82,8 @@ async function readDrafts(
   const parents = membersFrom === 'memberOf' && nested === 'flatten' ? memberOf.attributes : []
   const unseen = new Set(watched)
   const drafts: Draft[] = []
-  const attributes = [...new Set([...watched, ...primary.groupAttributes, ...parents])]
+  const ofCatalog = reading.catalog?.groupAttributes ?? []
+  const attributes = [...new Set([...watched, ...primary.groupAttributes, ...parents, ...ofCatalog])]
   await readPlace(reading, groups, attributes, (entry) => {
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
     onEntry(entry)
@@ -85,6 +105,7 @@ async function nodesOf(
   members: Members,
   drafts: readonly Draft[],
   childrenOf: (dn: string) => readonly string[],
+  onOther: (entry: LdapEntry) => void,
 ): Promise<ReadonlyMap<string, GroupNode>> {
   const nodes = new Map<string, GroupNode>()
   if (groups.nested !== 'flatten') return nodes
@@ -96,7 +117,9 @@ async function nodesOf(
   const attribute = groups.map.members
   const isKnown = (dn: string) => nodes.has(dn)
   if (attribute !== undefined && [...nodes.values()].some((node) => !node.groups.every(isKnown))) {
-    await readOtherGroups(reading, groups, members, (dn, users, others) => {
+    await readOtherGroups(reading, groups, members, isKnown, (entry, users, others) => {
+      onOther(entry)
+      const dn = normalOf(entry.dn)
       if (!nodes.has(dn)) nodes.set(dn, { users, groups: childDns(others) })
     })
   }
@@ -105,22 +128,29 @@ async function nodesOf(
 
 /**
  * Groups outside of the sync's filter may still be within its groups. All below the same bases that have members are
- * read in one search, because to look at one unknown member after the other would take a request for each.
+ * read in one search, because to look at one unknown member after the other would take a request for each. A global
+ * catalog shows the members of some groups to nobody: there those without any count too.
  */
 async function readOtherGroups(
   reading: Reading,
   groups: GroupPlace,
   { index, primary }: Members,
-  onGroup: (dn: string, users: readonly string[], others: readonly string[]) => void,
+  isKnown: (dn: string) => boolean,
+  onGroup: (entry: LdapEntry, users: readonly string[], others: readonly string[]) => void,
 ): Promise<void> {
   const attribute = groups.map.members ?? ''
-  const filter = new PresenceFilter({ attribute })
-  const where = { ...groups, filter, filterText: `(${attribute}=*)` }
-  await readPlace(reading, where, [attribute, ...primary.groupAttributes], (entry) => {
+  const ofCatalog = reading.catalog?.groupAttributes ?? []
+  const [present = attribute] = ofCatalog
+  const filter = new PresenceFilter({ attribute: present })
+  const where = { ...groups, filter, filterText: `(${present}=*)` }
+  const attributes = [...new Set([attribute, ...primary.groupAttributes, ...ofCatalog])]
+  const onEntry = (entry: LdapEntry) => {
     const lookup = lookupIn(entry)
     const { ids, strangers } = index.resolve(lookup(attribute))
-    onGroup(normalOf(entry.dn), [...ids, ...primary.usersOf(lookup)], strangers)
-  })
+    onGroup(entry, [...ids, ...primary.usersOf(lookup)], strangers)
+  }
+  // A large group that was read as a whole is not read range by range again.
+  await readPlace(reading, where, attributes, onEntry, (dn) => !isKnown(normalOf(dn)))
 }
 
 function dnOf(groups: GroupPlace, value: string): string | undefined {

@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts'
 import type { Place } from './compile.ts'
 import type { LdapConnection } from './connection.ts'
 import { normalizeDn } from './dn.ts'
+import type { GlobalCatalog } from './global-catalog.ts'
 import type { LdapEntry } from './message.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { isPartial, readWhole } from './range.ts'
@@ -14,6 +15,8 @@ export interface Reading {
   readonly pageSize: number | undefined
   readonly referrals: NonNullable<LdapSourceOptions['referrals']>
   readonly log: Log
+  /** Where the server is one. */
+  readonly catalog: GlobalCatalog | undefined
   /** Bases whose references to other servers are already in the log. */
   readonly referred: Set<string>
 }

@@ -106,3 +106,16 @@ test.each([
 ])('%i of %i is %s', (part, whole, share) => {
   expect(percent(part, whole)).toBe(share)
 })
+
+test('groups whose members are hidden are counted', () => {
+  const collector = createCollector()
+  collector.addUser(user('1', 'a@x', 'A'))
+  collector.addHidden({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
+  const sentences = () => findingsOf(collector.snapshot(), MAPPED).map(({ sentence }) => sentence)
+  expect(sentences()).toEqual(['1 group is left as it is: this server does not have all of its members'])
+  collector.addHidden({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
+  expect(sentences()).toEqual([
+    '2 groups are left as they are: this server does not have all of their members',
+  ])
+  expect(collector.snapshot().seen.group).toEqual(new Set(['g', 'h']))
+})

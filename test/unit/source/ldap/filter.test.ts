@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { BerWriter, FilterParser, type Filter } from 'ldapts'
 import { expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
-import { anyOf, parseFilter } from '../../../../src/source/ldap/filter.ts'
+import { anyOf, attributesOf, parseFilter } from '../../../../src/source/ldap/filter.ts'
 
 function wire(filter: Filter): string {
   const writer = new BerWriter()
@@ -95,4 +95,11 @@ test('ids go into a filter as they are', () => {
   const filter = anyOf('uid', [Buffer.from('*)(uid=*'), Buffer.from([0xff, 0x00])])
   expect(wire(filter)).toContain(Buffer.from('*)(uid=*').toString('hex'))
   expect(wire(filter)).toContain('0402ff00')
+})
+
+test('the attributes of a filter are those of every clause', () => {
+  const text =
+    '(&(a=1)(|(b>=2)(c<=3)(d~=4))(!(e=x*y))(f=*)(g;lang-de=h)(memberOf:1.2.840.113556.1.4.1941:=cn=x)(:dn:2.5.13.2:=x))'
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'memberOf']
+  expect(attributesOf(parseFilter(text, 'users.filter'))).toEqual(names)
 })
