@@ -8,7 +8,8 @@ import { ldif } from './people.ts'
  * - 389-ds: nothing.
  * - Active Directory: RDNs of several values, line breaks and tabs in the `CN` (they stay in `displayName`), more than
  *   one `mail` (the first stays), members that do not exist (it removes them by itself), and any other spelling of a
- *   member than its own. In exchange there are disabled accounts, computers, contacts and foreign security principals.
+ *   member than its own. In exchange there are disabled accounts, computers, contacts and foreign security principals,
+ *   managed service accounts, an `inetOrgPerson`, and groups of every scope.
  */
 export function openldapLdif(company: OddCompany, base: string): string {
   return unixLdif(company, base, true)
@@ -101,7 +102,40 @@ export function activeDirectoryLdif({ people, groups }: OddCompany, base: string
     if (member.length > 0)
       records.push(ldif(groupDn(index), { changetype: ['modify'], add: ['member'], member }))
   }
-  return records.join('')
+  const somebody = [1, 2, 3].map((index) => personDn(at(people, index)))
+  return [...records, ...adRarities(unit, somebody, groupDn(46))].join('')
+}
+
+/** Managed service accounts, which are computers, a person of another class, and groups of every scope and purpose. */
+function adRarities(unit: string, people: readonly string[], universal: string): string[] {
+  const group = (cn: string, groupType: string, member: readonly string[]) =>
+    ldif(`CN=${cn},OU=Groups,${unit}`, {
+      objectClass: ['group'],
+      sAMAccountName: [cn],
+      groupType: [groupType],
+      member,
+    })
+  return [
+    ldif(`CN=Managed,${unit}`, {
+      ...machine('msDS-GroupManagedServiceAccount', 'managed$'),
+      'msDS-ManagedPasswordInterval': ['30'],
+    }),
+    ldif(`CN=Standalone,${unit}`, machine('msDS-ManagedServiceAccount', 'standalone$')),
+    ldif(`CN=Ines Inet,${unit}`, {
+      objectClass: ['inetOrgPerson'],
+      sAMAccountName: ['ines'],
+      displayName: ['Ines Inet'],
+      mail: ['ines@example.org'],
+      userAccountControl: ['544'],
+    }),
+    group('Global', '-2147483646', [...people, `CN=Ines Inet,${unit}`, `CN=Managed,${unit}`]),
+    group('Local', '-2147483644', [`CN=Global,OU=Groups,${unit}`, universal]),
+    group('Mailing list', '8', [`CN=Global,OU=Groups,${unit}`, ...people.slice(0, 1)]),
+  ]
+}
+
+function machine(objectClass: string, sAMAccountName: string): Record<string, readonly string[]> {
+  return { objectClass: [objectClass], sAMAccountName: [sAMAccountName], userAccountControl: ['4096'] }
 }
 
 function adPerson(person: OddPerson): Record<string, readonly string[]> {
@@ -122,7 +156,7 @@ function adPerson(person: OddPerson): Record<string, readonly string[]> {
 function adForeign(index: number): Record<string, readonly string[]> {
   if (index % 3 === 0)
     return { objectClass: ['contact'], displayName: ['A contact'], mail: [`c${index}@example.org`] }
-  return { objectClass: ['computer'], sAMAccountName: [`PC${index}$`], userAccountControl: ['4096'] }
+  return machine('computer', `PC${index}$`)
 }
 
 /** A CN of Active Directory has 64 characters at most, and no line breaks. */

@@ -43,6 +43,7 @@ export const BIG_GROUP = 3000
 
 const SEED = 20_260_101
 const DEPTH = 30
+const SPECIAL = 50
 
 /** Names that break naive programs, as they are once the blanks around them are gone. */
 const ODD_NAMES = [
@@ -76,6 +77,23 @@ export function oddCompany(): OddCompany {
   const random = randomOf(SEED)
   const people = Array.from({ length: PEOPLE }, (_, index) => personAt(index))
   return { people, groups: Array.from({ length: GROUPS }, (_, index) => groupAt(index, random)) }
+}
+
+/** The groups that are special, but for the big one, and the people in them: loaded in no time. */
+export function smallCompany(): OddCompany {
+  const { people, groups } = oddCompany()
+  const places = new Map<number, number>()
+  const small = groups.slice(0, SPECIAL).map(({ cn, members }) => ({
+    cn,
+    members: members.slice(0, 50).flatMap((member): OddMember[] => {
+      if ('group' in member) return member.group < SPECIAL ? [member] : []
+      if (!('person' in member)) return [member]
+      const place = places.get(member.person) ?? places.size
+      places.set(member.person, place)
+      return [{ ...member, person: place }]
+    }),
+  }))
+  return { people: [...places.keys()].flatMap((index) => people[index] ?? []), groups: small }
 }
 
 function personAt(index: number): OddPerson {
