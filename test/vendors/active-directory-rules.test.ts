@@ -172,11 +172,9 @@ describe('the same truth comes from', () => {
     expect(strangers.filter((detail) => /CN=Global,.*CN=Managed/.test(detail))).toHaveLength(1)
   })
 
-  test.each([
-    ['ldap', 3268, {}],
-    ['ldaps', 3269, { ca: './ca.pem' }],
-  ])('the global catalog of the only domain (%s)', async (scheme, port, tls) => {
-    await odd.configure(sourceOf({ source: { url: `${scheme}://${server.host}:${port}`, tls } }))
+  test('the global catalog of the only domain', async () => {
+    const source = { url: `ldaps://${server.host}:3269`, tls: { ca: './ca.pem' } }
+    await odd.configure(sourceOf({ source }))
     const { code, stderr } = await odd.site.run('plan', 'odd')
     expect([code, stderr]).toEqual([0, expect.stringContaining('a global catalog has only some attributes')])
   })
