@@ -9,6 +9,11 @@ export interface FakeSearch {
   /** As RFC 4515 writes it, names in lower case. */
   readonly filter: string
   readonly attributes: readonly string[]
+  /** 0 never, 1 within the base, 2 the base itself, 3 always. */
+  readonly aliases: number
+  /** The limits that the client asks for; 0 is none. */
+  readonly sizeLimit: number
+  readonly timeLimit: number
 }
 
 export interface FakeEntry {
@@ -88,16 +93,16 @@ function onMessages(socket: Socket, take: (reader: BerReader) => void): void {
 function readSearch(reader: BerReader): FakeSearch {
   const base = reader.readString() ?? ''
   const scope = reader.readEnumeration() ?? 0
-  reader.readEnumeration()
-  reader.readInt()
-  reader.readInt()
+  const aliases = reader.readEnumeration() ?? 0
+  const sizeLimit = reader.readInt() ?? 0
+  const timeLimit = reader.readInt() ?? 0
   reader.readBoolean()
   const filter = FilterParser.parse(reader).toString()
   const attributes: string[] = []
   reader.readSequence()
   const end = reader.offset + reader.length
   while (reader.offset < end) attributes.push(reader.readString() ?? '')
-  return { base, scope, filter, attributes }
+  return { base, scope, filter, attributes, aliases, sizeLimit, timeLimit }
 }
 
 function message(id: number, operation: number, write: (writer: BerWriter) => void): Buffer {

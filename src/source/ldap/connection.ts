@@ -123,7 +123,7 @@ async function startTls(
       `${endpoint.url} refused StartTLS: ${words}${remedy}`,
     )
   }
-  return secure(wire.release())
+  return secure(wire.release(doing))
 }
 
 function tlsOf(socket: Socket): TlsFacts | undefined {

@@ -44,10 +44,10 @@ export interface Wire {
   /** Goes on over another socket, after StartTLS. */
   moveTo(line: Line): void
   /**
-   * Stops listening and returns the socket, so that TLS can take it over. Throws when the server has already sent more in
-   * the clear.
+   * Stops listening and returns the socket, so that TLS can take it over. Throws a `DirsyncdError` when the server has
+   * already sent more in the clear, which whoever is in between could have written.
    */
-  release(): Socket
+  release(doing: Doing): Socket
   /** Sends a last message, if there is one, and closes. */
   close(goodbye?: (messageId: number) => Message): void
 }
@@ -175,8 +175,9 @@ export function createWire(first: Line, url: string, patience: Patience, signal:
       framer = createFramer()
       listen()
     },
-    release() {
-      if (framer.partial) throw new Error('the server sent more than the answer to StartTLS before TLS began')
+    release(doing) {
+      if (framer.partial) lost('half a message arrived before TLS began')
+      if (failure !== undefined) throw failure(doing)
       deafen()
       return socket.on('error', () => undefined)
     },

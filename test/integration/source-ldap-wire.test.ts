@@ -1,0 +1,278 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import { loadCredentials } from '../../src/source/ldap/bind.ts'
+import { openConnection } from '../../src/source/ldap/connection.ts'
+import { parseEndpoints } from '../../src/source/ldap/endpoint.ts'
+import { parseFilter } from '../../src/source/ldap/filter.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
+import { searchSome } from '../../src/source/ldap/search.ts'
+import {
+  decodeAll,
+  ENUMERATED,
+  encode,
+  encodeInteger,
+  integerOf,
+  messageLength,
+  OCTETS,
+  SEQUENCE,
+} from '../support/ber.ts'
+import { type FakeEntry, startFakeLdap } from '../support/fake-ldap.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+
+/** What a server can do to one connection, byte by byte. */
+
+const NEVER = new AbortController().signal
+
+function options(url: string, more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
+  return {
+    url,
+    tls: { startTls: false },
+    vendor: 'openldap',
+    pageSize: 50,
+    timeouts: { connectMs: 5000, answerMs: 5000 },
+    users: { base: BASE, scope: 'sub', map: { external_id: 'uid' } },
+    ...more,
+  }
+}
+
+const READER = { dn: 'cn=reader', password: async () => 'secret' }
+
+/** A request as it came. */
+interface Request {
+  readonly id: number
+  readonly operation: number
+  readonly socket: Socket
+}
+
+const BIND = 0x60
+const SEARCH = 0x63
+const EXTENDED = 0x77
+
+interface Listening extends AsyncDisposable {
+  readonly url: string
+}
+
+async function listen(onConnection: (socket: Socket) => void): Promise<Listening> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined))
+    onConnection(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    url: `ldap://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Hides its root DSE (result 50); everything else is the business of the test. */
+function startScript(onRequest: (request: Request) => unknown): Promise<Listening> {
+  return listen((socket) => {
+    let held = Buffer.alloc(0)
+    let searches = 0
+    socket.on('data', (chunk: Buffer) => {
+      held = Buffer.concat([held, chunk])
+      for (let length = messageLength(held); length !== undefined; length = messageLength(held)) {
+        const [message] = decodeAll(held.subarray(0, length))
+        held = held.subarray(length)
+        const [id, operation] = decodeAll(message?.content ?? Buffer.alloc(0))
+        if (id === undefined || operation === undefined) throw new Error('a broken request')
+        const request = { id: integerOf(id), operation: operation.tag, socket }
+        if (request.operation === SEARCH && (searches += 1) === 1) socket.write(result(request, 50))
+        else onRequest(request)
+      }
+    })
+  })
+}
+
+function result({ id, operation }: Pick<Request, 'id' | 'operation'>, code: number): Buffer {
+  const parts = [encodeInteger(code, ENUMERATED), encode(OCTETS, ''), encode(OCTETS, '')]
+  // The tag of an answer follows that of its request, but for a search, whose entries have the next one.
+  const tag = operation === SEARCH ? operation + 2 : operation + 1
+  return encode(SEQUENCE, encodeInteger(id), encode(tag, ...parts))
+}
+
+function entry(id: number, uid: string): Buffer {
+  const values = encode(0x31, encode(OCTETS, uid))
+  const attributes = encode(SEQUENCE, encode(SEQUENCE, encode(OCTETS, 'uid'), values))
+  return encode(SEQUENCE, encodeInteger(id), encode(0x64, encode(OCTETS, `uid=${uid},${BASE}`), attributes))
+}
+
+describe('a server', () => {
+  test('that is slow and never silent is read, however long a page takes', async () => {
+    await using server = await startScript(async (request) => {
+      for (let index = 0; index < 16; index += 1) {
+        request.socket.write(entry(request.id, `u${index}`))
+        await delay(150)
+      }
+      request.socket.write(result(request, 0))
+    })
+    const timeouts = { connectMs: 5000, answerMs: 1500 }
+    const snapshot = await createLdapSource(options(server.url, { timeouts }), silentLog()).read(NEVER)
+    expect(snapshot.users.size).toBe(16)
+  })
+
+  test('whose answer to a bind drips does not stretch its time', async () => {
+    await using server = await startScript(async ({ socket }) => {
+      socket.write(Buffer.from([SEQUENCE, 0x82, 0x10, 0x00]))
+      for (let bytes = 0; bytes < 100; bytes += 1) {
+        socket.write('.')
+        await delay(50)
+      }
+      socket.end()
+    })
+    const timeouts = { connectMs: 5000, bindMs: 500, answerMs: 5000 }
+    const reader = createLdapSource(options(server.url, { bind: READER, timeouts }), silentLog())
+    await expect(reader.read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
+    await expect(reader.read(NEVER)).rejects.toThrow(
+      'no whole answer arrived for 0.5 s while binding as "cn=reader" (timeouts.bind)',
+    )
+  })
+
+  test('that answers another request than was made is not believed', async () => {
+    await using server = await startScript((request) =>
+      request.socket.write(Buffer.concat([entry(request.id + 1, 'a'), result(request, 0)])),
+    )
+    const reading = createLdapSource(options(server.url), silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow('an answer to nothing arrived while reading')
+  })
+
+  test.each<[string, (request: Request) => Buffer, string]>([
+    ['half a message', ({ id }) => entry(id, 'a').subarray(0, 9), 'half a message arrived before TLS began'],
+    ['a message', ({ id }) => entry(id, 'a'), 'an answer to nothing arrived'],
+    [
+      'the answer to the bind',
+      ({ id }) => result({ id: id + 1, operation: BIND }, 0),
+      'an answer to nothing arrived',
+    ],
+  ])('that sends %s in the clear before TLS begins is left', async (_, more, words) => {
+    await using server = await startScript((request) => {
+      if (request.operation !== EXTENDED) return
+      request.socket.write(Buffer.concat([result(request, 0), more(request)]))
+    })
+    const over = { tls: { startTls: true }, bind: READER }
+    const reading = createLdapSource(options(server.url, over), silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ name: 'DirsyncdError', code: 'source-unreachable' })
+    await expect(reading).rejects.toThrow(`${server.url}: ${words} while asking for StartTLS`)
+  })
+})
+
+test('a connection that was lost stays so, and says so at once', async () => {
+  await using server = await startScript(({ socket }) => socket.destroy())
+  const timeouts = { connectMs: 60_000, answerMs: 60_000 }
+  const from = options(server.url, { timeouts })
+  const [endpoint] = parseEndpoints(from)
+  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+  const search = { base: BASE, scope: 'base', attributes: [], pageSize: undefined } as const
+  for (const text of ['(uid=a)', '(uid=b)', '(uid=c)']) {
+    const filter = parseFilter(text, 'filter')
+    await expect(searchSome(connection, { ...search, filter, filterText: text })).rejects.toThrow(
+      `the connection was lost while reading "${BASE}" (scope base) with the filter ${text}`,
+    )
+  }
+}, 20_000)
+
+const PEOPLE = 300
+
+/** Hands everything on until the server has sent so many bytes; then it ends the connection, or holds the rest back. */
+function startRelay(port: number, most: number, then: (client: Socket) => unknown): Promise<Listening> {
+  return listen((client) => {
+    let sent = 0
+    const server = connect({ host: '127.0.0.1', port }).on('error', () => undefined)
+    client.on('data', (chunk) => server.write(chunk)).on('close', () => server.destroy())
+    server.on('data', (chunk: Buffer) => {
+      const before = sent
+      sent += chunk.length
+      client.write(chunk.subarray(0, Math.max(most - before, 0)))
+      if (before < most && sent >= most) then(client)
+    })
+  })
+}
+
+describe('under TLS', () => {
+  let slapd: Slapd
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ people: PEOPLE })
+  })
+
+  afterAll(() => slapd.close())
+
+  const ports = [
+    ['ldaps', () => Number(new URL(slapd.ldapsUrl).port), false],
+    ['StartTLS', () => slapd.port, true],
+  ] as const
+  const ends = [
+    ['ends politely', (client: Socket) => client.end(), 'the connection was lost'],
+    ['is cut', (client: Socket) => client.resetAndDestroy(), 'the connection was lost'],
+    ['goes silent', () => undefined, 'nothing arrived for 1 s'],
+  ] as const
+  const cases = ports.flatMap(([over, port, startTls]) =>
+    ends.map(([how, then, words]) => [over, how, port, startTls, then, words] as const),
+  )
+
+  test.each(cases)(
+    '%s: a server that %s in the middle of a read',
+    async (over, _, port, startTls, then, words) => {
+      await using relay = await startRelay(port(), 12_000, then)
+      const url = relay.url.replace(
+        'ldap://127.0.0.1',
+        over === 'ldaps' ? 'ldaps://localhost' : 'ldap://localhost',
+      )
+      const timeouts = { connectMs: 5000, answerMs: 1000 }
+      const { dn, password } = slapd.readers.reader
+      const bind = { dn, password: async () => password }
+      const reader = { tls: { ca: slapd.ca, startTls }, bind, timeouts }
+      const reading = createLdapSource(options(url, reader), silentLog()).read(NEVER)
+      await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+      await expect(reading).rejects.toThrow(words)
+    },
+  )
+})
+
+/** A part of the values of a group. */
+function groupPart(from: number, to: string): FakeEntry {
+  const part = { [`member;range=${from}-${to}`]: [`uid=a,${BASE}`] }
+  return { dn: `cn=g,${BASE}`, attributes: { cn: ['g'], modifyTimestamp: ['1'], ...part } }
+}
+
+describe('a request', () => {
+  test('asks for no limits of its own and follows no aliases', async () => {
+    const root = { dn: '', attributes: { objectClass: ['OpenLDAProotDSE'] } }
+    const someone = { dn: `uid=a,${BASE}`, attributes: { uid: ['a'], modifyTimestamp: ['1'] } }
+    await using server = await startFakeLdap(({ base, filter, attributes }) => {
+      if (base === '') return { entries: [root] }
+      if (attributes.includes('member;range=1-*')) return { entries: [groupPart(1, '*')] }
+      return { entries: [filter.includes('group') || base.startsWith('cn=') ? groupPart(0, '0') : someone] }
+    })
+    const groups = { base: BASE, scope: 'sub', map: { external_id: 'cn', name: 'cn' } } as const
+    const source = createLdapSource(options(server.url, { groups }), silentLog())
+    expect((await source.read(NEVER)).groups.get('g')?.members).toEqual(['a'])
+    await source.lookAgain('user', ['a', 'b'], NEVER)
+    await source.probe(NEVER)
+    await source.explain?.('user', 'a', NEVER)
+    expect(server.searches.length).toBeGreaterThan(12)
+    for (const search of server.searches)
+      expect(search).toMatchObject({ aliases: 0, sizeLimit: 0, timeLimit: 0 })
+  })
+
+  test('may be answered with 130,000 entries at once', async () => {
+    const people = Array.from({ length: 130_000 }, (_, index) => ({
+      dn: `uid=u${index},${BASE}`,
+      attributes: { uid: [`u${index}`] },
+    }))
+    await using server = await startFakeLdap(({ base }) => ({ entries: base === '' ? [] : people }))
+    const source = createLdapSource(options(server.url, { vendor: 'lldap' }), silentLog())
+    expect((await source.read(NEVER)).users.size).toBe(130_000)
+  })
+})
