@@ -52,16 +52,21 @@ interface World {
   readonly groups: readonly FakeEntry[]
   /** The members of the big group, and its uSNChanged, as they are at this moment. */
   readonly big?: () => { readonly members: readonly string[]; readonly usn: number | undefined }
+  /** What a server makes of a part of the big group on its way. */
+  readonly tamper?: (attributes: FakeEntry['attributes']) => FakeEntry['attributes']
   readonly disabled?: readonly FakeEntry[]
   readonly references?: number
 }
 
 /** As a domain controller answers: large attributes in ranges, nobody listed in the primary group. */
-function controller({ users, groups, big, disabled = [], references = 0 }: World) {
+function controller({ users, groups, big, tamper = (same) => same, disabled = [], references = 0 }: World) {
   return (search: FakeSearch): FakeAnswer => {
     if (search.base === '') return { entries: [ROOT] }
     if (search.base === SCHEMA) return { entries: notReplicated(search) }
-    if (search.base === BIG && big !== undefined) return { entries: [bigEntry(search, big())] }
+    if (search.base === BIG && big !== undefined) {
+      const { dn, attributes } = bigEntry(search, big())
+      return { entries: [{ dn, attributes: tamper(attributes) }] }
+    }
     if (search.filter.includes('803:=2')) return { entries: disabled }
     if (search.filter.includes('1941:=')) return { entries: users.slice(0, 2) }
     if (!search.filter.includes('objectclass=group')) return { entries: users, references }
@@ -108,6 +113,10 @@ async function read(world: World, { users, groups, options, log = silentLog(), a
   return { snapshot: await source.read(NEVER), searches: server.searches }
 }
 
+function reversed(attributes: FakeEntry['attributes']): FakeEntry['attributes'] {
+  return Object.fromEntries(Object.entries(attributes).toReversed())
+}
+
 const people = (count: number) => Array.from({ length: count }, (_, index) => user(index))
 
 describe('a group with more members than one answer holds', () => {
@@ -151,6 +160,30 @@ describe('a group with more members than one answer holds', () => {
     expect([ids?.length, ids?.includes(guid(0)), ids?.includes(guid(RANGE))]).toEqual([3199, false, true])
   })
 
+  test('is read whole when its empty attribute comes behind the range', async () => {
+    const members = Array.from({ length: 3000 }, (_, index) => userDn(index))
+    const { snapshot } = await read({
+      users: people(3000),
+      groups: [],
+      big: () => ({ members, usn: 7 }),
+      tamper: reversed,
+    })
+    expect(snapshot.groups.get(guid(9000))?.members).toHaveLength(3000)
+  })
+
+  test.each<[string, string, number]>([
+    ['begins again', 'member;range=0-*', 1500],
+    ['has fewer values than it says', 'member;range=1499-2998', 3],
+    ['is empty and not the last', 'member;range=1499-1498', 0],
+  ])('whose second range %s is an incomplete read', async (_, name, count) => {
+    const members = Array.from({ length: 2999 }, (__, index) => userDn(index))
+    const tamper = ({ 'member;range=1499-*': second, ...others }: FakeEntry['attributes']) =>
+      second === undefined ? others : { ...others, [name]: second.slice(0, count) }
+    const reading = read({ users: people(10), groups: [], big: () => ({ members, usn: 7 }), tamper })
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow('the server does not go on with value 1500 of member')
+  })
+
   test.each([
     ['never stops to change', () => true, 'it changed 4 times while its values were read'],
     ['does not show whether it changes', () => false, 'does not see whether it changes meanwhile'],
@@ -167,8 +200,8 @@ describe('a group with more members than one answer holds', () => {
   })
 })
 
-test('a server that cuts off a page is asked for shorter ones', async () => {
-  const users = people(5)
+test('a server that cuts off a page is asked for shorter ones, and nobody comes twice', async () => {
+  const users = [{ dn: `CN=no id,${BASE}`, attributes: {} }, ...people(5)]
   let cut = 0
   await using server = await startFakeLdap(({ base, filter }) => {
     if (base === '' || filter.includes('=group')) return { entries: base === '' ? [ROOT] : [] }
@@ -188,7 +221,7 @@ test('a server that cuts off a page is asked for shorter ones', async () => {
   )
   const snapshot = await source.read(NEVER)
   expect([...snapshot.users.keys()].toSorted()).toEqual([0, 1, 2, 3, 4].map(guid))
-  expect([cut, snapshot.notices]).toEqual([2, []])
+  expect([cut, snapshot.unreadable, snapshot.notices.length]).toEqual([2, 1, 1])
 })
 
 test('a server of unknown make needs an id attribute from the configuration', async () => {

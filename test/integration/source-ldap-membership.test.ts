@@ -225,6 +225,12 @@ describe('bases', () => {
     )
   })
 
+  test('that overlap count who has no id once', async () => {
+    const users = { base: [ORG, PEOPLE], filter: '(sn=*)', map: { external_id: 'employeeType' } }
+    const snapshot = await source({ users }).read(NEVER)
+    expect([[...snapshot.users.keys()], snapshot.unreadable]).toEqual([['former'], 4])
+  })
+
   test('of which one does not exist are an error', async () => {
     const reading = source({ users: { base: [PEOPLE, `ou=nowhere,${BASE}`] } }).read(NEVER)
     await expect(reading).rejects.toMatchObject({ code: 'source-refused' })

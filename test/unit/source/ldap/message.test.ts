@@ -25,11 +25,19 @@ test('a result has its code, what the server says and the cookie', () => {
 
 test('the cookie is found behind a referral and behind other controls', () => {
   const other = ber(0x30, ber(0x04, '1.2.3.4'), ber(0x01, [0]))
-  const control = ber(0x30, PAGING, ber(0x01, [0xff]), ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04))))
+  const control = ber(0x30, PAGING, ber(0x01, [0xff]), ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04, 'on'))))
   const message = ber(0x30, ID, result(10, ber(0xa3, ber(0x04, 'ldap://x'))), ber(0xa0, other, control))
   expect(decodeAnswer(message)).toMatchObject({
-    result: { code: 10, referral: ['ldap://x'], cookie: Buffer.alloc(0) },
+    result: { code: 10, referral: ['ldap://x'], cookie: Buffer.from('on') },
   })
+})
+
+test('a cookie does not keep what it came with in memory', () => {
+  const control = ber(0x30, PAGING, ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04, 'next'))))
+  const chunk = Buffer.concat([Buffer.alloc(100_000), ber(0x30, ID, result(0), ber(0xa0, control))])
+  const answer = decodeAnswer(chunk.subarray(100_000))
+  expect(answer.type === 'result' && answer.result.cookie?.toString()).toBe('next')
+  expect(answer.type === 'result' && answer.result.cookie?.buffer).not.toBe(chunk.buffer)
 })
 
 test('without the control there is no cookie', () => {
@@ -49,6 +57,25 @@ test('the values of an entry are the bytes that were sent, under lower-case name
   })
 })
 
+test('an attribute has none, one or several values, in one part or in two', () => {
+  const attribute = (name: string, ...values: string[]) =>
+    ber(0x30, ber(0x04, name), ber(0x31, ...values.map((value) => ber(0x04, value))))
+  const parts = [
+    attribute('none'),
+    attribute('one', 'a'),
+    attribute('MORE', 'b', 'c'),
+    attribute('more', 'd'),
+  ]
+  const answer = decodeAnswer(ber(0x30, ID, ber(0x64, ber(0x04, ''), ber(0x30, ...parts))))
+  expect(answer.type === 'entry' && answer.entry.attributes).toEqual(
+    new Map([
+      ['none', []],
+      ['one', [Buffer.from('a')]],
+      ['more', [Buffer.from('b'), Buffer.from('c'), Buffer.from('d')]],
+    ]),
+  )
+})
+
 test.each([
   ['a result without a code, which is no success', ber(0x30, ID, ber(0x65))],
   ['a result without its texts', ber(0x30, ID, ber(0x65, ber(0x0a, [0])))],
@@ -60,7 +87,7 @@ test.each([
     ber(0x30, ID, ber(0x64, ber(0x04, 'a'), ber(0x30, ber(0x30, ber(0x04, 'b'), [0x31, 9])))),
   ],
 ])('%s is an error', (_, message) => {
-  expect(() => decodeAnswer(message)).toThrow(Error)
+  expect(() => decodeAnswer(message)).toThrow(/arrived$/)
 })
 
 test('the value of an extended operation stands behind its name and a referral', () => {

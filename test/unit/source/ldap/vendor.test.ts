@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { compileOptions } from '../../../../src/source/ldap/compile.ts'
 import { parseFilter } from '../../../../src/source/ldap/filter.ts'
 import { PROFILES, vendorOf } from '../../../../src/source/ldap/vendor.ts'
 
@@ -39,6 +40,22 @@ test.each<[string, string, Record<string, string[]>]>([
   ['generic', 'a server that says nothing at all', {}],
 ])('%s is the vendor of %s', (vendor, _, root) => {
   expect(vendorOf((name) => root[name] ?? [])).toBe(vendor)
+})
+
+test.each([
+  ['active-directory', 5000, 1000],
+  ['active-directory', 200, 200],
+  ['openldap', 5000, 5000],
+  ['lldap', 5000, undefined],
+] as const)('%s is asked for pages of %i in pages of %s', (vendor, pageSize, asked) => {
+  const options = {
+    url: 'ldaps://x',
+    tls: { startTls: false },
+    pageSize,
+    timeouts: { connectMs: 1000, answerMs: 1000 },
+    users: { base: 'dc=x', scope: 'sub', map: {} },
+  } as const
+  expect(compileOptions(options, PROFILES[vendor]).pageSize).toBe(asked)
 })
 
 test('every filter of a vendor is one', () => {
