@@ -31,7 +31,7 @@ function user(index: number, domain = 'S-1-5-21-1-2-3'): FakeEntry {
     objectSid: [bytes('objectSid', `${domain}-${1000 + index}`)],
     primaryGroupID: ['513'],
     userAccountControl: ['512'],
-    memberOf: [BIG.toLowerCase()],
+    memberOf: [BIG.replace(',', ' , ').toUpperCase()],
     displayName: [`User ${index}`],
   }
   return { dn: userDn(index), attributes }
@@ -261,6 +261,25 @@ describe('Active Directory', () => {
     const { snapshot } = await read(world, { users: { disabled: 'delete' } })
     expect([...snapshot.users.keys()]).toEqual([guid(0), guid(2)])
     expect(snapshot.notices).toMatchObject([{ code: 'disabled', id: guid(1) }])
+  })
+
+  test('does not show this reader the attribute that says who is disabled: the log names it', async () => {
+    const users = people(2).map(({ dn, attributes }) => {
+      const { userAccountControl: _, ...visible } = attributes
+      return { dn, attributes: visible }
+    })
+    const lines: { readonly attributes?: string[] }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const { snapshot } = await read({ users, groups: [] }, { users: { disabled: 'delete' }, log })
+    expect(snapshot.users.size).toBe(2)
+    expect(lines.flatMap(({ attributes }) => attributes)).toEqual(['userAccountControl'])
+  })
+
+  test('counts who is disabled in a chain no more than elsewhere', async () => {
+    const world = { users: people(4), groups: [DOMAIN_USERS], disabled: [user(1)] }
+    const groups = { nested: 'in-chain', primaryGroup: false } as const
+    const { snapshot } = await read(world, { groups, users: { disabled: 'delete' } })
+    expect(snapshot.groups.get(guid(9001))?.members).toEqual([guid(0)])
   })
 
   test('follows chains of groups itself', async () => {
