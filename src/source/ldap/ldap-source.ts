@@ -31,8 +31,6 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
     },
     async lookAgain(kind, ids, signal) {
       if (ids.length === 0) return new Map()
-      // Without groups in the options the source says nothing about them, and so proves none of them absent.
-      if (kind === 'group' && options.groups === undefined) return new Map(ids.map((id) => [id, 'present']))
       using connection = await servers.openAgain(signal)
       return await lookAgain(connection, compileFor(connection), kind, ids)
     },

@@ -26,6 +26,7 @@ export async function lookAgain(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Sighting>> {
   const chosen = kind === 'user' ? users : groups
+  // Without groups in the options the source says nothing about them, and so proves none of them absent.
   if (chosen === undefined) return new Map(ids.map((id) => [id, 'present']))
   const place: Place = { ...chosen, pageSize }
   const disabled = kind === 'user' && users.disabled?.action === 'delete' ? users.disabled : undefined
