@@ -52,6 +52,8 @@ interface World {
   readonly groups: readonly FakeEntry[]
   /** The members of the big group, and its uSNChanged, as they are at this moment. */
   readonly big?: () => { readonly members: readonly string[]; readonly usn: number | undefined }
+  /** How many members come at once. */
+  readonly range?: number
   /** What a server makes of a part of the big group on its way. */
   readonly tamper?: (attributes: FakeEntry['attributes']) => FakeEntry['attributes']
   readonly disabled?: readonly FakeEntry[]
@@ -59,18 +61,19 @@ interface World {
 }
 
 /** As a domain controller answers: large attributes in ranges, nobody listed in the primary group. */
-function controller({ users, groups, big, tamper = (same) => same, disabled = [], references = 0 }: World) {
+function controller(world: World) {
+  const { users, groups, big, range = RANGE, tamper = (same) => same, disabled = [], references = 0 } = world
   return (search: FakeSearch): FakeAnswer => {
     if (search.base === '') return { entries: [ROOT] }
     if (search.base === SCHEMA) return { entries: notReplicated(search) }
     if (search.base === BIG && big !== undefined) {
-      const { dn, attributes } = bigEntry(search, big())
+      const { dn, attributes } = bigEntry(search, big(), range)
       return { entries: [{ dn, attributes: tamper(attributes) }] }
     }
     if (search.filter.includes('803:=2')) return { entries: disabled }
     if (search.filter.includes('1941:=')) return { entries: users.slice(0, 2) }
     if (!search.filter.includes('objectclass=group')) return { entries: users, references }
-    const whole = big === undefined ? [] : [bigEntry({ ...search, attributes: ['member'] }, big())]
+    const whole = big === undefined ? [] : [bigEntry({ ...search, attributes: ['member'] }, big(), range)]
     return { entries: [...groups, ...whole] }
   }
 }
@@ -78,11 +81,12 @@ function controller({ users, groups, big, tamper = (same) => same, disabled = []
 function bigEntry(
   { attributes }: Pick<FakeSearch, 'attributes'>,
   { members, usn }: ReturnType<NonNullable<World['big']>>,
+  range: number,
 ): FakeEntry {
   const asked = attributes.find((name) => name.startsWith('member'))
   const from = Number(/range=(\d+)/.exec(asked ?? '')?.[1] ?? 0)
-  const part = members.slice(from, from + RANGE)
-  const to = from + RANGE >= members.length ? '*' : String(from + RANGE - 1)
+  const part = members.slice(from, from + range)
+  const to = from + range >= members.length ? '*' : String(from + range - 1)
   const mark = usn === undefined ? {} : { uSNChanged: [String(usn)] }
   return group(BIG, 9000, 5000, { member: [], [`member;range=${from}-${to}`]: part, ...mark })
 }
@@ -158,6 +162,14 @@ describe('a group with more members than one answer holds', () => {
     const { snapshot } = await read({ users: people(3200), groups: [], big })
     const ids = snapshot.groups.get(guid(9000))?.members
     expect([ids?.length, ids?.includes(guid(0)), ids?.includes(guid(RANGE))]).toEqual([3199, false, true])
+  })
+
+  test('is read whole however many come at once', async () => {
+    const members = Array.from({ length: 260_000 }, (_, index) => userDn(index))
+    const world = { users: people(1), groups: [], big: () => ({ members, usn: 7 }), range: 130_000 }
+    const { snapshot } = await read(world)
+    expect(snapshot.groups.get(guid(9000))?.members).toEqual([guid(0)])
+    expect(snapshot.notices.map(({ detail }) => detail).join()).toContain('259999 members are no users')
   })
 
   test('is read whole when its empty attribute comes behind the range', async () => {
