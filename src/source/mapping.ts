@@ -134,7 +134,10 @@ function compileMapping(
 
 function resultOf(formula: Formula, lookup: Lookup, steps?: TraceStep[]): string | undefined {
   const value = formula.evaluate(startRun(lookup, steps))
-  return typeof value === 'string' && value !== '' ? value : undefined
+  if (typeof value !== 'string' || value === '') return undefined
+  if (value.includes('\0')) throw new Fault('it holds a NUL character')
+  if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')
+  return value
 }
 
 function traceOf(formula: Formula, lookup: Lookup): readonly TraceStep[] {

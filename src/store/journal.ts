@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Change, Op } from '../plan/change.ts'
 import { GUARDED, type Guarded } from '../plan/guards.ts'
 import type { ChangeState } from './run-types.ts'
+import { storable } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -88,6 +89,10 @@ export interface Answer {
   readonly detail?: string | undefined
 }
 
+function detailOf({ detail }: Answer): string | null {
+  return detail === undefined ? null : storable(detail)
+}
+
 /** Journals the outcome of an attempt that gave the change its final state. */
 export async function endAttempt(
   db: Db,
@@ -98,12 +103,12 @@ export async function endAttempt(
   await sql`
     WITH done AS (
       UPDATE dirsyncd.changes
-      SET state = ${state}, unsure = false, intent_at = NULL, detail = ${answer.detail ?? null}
+      SET state = ${state}, unsure = false, intent_at = NULL, detail = ${detailOf(answer)}
       WHERE run = ${attempt.run} AND number = ${attempt.number}
     )
     UPDATE dirsyncd.journal
     SET ended_at = now(), outcome = ${state}, status = ${answer.status ?? null}, requests = ${answer.requests ?? null},
-      detail = ${answer.detail ?? null}
+      detail = ${detailOf(answer)}
     WHERE id = ${attempt.journalId}`.execute(db)
 }
 
@@ -121,12 +126,12 @@ export async function failAttempt(
     WITH failed AS (
       UPDATE dirsyncd.changes
       SET unsure = ${next.unsure}, intent_at = NULL, tail = tail OR ${next.tail},
-        attempts = attempts - ${next.counted ? 0 : 1}, detail = ${answer.detail ?? null}
+        attempts = attempts - ${next.counted ? 0 : 1}, detail = ${detailOf(answer)}
       WHERE run = ${attempt.run} AND number = ${attempt.number} AND state = 'pending'
     )
     UPDATE dirsyncd.journal
     SET ended_at = now(), outcome = 'retry', status = ${answer.status ?? null}, requests = ${answer.requests ?? null},
-      detail = ${answer.detail ?? null}
+      detail = ${detailOf(answer)}
     WHERE id = ${attempt.journalId}`.execute(db)
 }
 

@@ -3,6 +3,7 @@ import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Phase, Plan } from '../plan/plan.ts'
 import type { ChangeState } from './run-types.ts'
+import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -24,7 +25,7 @@ export async function storePlan(db: Db, run: number, plan: Plan): Promise<void> 
     }))
     await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
       SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes
-      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS row(number int, phase text, op text, entry_id text,
+      FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, phase text, op text, entry_id text,
         fingerprint text, change jsonb, removes int)`.execute(db)
   }
   for (let start = 0; start < plan.notices.length; start += CHUNK) {
@@ -36,7 +37,7 @@ async function storeNotices(db: Db, run: number, notices: readonly Notice[], sta
   const rows = notices.map((notice, index) => ({ ...notice, number: start + index + 1 }))
   await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, detail)
     SELECT ${run}, number, kind, id, code, detail
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
+    FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
     db,
   )
 }

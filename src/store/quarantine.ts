@@ -1,11 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { Attempt } from './journal.ts'
+import { storable } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
 /** Remembers that the API refused this change for its own content. */
-export async function quarantine(db: Db, attempt: Attempt, detail: string): Promise<void> {
+export async function quarantine(db: Db, attempt: Attempt, why: string): Promise<void> {
+  const detail = storable(why)
   await db
     .insertInto('dirsyncd.quarantine')
     .values({ sync: attempt.sync, target: attempt.target, fingerprint: attempt.fingerprint, detail })

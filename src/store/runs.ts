@@ -3,6 +3,7 @@ import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import { storable } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
@@ -147,7 +148,7 @@ export async function finishRun(
       state: end.state,
       finished_at: sql<Date>`now()`,
       ...(end.counts !== undefined && { counts: JSON.stringify(end.counts) }),
-      ...(end.error !== undefined && { error: end.error }),
+      ...(end.error !== undefined && { error: storable(end.error) }),
     })
     .where('run', '=', run)
     .execute()
@@ -166,7 +167,7 @@ async function dropPending(db: Db, run: number): Promise<void> {
 export async function stopRun(db: Db, run: number, code: ErrorCode, reason: string): Promise<void> {
   await db
     .updateTable('dirsyncd.runs')
-    .set({ stop_code: code, stop_reason: reason })
+    .set({ stop_code: code, stop_reason: storable(reason) })
     .where('run', '=', run)
     .where('stop_code', 'is', null)
     .execute()

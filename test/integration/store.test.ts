@@ -4,8 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Change } from '../../src/plan/change.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
+import { changesOf, noticesOf, storePlan } from '../../src/store/plans.ts'
+import { addRun, findRun, finishRun, stopRun } from '../../src/store/runs.ts'
 import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/server-process.ts'
@@ -39,10 +42,34 @@ async function postgres(): Promise<Store> {
   return store
 }
 
+/** What a source, a directory or a program may say, and PostgreSQL refuses: NUL, and half a character. */
+const HOSTILE = 'a\0b \ud83d \\u0000 c'
+const KEPT = 'a\ufffdb \ufffd \\u0000 c'
+
 describe.each([
   { name: 'embedded', open: embedded },
   { name: 'postgres', open: postgres },
 ])('store on $name', ({ open }) => {
+  test('a text that no database takes costs nobody the run', async () => {
+    const { db } = await open()
+    const run = await addRun(db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
+    const change: Change = { op: 'delete-user', id: '1', have: { name: HOSTILE, email: null }, why: 'gone' }
+    const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
+    const notice = { kind: 'user', id: HOSTILE, code: 'disabled', detail: HOSTILE } as const
+    await storePlan(db, run, {
+      changes: [planned],
+      notices: [notice],
+      unchanged: 0,
+      withheld: [],
+      digest: '',
+    })
+    expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, detail: KEPT }])
+    expect(await changesOf(db, run, 10)).toMatchObject([{ change: { have: { name: KEPT } } }])
+    await stopRun(db, run, 'internal', HOSTILE)
+    await finishRun(db, run, { state: 'failed', error: HOSTILE })
+    expect(await findRun(db, run)).toMatchObject({ state: 'failed', error: KEPT, stop_reason: KEPT })
+  })
+
   test('values go in and come out as with any pool of pg', async () => {
     const { pool } = await open()
     await pool.query(`create table public.v (big int8, small int4, num numeric, flag bool, at timestamptz,

@@ -78,6 +78,16 @@ test.each<[string, ValueExpression, string]>([
   expect(compile).toThrow(expect.objectContaining({ code: 'config-invalid' }))
 })
 
+test.each([
+  ['a NUL character', 'A\0nna', 'users.map.name: it holds a NUL character'],
+  ['half a character', 'Anna \ud83d', 'users.map.name: it is not well-formed Unicode'],
+])('a value with %s is none, and said', (_, value, fault) => {
+  for (const name of ['cn', '{cn}!', '= lower(cn)', { value: 'cn', default: 'x' }]) {
+    const map = compileUserMap({ external_id: 'id', name }, 'users.map', ANY_NAME)
+    expect(map.fieldsOf(lookupOf({ cn: [value] }))).toMatchObject({ name: undefined, faults: [fault] })
+  }
+})
+
 test('an external_id is one plain attribute', () => {
   expect(() => compileUserMap({ external_id: '{uid}@x' }, 'users.map', ANY_NAME)).toThrow(
     'users.map.external_id: "{uid}@x" is a template, and only one plain attribute can be used here',
