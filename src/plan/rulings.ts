@@ -29,8 +29,18 @@ export function ruleUserEmails(
     // Who is not to be changed keeps the e-mail, and then nobody else gets it.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
     if (more.length === 0) return rulings
-    for (const id of more) held.add(id)
+    for (const id of foremost(more, rulings)) held.add(id)
   }
+}
+
+/** Who waits for somebody who is held too gets another change than the held one: only the e-mail is taken out of it. */
+function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
+  const all = new Set(ids)
+  const first = ids.filter((id) => {
+    const ruling = rulings.of(id)
+    return ruling?.may !== 'take' || !all.has(ruling.takes.from)
+  })
+  return first.length > 0 ? first : ids
 }
 
 function* wantingUsers({ source, directory, rules }: PlanInputs, selection: Selection): Generator<UserEntry> {

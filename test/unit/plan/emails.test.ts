@@ -86,6 +86,17 @@ describe('two people with one e-mail', () => {
     expect(noticesOf(plan)).toEqual(['duplicate-email a', 'duplicate-email b', 'rejected c'])
   })
 
+  test('somebody who waits for a quarantined change gets the other values all the same', () => {
+    const source = sourceOf([{ ...person('a', Y), name: 'Renamed' }, person('b', Z)])
+    const directory = directoryOf([shown('a', X), shown('b', Y)])
+    const withheld = new Map<string, Withheld>()
+    for (const each of planOf(source, directory).changes)
+      withheld.set(each.fingerprint, { code: 'quarantined', detail: 'refused' })
+    const plan = planOf(source, directory, { withheld })
+    expect(writtenIn(plan)).toEqual(['a ?'])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a', 'quarantined b'])
+  })
+
   test('share it where that is allowed', () => {
     const rules = { policy: 'mirror', membership: 'write', allowedDomains: [], emails: 'shared' } as const
     const plan = planOf(sourceOf([person('a', X), person('b', X)]), directoryOf([]), { rules })
