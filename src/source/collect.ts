@@ -40,8 +40,15 @@ export interface Collector {
   addGroup(group: GroupCandidate): string | undefined
   /** A group of whose members the source knows only a part: neither written nor deleted. */
   addHidden(group: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void
-  /** A user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. */
-  addDisabled(user: { readonly ids: readonly string[]; readonly from: string; readonly gone: boolean }): void
+  /**
+   * Takes a user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. Says
+   * its id where it is kept and has a usable one.
+   */
+  addDisabled(user: {
+    readonly ids: readonly string[]
+    readonly from: string
+    readonly gone: boolean
+  }): string | undefined
   /** An entry that was read and cannot be understood. Nobody knows whose it was: no deletes in this run. */
   addUnreadable(kind: Kind, detail: string): void
   /** Members that name a group which the source does not have. */
@@ -95,7 +102,7 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       if (id === undefined) return undefined
       if (group.name === undefined) {
         notices.push({ kind: 'group', id, code: 'no-name', detail: `${group.from}: the group has no name` })
-        groups.addSkipped(id, group.from)
+        groups.addUnwritten(id, group.from)
         return id
       }
       groups.add({ id, name: group.name, members: sortedUnique(group.members), from: group.from })
@@ -109,12 +116,16 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       const id = identify(groups, group)
       if (id === undefined) return
       notices.push({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
-      groups.addSkipped(id, group.from)
+      groups.addUnwritten(id, group.from)
     },
     addDisabled({ ids, from, gone }) {
-      if (!gone) for (const id of ids) users.seen.add(id)
+      const [id] = ids
+      if (!gone) for (const each of ids) users.seen.add(each)
       const what = gone ? 'treated as gone' : 'left in the directory as it is'
-      notices.push({ kind: 'user', id: ids[0], code: 'disabled', detail: `${from}: is disabled and ${what}` })
+      notices.push({ kind: 'user', id, code: 'disabled', detail: `${from}: is disabled and ${what}` })
+      if (gone || id === undefined || ids.length > 1) return undefined
+      users.addUnwritten(id, from)
+      return id
     },
     addUnreadable,
     addOrphans(group, detail) {
@@ -159,9 +170,9 @@ interface Placed {
   readonly from: string
 }
 
-/** An entry that is there and is not written. */
-interface Skipped extends Placed {
-  readonly skipped: true
+/** An entry that has an id and a place and nothing that is written: a group without a name or with hidden members, a disabled user. */
+interface Unwritten extends Placed {
+  readonly unwritten: true
 }
 
 /**
@@ -173,31 +184,31 @@ interface Shelf<E extends Placed> {
   readonly kind: Kind
   readonly seen: Set<string>
   add(entry: E): void
-  addSkipped(id: string, from: string): void
+  addUnwritten(id: string, from: string): void
   unique(): ReadonlyMap<string, E>
   duplicates(): Notice[]
 }
 
 function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
   const entries = new Map<string, E>()
-  const skipped = new Map<string, Skipped>()
+  const unwritten = new Map<string, Unwritten>()
   /** Where the entries of an id were read, for ids that are put aside. */
   const aside = new Map<string, Set<string>>()
 
   /** Whether the entry is the first of its id. A server may send one entry twice while it is read. */
-  function isNew(entry: E | Skipped): boolean {
+  function isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
     const places = aside.get(id)
     if (places !== undefined) {
       places.add(from)
       return false
     }
-    const first = entries.get(id) ?? skipped.get(id)
+    const first = entries.get(id) ?? unwritten.get(id)
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
     aside.set(id, new Set([first.from, from]))
     entries.delete(id)
-    skipped.delete(id)
+    unwritten.delete(id)
     return false
   }
 
@@ -207,9 +218,9 @@ function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
     add(entry) {
       if (isNew(entry)) entries.set(entry.id, entry)
     },
-    addSkipped(id, from) {
-      const entry: Skipped = { id, from, skipped: true }
-      if (isNew(entry)) skipped.set(id, entry)
+    addUnwritten(id, from) {
+      const entry: Unwritten = { id, from, unwritten: true }
+      if (isNew(entry)) unwritten.set(id, entry)
     },
     unique: () => entries,
     duplicates: () => [...aside].flatMap(([id, places]) => duplicateNotices(kind, id, places)),

@@ -11,6 +11,7 @@ const ORG = `ou=org,${BASE}`
 const PEOPLE = `ou=staff,${ORG}`
 const GROUPS = `ou=teams,${ORG}`
 const HELPERS = `ou=helpers,${ORG}`
+const BACK = `ou=back,${BASE}`
 const CHAIN = 30
 
 let slapd: Slapd
@@ -29,7 +30,10 @@ const groupDn = (name: string) => `cn=${name},${GROUPS}`
 
 function records(): string[] {
   return [
-    ...[ORG, PEOPLE, GROUPS, HELPERS].map(unit),
+    ...[ORG, PEOPLE, GROUPS, HELPERS, BACK].map(unit),
+    rehired('gus-old', '7', ['former']),
+    rehired('gus', '7', []),
+    rehired('ida', '8', ['former']),
     user('ann', { gidNumber: ['100'] }),
     user('bob', { gidNumber: ['100'] }),
     user('cid', { gidNumber: ['200'] }),
@@ -67,6 +71,13 @@ function user(uid: string, more: Record<string, string[]>): string {
   const posix = more['gidNumber'] === undefined ? {} : { uidNumber: ['1'], homeDirectory: ['/'], cn: [uid] }
   const classes = ['inetOrgPerson', ...(more['gidNumber'] === undefined ? [] : ['posixAccount'])]
   return ldif(userDn(uid), { objectClass: classes, cn: [uid], sn: [uid], uid: [uid], ...posix, ...more })
+}
+
+/** People of one number, of whom an old account was kept. */
+function rehired(uid: string, number: string, employeeType: readonly string[]): string {
+  const attributes = { cn: [uid], sn: [uid], uid: [uid], employeeNumber: [number] }
+  const former = employeeType.length === 0 ? {} : { employeeType: [...employeeType] }
+  return ldif(`uid=${uid},${BACK}`, { objectClass: ['inetOrgPerson'], ...attributes, ...former })
 }
 
 function group(cn: string, member: string[], below = GROUPS): string {
@@ -163,6 +174,36 @@ describe('disabled accounts', () => {
         ['ghost', 'gone'],
       ]),
     )
+  })
+})
+
+describe('somebody who came back and has a disabled account of the same id too', () => {
+  const map = { external_id: 'employeeNumber', name: 'uid' }
+  const coming = (disabled: 'delete' | 'skip') =>
+    source({ users: { base: BACK, map, disabledWhen: '(employeeType=former)', disabled } })
+
+  test('is there, where disabled accounts are as good as gone', async () => {
+    const snapshot = await coming('delete').read(NEVER)
+    expect([...snapshot.users.values()]).toMatchObject([{ id: '7', name: 'gus', from: `uid=gus,${BACK}` }])
+    expect([...snapshot.seen.user]).toEqual(['7'])
+    const notices = snapshot.notices.filter(({ kind }) => kind === 'user')
+    expect(notices.map(({ code, id }) => `${code} ${id}`)).toEqual(['disabled 7', 'disabled 8'])
+    expect(await coming('delete').lookAgain('user', ['7', '8'], NEVER)).toEqual(
+      new Map([
+        ['7', 'present'],
+        ['8', 'disabled'],
+      ]),
+    )
+  })
+
+  test('is two entries of one id, where disabled accounts are left as they are', async () => {
+    const { users, seen, notices } = await coming('skip').read(NEVER)
+    expect([[...users], [...seen.user]]).toEqual([[], ['7', '8']])
+    const twins = notices.filter(({ code }) => code === 'duplicate-id').map(({ detail }) => detail)
+    expect(twins).toEqual([
+      `uid=gus,${BACK}: the id "7" is also that of "uid=gus-old,${BACK}"`,
+      `uid=gus-old,${BACK}: the id "7" is also that of "uid=gus,${BACK}"`,
+    ])
   })
 })
 

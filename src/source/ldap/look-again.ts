@@ -34,13 +34,19 @@ export async function lookAgain(
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   for (let at = 0; at < ids.length; at += IDS_PER_SEARCH) {
     const found = await findIds(connection, place, ids.slice(at, at + IDS_PER_SEARCH))
-    for (const id of found) answer.set(id, 'left-filter')
-    const within = await findIds(connection, place, found, place)
-    for (const id of within) answer.set(id, 'present')
-    const locked = disabled === undefined ? [] : await findIds(connection, place, within, disabled)
-    for (const id of locked) answer.set(id, 'disabled')
+    for (const id of found.keys()) answer.set(id, 'left-filter')
+    const within = await findIds(connection, place, [...found.keys()], place)
+    for (const id of within.keys()) answer.set(id, 'present')
+    if (disabled === undefined) continue
+    const locked = await findIds(connection, place, [...within.keys()], disabled)
+    for (const [id, dns] of within) if (isWithin(dns, locked.get(id))) answer.set(id, 'disabled')
   }
   return answer
+}
+
+/** Somebody who came back may have a disabled account and another one of the same id. */
+function isWithin(dns: readonly string[], others: readonly string[] = []): boolean {
+  return dns.every((dn) => others.includes(dn))
 }
 
 /**
@@ -53,7 +59,7 @@ async function requireLookup(connection: LdapConnection, place: Place): Promise<
     const page = { ...place, base, attributes: [attribute], ...(place.pageSize && { pageSize: SAMPLE }) }
     const sample = await searchSome(connection, page)
     const ids = sample.map((entry) => lookupIn(entry)(attribute)).find((values) => values.length === 1)
-    if (ids === undefined || (await findIds(connection, place, ids)).length > 0) continue
+    if (ids === undefined || (await findIds(connection, place, ids)).size > 0) continue
     const what = `${connection.endpoint.url} does not find the entry with ${attribute} "${ids[0]}" by this value`
     throw new DirsyncdError(
       'source-incomplete',
@@ -62,26 +68,30 @@ async function requireLookup(connection: LdapConnection, place: Place): Promise<
   }
 }
 
-/** Those of the ids that the server has, byte for byte: its own comparison may well ignore case. */
+/** Those of the ids that the server has, each with the DNs of its entries. Byte for byte: its own comparison may well ignore case. */
 async function findIds(
   connection: LdapConnection,
   place: Place,
   ids: readonly string[],
   within?: Pick<DisabledRule, 'filter' | 'filterText'>,
-): Promise<string[]> {
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const attribute = place.map.id
   const values = ids.flatMap((id) => valueBytes(attribute, id))
-  if (values.length === 0) return []
+  const found = new Map<string, string[]>()
+  if (values.length === 0) return found
   const byId = anyOf(attribute, values)
   const filter = within === undefined ? byId : bothOf(within.filter, byId)
   const where = within === undefined ? 'anywhere' : `within the filter ${within.filterText}`
   const filterText = `for ${ids.length} values of ${attribute} ${where}`
   const wanted = new Set(ids)
-  const found = new Set<string>()
   for (const base of place.bases) {
     await searchAll(connection, { ...place, base, filter, filterText, attributes: [attribute] }, (entry) => {
-      for (const id of lookupIn(entry)(attribute)) if (wanted.has(id)) found.add(id)
+      for (const id of lookupIn(entry)(attribute)) {
+        const dns = found.get(id)
+        if (dns !== undefined) dns.push(entry.dn)
+        else if (wanted.has(id)) found.set(id, [entry.dn])
+      }
     })
   }
-  return [...found]
+  return found
 }

@@ -42,21 +42,24 @@ export async function readUsers(
   ]
   const unseen = new Set(watched)
   let entries = 0
+
+  function take(entry: LdapEntry, isDisabled: boolean): void {
+    const lookup = lookupIn(entry)
+    const ids = lookup(map.id)
+    const gone = disabled?.action === 'delete'
+    const id = isDisabled
+      ? collector.addDisabled({ ids, from: entry.dn, gone })
+      : collector.addUser({ ids, idName: map.id, from: entry.dn, ...map.fieldsOf(lookup) })
+    if (id !== undefined) addMember(members, id, entry, lookup)
+  }
+
+  const sort = createSorting(locked, (entry) => lookupIn(entry)(map.id), take)
   await readPlace(reading, place, [...new Set([...watched, ...more])], (entry) => {
     entries += 1
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
-    const lookup = lookupIn(entry)
-    const ids = lookup(map.id)
-    if (disabled !== undefined && ids.some((id) => locked.has(id))) {
-      const gone = disabled.action === 'delete'
-      collector.addDisabled({ ids, from: entry.dn, gone })
-      const [id] = ids
-      if (!gone && id !== undefined) addMember(members, id, entry, lookup)
-      return
-    }
-    const id = collector.addUser({ ids, idName: map.id, from: entry.dn, ...map.fieldsOf(lookup) })
-    if (id !== undefined) addMember(members, id, entry, lookup)
+    sort.add(entry)
   })
+  sort.finish()
   warnUnseen(reading, place, entries, unseen)
 }
 
@@ -74,17 +77,51 @@ export function warnUnseen(
   )
 }
 
-/** The ids of the disabled users. The server itself applies the rule, because it knows the syntaxes. */
-async function readDisabled(reading: Reading, place: UserPlace): Promise<ReadonlySet<string>> {
+/** The disabled users, by DN and by id. */
+interface Locked {
+  readonly dns: ReadonlySet<string>
+  readonly ids: ReadonlySet<string>
+}
+
+/**
+ * Tells disabled users from others. Somebody who came back may have a disabled account and another one of the same id. A
+ * disabled account that was moved to another DN between the two searches is the same one still: an entry of its id counts
+ * as another only where the account itself was met too.
+ */
+function createSorting(
+  { dns, ids }: Locked,
+  idsOf: (entry: LdapEntry) => readonly string[],
+  take: (entry: LdapEntry, isDisabled: boolean) => void,
+): { add(entry: LdapEntry): void; finish(): void } {
+  const met = new Set<string>()
+  const undecided: LdapEntry[] = []
+  return {
+    add(entry) {
+      if (dns.has(entry.dn)) {
+        for (const id of idsOf(entry)) met.add(id)
+        take(entry, true)
+      } else if (ids.size > 0 && idsOf(entry).some((id) => ids.has(id))) undecided.push(entry)
+      else take(entry, false)
+    },
+    finish() {
+      for (const entry of undecided) take(entry, !idsOf(entry).some((id) => met.has(id)))
+    },
+  }
+}
+
+/** The server itself applies the rule, because it knows the syntaxes. */
+async function readDisabled(reading: Reading, place: UserPlace): Promise<Locked> {
+  const dns = new Set<string>()
   const ids = new Set<string>()
   const { disabled, map } = place
-  if (disabled === undefined) return ids
+  if (disabled === undefined) return { dns, ids }
   const filter = bothOf(place.filter, disabled.filter)
   const where = { ...place, filter, filterText: `(&${place.filterText}${disabled.filterText})` }
   await readPlace(reading, where, [map.id], (entry) => {
+    dns.add(entry.dn)
     for (const id of lookupIn(entry)(map.id)) ids.add(id)
   })
-  return ids
+  return { dns, ids }
 }
 
 function addMember(
