@@ -29,12 +29,17 @@ const HEX_VALUE = /#((?:[0-9a-f]{2})+)\s*(?=[,;+]|$)/iy
 const QUOTED_VALUE = /"((?:[^"\\]|\\.)*)"\s*(?=[,;+]|$)/sy
 const PLAIN_VALUE = /((?:[^,;+"\\]|\\.)*)(?=[,;+]|$)/sy
 
+/** Characters of a DN. Far more than servers take; regular expressions fail on texts of many millions. */
+const LONGEST = 100_000
+
 /**
  * One spelling for all spellings of a DN (RFC 4514, and RFC 1779's quotes and semicolons): types and values in lower
  * case, escapes resolved, blanks that mean nothing removed, the parts of a multi-valued RDN sorted. Two DNs name the
- * same entry when their normal forms are equal. `undefined` when the text is not a DN. The empty DN is the empty text.
+ * same entry when their normal forms are equal. `undefined` when the text is not a DN. Servers
+ * may tell more apart (an attribute where case counts), so two entries can have one normal form. The empty DN is the empty text.
  */
 export function normalizeDn(dn: string): string | undefined {
+  if (dn.length > LONGEST) return undefined
   if (dn.trim() === '') return ''
   const rdns: string[] = []
   let parts: string[] = []
@@ -99,9 +104,16 @@ const STRING_TAGS = new Set([0x04, 0x0c, 0x13, 0x16])
 
 function hexValue(hex: string): string {
   const bytes = Buffer.from(hex, 'hex')
-  const [tag = 0, length = 0] = bytes
-  const isString = STRING_TAGS.has(tag) && length < 0x80 && bytes.length === length + 2
-  return isString ? normalizeValue(bytes.subarray(2)) : `#${hex.toLowerCase()}`
+  const content = STRING_TAGS.has(bytes[0] ?? 0) ? contentOf(bytes) : undefined
+  return content === undefined ? `#${hex.toLowerCase()}` : normalizeValue(content)
+}
+
+/** What stands behind the tag and the length; `undefined` where the length is wrong. */
+function contentOf(bytes: Buffer): Buffer | undefined {
+  const first = bytes[1] ?? 0
+  const more = first > 0x80 ? first - 0x80 : 0
+  const length = more === 0 ? first : Number.parseInt(bytes.toString('hex', 2, 2 + more), 16)
+  return bytes.length === 2 + more + length ? bytes.subarray(2 + more) : undefined
 }
 
 function normalizeValue(bytes: Buffer): string {

@@ -27,12 +27,12 @@ export function createMemberIndex(attribute: string | undefined): MemberIndex {
 }
 
 function indexByDn(dnOf: (value: string) => string | undefined): MemberIndex {
-  const ids = new Map<string, string>()
+  const ids = createNames()
   return {
     attributes: [],
     addUser(id, dn) {
       const normal = normalizeDn(dn)
-      if (normal !== undefined) ids.set(normal, id)
+      if (normal !== undefined) ids.add(normal, id)
     },
     resolve: (members) =>
       resolveWith(members, (value) => {
@@ -42,19 +42,28 @@ function indexByDn(dnOf: (value: string) => string | undefined): MemberIndex {
   }
 }
 
-function indexByUid(): MemberIndex {
+/** Ids by name. A name of several users (a `uid`, a DN that differs in what counts here for nothing) is nobody's. */
+function createNames(): { add(name: string, id: string): void; get(name: string): string | undefined } {
   const ids = new Map<string, string>()
-  /** A uid of several users says nothing about who is meant. */
   const ambiguous = new Set<string>()
+  return {
+    add(name, id) {
+      const other = ids.get(name)
+      if (other === undefined) ids.set(name, id)
+      else if (other !== id) ambiguous.add(name)
+    },
+    get: (name) => (ambiguous.has(name) ? undefined : ids.get(name)),
+  }
+}
+
+function indexByUid(): MemberIndex {
+  const ids = createNames()
   return {
     attributes: ['uid'],
     addUser(id, _dn, uids) {
-      for (const uid of uids) {
-        if (ids.has(uid) && ids.get(uid) !== id) ambiguous.add(uid)
-        ids.set(uid, id)
-      }
+      for (const uid of uids) ids.add(uid, id)
     },
-    resolve: (members) => resolveWith(members, (uid) => (ambiguous.has(uid) ? undefined : ids.get(uid))),
+    resolve: (members) => resolveWith(members, (uid) => ids.get(uid)),
   }
 }
 
@@ -85,5 +94,6 @@ export function memberDn(attribute: string, value: string): string | undefined {
 
 /** `uniqueMember` may end with a bit string that tells apart owners of a reused DN (RFC 4517, 3.3.21). */
 function withoutUniqueId(value: string): string {
-  return value.replace(/\s*#\s*'[01]*'B\s*$/, '')
+  const at = value.lastIndexOf('#')
+  return at >= 0 && /^#\s*'[01]*'B\s*$/.test(value.slice(at)) ? value.slice(0, at) : value
 }

@@ -20,6 +20,29 @@ test('uniqueMember may end with a bit string', () => {
   expect(index.resolve(["uid=a,dc=x#'0101'B", 'uid=a,dc=x'])).toEqual({ ids: ['1', '1'], strangers: [] })
 })
 
+test('a uniqueMember of many blanks takes no time, nor does one that is no DN', () => {
+  const index = createMemberIndex('uniqueMember')
+  index.addUser('1', 'cn=a b,dc=x', [])
+  const blanks = ' '.repeat(90_000)
+  const started = performance.now()
+  expect(index.resolve([`cn=a${blanks}b,dc=x#'01'B${blanks}`]).ids).toEqual(['1'])
+  expect(index.resolve([`cn=a#'01'B${blanks}b`, `cn=${'a'.repeat(20_000_000)}`]).strangers).toHaveLength(2)
+  expect(performance.now() - started).toBeLessThan(2000)
+})
+
+test('a DN of two users is nobody, whoever came first', () => {
+  const users = [
+    ['1', 'x=Ann,dc=x'],
+    ['2', 'x=ann,dc=x'],
+  ] as const
+  for (const order of [users, users.toReversed()]) {
+    const index = createMemberIndex('member')
+    for (const [id, dn] of order) index.addUser(id, dn, [])
+    index.addUser('1', 'x=Ann,dc=x', [])
+    expect(index.resolve(['x=Ann,dc=x'])).toEqual({ ids: [], strangers: ['x=Ann,dc=x'] })
+  }
+})
+
 test('memberUid names users by uid, and by nothing else', () => {
   const index = createMemberIndex('MemberUid')
   expect(index.attributes).toEqual(['uid'])
