@@ -219,6 +219,25 @@ describe('a program that cannot be run', () => {
     expect((await refusalOf(source(['./export']).read(NEVER))).message).toContain('begins with "hello"')
   })
 
+  test.each([
+    ['of a path through a file', ['/bin/sh/export'], 'a part of its path is no folder'],
+    ['of a path that is too long', [`/${'x'.repeat(5000)}`], 'its path is too long'],
+    ['of arguments that are too long', ['echo', 'x'.repeat(300_000)], 'too long'],
+    ['of a NUL in an argument', ['echo', 'a\0b'], 'NUL'],
+  ])('because %s', async (_, command, why) => {
+    const error = await refusalOf(source(command).read(NEVER))
+    expect(error).toMatchObject({ code: 'source-unreachable' })
+    expect(error.message).toContain(why)
+  })
+
+  test('because a secret has a NUL, which nobody gets to see', async () => {
+    const error = await refusalOf(
+      shell('true', { environment: () => ({ PATH, SECRET: 'hunter2\0' }) }).read(NEVER),
+    )
+    expect(error).toMatchObject({ code: 'source-unreachable' })
+    expect(error.message).not.toContain('hunter2')
+  })
+
   test('has no environment', async () => {
     expect(await refusalOf(shell('true', { environment: notSet }).read(NEVER))).toMatchObject({
       code: 'secret-unavailable',
@@ -269,6 +288,14 @@ describe('a program that does not end', () => {
     const error = await refusalOf(shell(script, { timeoutMs: 300 }).read(NEVER))
     expect(error.message).toContain('it did not end within 0.3 s')
     await gone(await appeared('self'))
+  })
+
+  test.each([
+    ['does not end either', `(trap '' TERM; sleep 1000 >/dev/null 2>&1) & echo $! > child; wait`],
+    ['is left behind by a program that failed', `sleep 1000 >/dev/null 2>&1 & echo $! > child; exit 1`],
+  ])('leaves nothing behind that %s and holds no output', async (_, script) => {
+    await refusalOf(shell(script, { timeoutMs: 500 }).read(NEVER))
+    await gone(await appeared('child'))
   })
 
   test('counts as not ended while something of it holds the output open', async () => {

@@ -38,11 +38,11 @@ export async function readOutput(
 
   /** Whether more lines are wanted. */
   function take(text: string, number: number): boolean {
-    const line = parseLine(text)
+    const line = parseLine(text, hide)
     if (line.type === 'blank') return true
     last = number
     if (end !== undefined) throw fail(`line ${number} of its output stands behind the last line`)
-    if (line.type === 'wrong') throw fail(`line ${number} of its output ${withoutSecrets(line.why, secrets)}`)
+    if (line.type === 'wrong') throw fail(`line ${number} of its output ${line.why}`)
     if (line.type === 'end') {
       end = { users: line.users, groups: line.groups }
       return true
@@ -57,6 +57,7 @@ export async function readOutput(
   const fail = (why: string) => commandError(options, why)
   const name = nameOf(options)
   const secrets = secretsOf(options, options.environment())
+  const hide = (shown: string) => withoutSecrets(shown, secrets)
   const limits = { maxOutput: options.maxOutput, maxLine: MAX_LINE }
   const enough = await runProgram(options, signal, async (output) => {
     for await (const { first, lines } of splitLines(output, limits, fail)) {

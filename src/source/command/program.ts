@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { basename } from 'node:path'
+import type { Readable } from 'node:stream'
 import { DirsyncdError, type ErrorCode, systemCode } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CommandSourceOptions } from './options.ts'
@@ -34,24 +36,42 @@ export async function runProgram<T>(
   read: (output: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<T> {
   if (signal.aborted) throw interruption(signal, `interrupted before the command "${nameOf(options)}" ran`)
-  const [program = '', ...args] = options.command
   const environment = options.environment()
-  const child = spawn(program, args, {
-    cwd: options.folder,
-    env: { ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
+  const child = await start(options, environment)
   using life = watch(child, options.timeoutMs, signal)
   const said = createTail(child.stderr, secretsOf(options, environment))
   const outcome = await settle(read(child.stdout))
   if (!child.stdout.readableEnded) life.end()
   const ending = await life.closed
   const why = whyNot(options, { ending, stopped: life.stopped(), said })
+  if (why !== undefined || 'error' in outcome) life.end()
   if (signal.aborted) throw interruption(signal, `interrupted while the command "${nameOf(options)}" ran`)
   if (why !== undefined) throw why
   if ('error' in outcome) throw outcome.error
   return outcome.value
+}
+
+type Started = ChildProcessByStdio<null, Readable, Readable>
+
+async function start(
+  options: CommandSourceOptions,
+  environment: Readonly<Record<string, string>>,
+): Promise<Started> {
+  const [program = '', ...args] = options.command
+  try {
+    const child = spawn(program, args, {
+      cwd: options.folder,
+      env: { ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    if (child.pid !== undefined) return child
+    // What could not be started has no process, perhaps no pipes, and says why by an event.
+    const [error] = await once(child, 'error', { signal: AbortSignal.timeout(GRACE_MS) })
+    throw error
+  } catch (error) {
+    throw commandError(options, startProblem(error), 'source-unreachable')
+  }
 }
 
 /** The values that may stand in no sentence. */
@@ -102,6 +122,7 @@ function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Lif
     // Something that left the group may hold the pipes open for ever.
     child.stdout?.destroy()
     child.stderr?.destroy()
+    process.off('exit', kill)
   }
   const onAbort = () => end('enough')
   const timer = setTimeout(() => end('timeout'), timeoutMs)
@@ -113,29 +134,31 @@ function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Lif
     end: () => end('enough'),
     [Symbol.dispose]() {
       clearTimeout(timer)
-      clearTimeout(killer)
       signal.removeEventListener('abort', onAbort)
+      // What the program started may need the time that it has until it is killed.
+      if (killer !== undefined && signalGroup(child, 0)) return
+      clearTimeout(killer)
       process.off('exit', kill)
     },
   }
 }
 
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return
+/** Whether there is anything in the group. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  if (child.pid === undefined) return false
   try {
-    process.kill(-child.pid, signal)
+    return process.kill(-child.pid, signal)
   } catch (error) {
     if (systemCode(error) !== 'ESRCH') throw error
+    return false
   }
 }
 
-/** A program that could not be started has no process, and says so by an error alone. */
 function endingOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     let error: unknown
     child.on('error', (thrown) => {
       error = thrown
-      if (child.pid === undefined) resolve({ error, code: null, signal: null })
     })
     child.on('close', (code, signal) => resolve({ error, code, signal }))
   })
@@ -161,6 +184,10 @@ function startProblem(error: unknown): string {
   if (code === 'ENOENT')
     return 'it was not found; give its full path, and see that the program in its first line exists'
   if (code === 'EACCES') return 'it may not be run by this user; is it executable?'
-  if (code === 'E2BIG') return 'its arguments are too long'
+  if (code === 'ENOTDIR') return 'a part of its path is no folder'
+  if (code === 'ENAMETOOLONG') return 'its path is too long'
+  if (code === 'E2BIG') return 'its arguments and its environment are too long'
+  // The message of this error shows the value, which may be a secret.
+  if (code === 'ERR_INVALID_ARG_VALUE') return 'an argument or a value of its environment has a NUL character'
   return `it could not be started (${code ?? 'unknown error'})`
 }

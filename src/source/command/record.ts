@@ -1,5 +1,10 @@
 import type { Kind } from '../../directory/entry.ts'
 import type { Lookup } from '../mapping.ts'
+import { repeatedName } from './names.ts'
+import { oneLine } from './tail.ts'
+
+/** Characters of a line that a sentence shows. */
+const SHOWN = 60
 
 /** What one line of the output says. */
 export type OutputLine =
@@ -10,12 +15,16 @@ export type OutputLine =
 
 /**
  * Reads one line: `{"user": {…}}`, `{"group": {…}}` or the last one, `{"complete": true, "users": 2, "groups": 1}`. Values of
- * an entry are strings, numbers, booleans, null, or lists of these; everything becomes text.
+ * an entry are strings, numbers, booleans, null, or lists of these; everything becomes text. `hide` takes secrets out of what
+ * a sentence shows of the line.
  */
-export function parseLine(line: string): OutputLine {
+export function parseLine(line: string, hide = (text: string) => text): OutputLine {
+  const excerpt = (text: string) => oneLine(hide(text)).slice(0, SHOWN)
   const value = parseJson(line)
-  if (value === undefined) return notJson(line)
+  if (value === undefined) return notJson(line, excerpt)
   if (!isObject(value)) return wrong('is JSON and no object')
+  const twice = repeatedName(line, value)
+  if (twice !== undefined) return wrong(`has the name "${excerpt(twice)}" twice`)
   const keys = Object.keys(value)
   if (keys.includes('complete')) return parseEnd(value, keys)
   const [kind, ...more] = keys
@@ -26,7 +35,7 @@ export function parseLine(line: string): OutputLine {
   if (!isObject(fields)) return wrong(`has a "${kind}" that is no object`)
   for (const [name, field] of Object.entries(fields)) {
     const nested = Array.isArray(field) ? field.some(isNested) : isNested(field)
-    if (nested) return wrong(`has a value of "${name}" that is neither text nor a list of texts`)
+    if (nested) return wrong(`has a value of "${excerpt(name)}" that is neither text nor a list of texts`)
   }
   return { type: 'entry', kind, lookup: lookupIn(fields) }
 }
@@ -62,11 +71,11 @@ function asWritten(_key: string, value: unknown, context: { readonly source?: st
 }
 
 /** The beginning is shown where it cannot be an entry: it is mostly a message of the program. */
-function notJson(line: string): OutputLine {
+function notJson(line: string, excerpt: (text: string) => string): OutputLine {
   const begin = line.trim()
   if (begin === '') return { type: 'blank' }
   if (begin.startsWith('{')) return wrong('is not JSON, or was cut off')
-  return wrong(`is not JSON, it begins with "${begin.slice(0, 60)}"`)
+  return wrong(`is not JSON, it begins with "${excerpt(begin)}"`)
 }
 
 function wrong(why: string): OutputLine {

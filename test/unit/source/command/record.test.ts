@@ -62,6 +62,10 @@ test.each([
   ['{"group": null}', 'has a "group" that is no object'],
   ['{"user": {"name": {"first": "A"}}}', 'has a value of "name" that is neither text nor a list of texts'],
   ['{"user": {"mails": [["a"]]}}', 'has a value of "mails" that is neither text nor a list of texts'],
+  ['{"user": {"id": "1", "dept": "d", "id": "7"}}', 'has the name "id" twice'],
+  ['{"user": {"id": "1", "i\\u0064" : "7"}}', 'has the name "id" twice'],
+  ['{"user": {"id": "1"}, "user": {"id": "2"}}', 'has the name "user" twice'],
+  ['{"complete": true, "users": 1, "users": 2}', 'has the name "users" twice'],
   ['{"complete": false, "users": 1}', 'is not a last line'],
   ['{"complete": true}', 'is not a last line'],
   ['{"complete": true, "users": -1}', 'is not a last line'],
@@ -72,6 +76,22 @@ test.each([
   const parsed = parseLine(line)
   expect(parsed).toMatchObject({ type: 'wrong' })
   expect(parsed.type === 'wrong' && parsed.why).toContain(why)
+})
+
+test('what looks like a name within a text is none', () => {
+  const texts = ['":', '\\":', '"a":"b"', '\\', '"user":{"id":', ': "', '{"id":"1"}', '[}']
+  for (const id of texts) expect(valuesOf(JSON.stringify({ user: { id, mail: texts } }), 'id')).toEqual([id])
+})
+
+test('what is shown of a line is short, on one line, and without what is to be hidden', () => {
+  const hide = (text: string) => text.replaceAll('hunter2', '***')
+  const line = `${'.'.repeat(57)}hunter2 and more`
+  expect(parseLine(line, hide)).toMatchObject({
+    why: `is not JSON, it begins with "${'.'.repeat(57)}***"`,
+  })
+  expect(parseLine('a\0b\u001b[31m', hide)).toMatchObject({ why: 'is not JSON, it begins with "a b [31m"' })
+  const name = parseLine(JSON.stringify({ user: { ['k'.repeat(1_000_000)]: {} } }))
+  expect(name.type === 'wrong' && name.why.length).toBeLessThan(200)
 })
 
 test('every text comes through as it was printed', () => {

@@ -22,6 +22,15 @@ test('no more is kept and shown than a few lines', () => {
   expect(said('x'.repeat(100_000)).length).toBeLessThan(700)
 })
 
+test('no end of a secret is shown where its beginning is forgotten', () => {
+  const secret = 'Tr0ub4dor&3/correct-horse-battery-stäple/0123456789abcdefghij'
+  for (let behind = 8100; behind < 8300; behind += 1) {
+    const text = said(`${secret}${'\n'.repeat(behind)}lost`, ['x', secret])
+    expect(text).toMatch(/^ and said: (?:\*\*\* \/ )?lost$/)
+  }
+  expect(said(`${secret} `.repeat(1000), [secret])).toMatch(/^ and said: [* ]+$/)
+})
+
 test('secrets and the passwords of URLs are taken out', () => {
   expect(said('login with hunter2\nfailed: hunter2-and-more', ['hunter2', 'hunter2-and-more', ''])).toBe(
     ' and said: login with *** / failed: ***',

@@ -1,0 +1,54 @@
+/**
+ * A name that an object of the line has twice. JSON allows it, and a parser silently takes the last one: of a database's
+ * join with two columns `id` that would be the id of something else.
+ */
+export function repeatedName(line: string, value: object): string | undefined {
+  // Every name is followed by this. There may be more of it within texts, and only then it takes a closer look.
+  const most = line.match(/"\s*:/g)?.length ?? 0
+  return most > namesOf(value) ? findRepeated(line) : undefined
+}
+
+function namesOf(value: object): number {
+  let names = 0
+  for (const inner of Object.values(value)) {
+    names += 1
+    if (typeof inner === 'object' && inner !== null)
+      names += Array.isArray(inner) ? 0 : Object.keys(inner).length
+  }
+  return names
+}
+
+/** Goes from text to text; `line` is known to be JSON. */
+function findRepeated(line: string): string | undefined {
+  const open: Set<string>[] = []
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at]
+    if (character === '{') open.push(new Set())
+    else if (character === '}') open.pop()
+    else if (character === '"') {
+      const end = endOfText(line, at)
+      if (isName(line, end)) {
+        const name: string = JSON.parse(line.slice(at, end))
+        if (open.at(-1)?.has(name)) return name
+        open.at(-1)?.add(name)
+      }
+      at = end - 1
+    }
+  }
+  return undefined
+}
+
+/** The position behind the closing quote. */
+function endOfText(line: string, start: number): number {
+  for (let at = start + 1; at < line.length; at += 1) {
+    if (line[at] === '"') return at + 1
+    if (line[at] === '\\') at += 1
+  }
+  return line.length
+}
+
+function isName(line: string, end: number): boolean {
+  let at = end
+  while (' \t\r'.includes(line[at] ?? '.')) at += 1
+  return line[at] === ':'
+}
