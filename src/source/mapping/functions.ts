@@ -13,6 +13,9 @@ interface TextFunction {
   readonly apply: (text: string, ...rest: string[]) => Value
 }
 
+/** Characters of a text that is looked for that cost as much as one that is looked at. */
+const COMPARED_AT_ONCE = 1_000
+
 const TEXT_FUNCTIONS: ReadonlyMap<string, TextFunction> = new Map<string, TextFunction>([
   ['lower', { params: ['text'], returns: 'text', apply: (text) => text.toLowerCase() }],
   ['upper', { params: ['text'], returns: 'text', apply: (text) => text.toUpperCase() }],
@@ -52,7 +55,9 @@ function after(text: string, mark = ''): string | null {
 
 /** Blank parts stay, so that the third one is always the third. */
 function split(text: string, mark = ''): string[] {
-  return text.split(mark).map((part) => part.trim())
+  // Split by nothing, the characters stay whole.
+  const parts = mark === '' ? Array.from(text) : text.split(mark)
+  return parts.map((part) => part.trim())
 }
 
 /** A call of a function of texts; `undefined` when the name is none. Functions from text to text take lists too. */
@@ -128,7 +133,9 @@ function applyOne(
   run: Run,
 ): Value {
   if (text === null) return missing(type)
-  charge(run, text.length)
+  // To look for a long text may compare all of it at each place.
+  const longest = Math.max(0, ...rest.map((each) => each.length))
+  charge(run, Math.ceil(text.length * (1 + longest / COMPARED_AT_ONCE)))
   const value = apply(text, ...rest)
   if (typeof value === 'string') return present(boundedText(run, value))
   return typeof value === 'object' && value !== null ? boundedList(run, value) : value

@@ -83,8 +83,9 @@ test('what looks like a name within a text is none', () => {
   for (const id of texts) expect(valuesOf(JSON.stringify({ user: { id, mail: texts } }), 'id')).toEqual([id])
 })
 
+const hide = (text: string) => text.replaceAll('hunter2', '***')
+
 test('what is shown of a line is short, on one line, and without what is to be hidden', () => {
-  const hide = (text: string) => text.replaceAll('hunter2', '***')
   const line = `${'.'.repeat(57)}hunter2 and more`
   expect(parseLine(line, hide)).toMatchObject({
     why: `is not JSON, it begins with "${'.'.repeat(57)}***"`,

@@ -135,3 +135,18 @@ test.each([
   map?.fieldsOf(() => [`${'a'.repeat(32_000)}!`])
   expect(performance.now() - begin).toBeLessThan(BOUND)
 })
+
+test('to look for one long text in another is bounded too', () => {
+  const half = 'a'.repeat(8_000)
+  const map = compile(`${Array.from({ length: 60 }, () => 'contains(a, b)').join(' || ')} ? "a" : "b"`)
+  const lookup = (name: string) => (name === 'a' ? ['a'.repeat(32_000)] : [`${half}b${half}`])
+  const begin = performance.now()
+  expect(map?.fieldsOf(lookup).faults).toEqual([
+    'users.map.email: it takes too long to work out for this entry',
+  ])
+  expect(performance.now() - begin).toBeLessThan(BOUND / 2)
+})
+
+test('a text that is split by nothing is split into whole characters', () => {
+  expect(compile('join(split(a, ""), "-")')?.email.valueOf(() => ['😀b'])).toBe('😀-b')
+})
