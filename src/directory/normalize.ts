@@ -1,6 +1,7 @@
 /** The form in which two e-mail addresses are compared; what is written is the mapped value. */
 export function canonicalEmail(email: string): string {
-  return email.normalize('NFC').trim().toLowerCase()
+  // Some letters are one only when they are small: J with a caron.
+  return email.normalize('NFC').trim().toLowerCase().normalize('NFC')
 }
 
 /** The form in which two names are compared. */
