@@ -3,7 +3,7 @@ import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../errors.ts'
 import { PHASES } from '../plan/plan.ts'
-import { countPending, type Part, pendingChanges, prepareMembers } from '../store/plans.ts'
+import { countPending, type Part, pendingChanges, prepareMembers, prepareUsers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ChangeJob, enqueueChanges, RETRY, type RetrySettings } from './changes.ts'
@@ -40,6 +40,7 @@ export async function drainRun(
   await deps.queue.drain(true)
   for (const tail of [false, true]) {
     for (const phase of PHASES) {
+      if (phase === 'users') await prepareUsers(deps.db, run.run, { atEnd: tail })
       if (phase === 'members') await prepareMembers(deps.db, run.run)
       await drainPart(deps, run, { phase, tail }, signal)
     }

@@ -163,6 +163,27 @@ export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<Ch
 }
 
 /**
+ * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted, neither
+ * they nor those who wait for them may get it: a service that does not mind would show it with two people. They are left to the end
+ * of the run, where the owner is tried again, and fail there.
+ */
+export async function prepareUsers(db: Db, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
+  const next = atEnd ? sql`state = 'failed', intent_at = NULL` : sql`tail = true`
+  await sql`WITH RECURSIVE keeping AS (
+      SELECT entry_id FROM dirsyncd.changes
+      WHERE run = ${run} AND phase = 'free-emails' AND state IN ('pending', 'quarantined', 'failed')
+      UNION
+      SELECT taker.entry_id FROM dirsyncd.changes AS taker
+      JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id
+      WHERE taker.run = ${run} AND taker.phase = 'users' AND taker.state = 'pending'
+    )
+    UPDATE dirsyncd.changes AS taker SET ${next}, detail = 'the e-mail is still that of "'
+      || (taker.change -> 'takes' ->> 'from') || '", who could not be changed'
+    WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'users' AND taker.state = 'pending'
+      AND taker.change -> 'takes' ->> 'from' IN (SELECT entry_id FROM keeping)`.execute(db)
+}
+
+/**
  * Readies the members that groups are about to get. Groups that wait for a user, or for themselves, to be created at
  * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
  * cost a group its other members; the change that is left is another one than was planned, so it has another

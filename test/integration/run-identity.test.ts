@@ -175,6 +175,53 @@ describe('e-mails that are exchanged', () => {
   })
 })
 
+/** The service refuses whatever happens to this user, and minds no e-mail that two people have. */
+function refuse(id: string): void {
+  proxy.interfere = async ({ method, url }) =>
+    method !== 'GET' && url.endsWith(`/users/${id}`)
+      ? { status: 422, answer: { title: 'Unprocessable', detail: 'locked by a person' } }
+      : undefined
+}
+
+describe('an e-mail whose owner could not be changed', () => {
+  beforeEach(() => {
+    for (const id of ['a', 'b', 'c']) hire(id, `${id}@example.org`)
+  })
+
+  test('is not given away, neither in this run nor in the next one', async () => {
+    const { sync } = await world()
+    await sync()
+    refuse('a')
+    company.users.delete('a')
+    hire('b', 'a@example.org')
+    hire('d', 'b@example.org')
+    company.groups.set('g', { name: 'All', members: ['b', 'd'] })
+    const first = await sync()
+    expect(first).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 1, failed: 2 } } })
+    expect(await emails()).toEqual({ a: 'a@example.org', b: 'b@example.org', c: 'c@example.org' })
+    const second = await sync()
+    expect(await noticed(second.run)).toEqual(['quarantined a', 'duplicate-email b', 'duplicate-email d'])
+    expect(await emails()).toMatchObject({ a: 'a@example.org', b: 'b@example.org', d: null })
+    expect((await readService(here())).groups.get('g')?.members).toEqual(['b', 'd'])
+    expect(await sync()).toMatchObject({ counts: { planned: {} } })
+  })
+
+  test('is there when it could be changed at the end of the run', async () => {
+    const { sync } = await world()
+    await sync()
+    let refusals = 2
+    proxy.interfere = async ({ method, url }) => {
+      if (method === 'GET' || !url.endsWith('/users/a') || refusals === 0) return undefined
+      refusals -= 1
+      return { status: 500, answer: { title: 'Internal Server Error' } }
+    }
+    hire('a', 'new@example.org')
+    hire('b', 'a@example.org')
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
+    expect(await emails()).toMatchObject({ a: 'new@example.org', b: 'a@example.org' })
+  })
+})
+
 describe('one e-mail of three people', () => {
   test.each(['unique', 'shared'] as const)('%s', async (kind) => {
     hire('b', 'Box@example.org')
