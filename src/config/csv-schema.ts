@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { attribute, expression, groupMap, userMap } from './source-schema.ts'
-import { duration, path, text } from './values.ts'
+import { duration, path, text, timeout } from './values.ts'
 
 const format = {
   delimiter: z
@@ -94,7 +94,7 @@ export const csvSource = z
       .enum(['skip', 'refuse'])
       .default('skip')
       .describe('A row that cannot be understood: the run goes on and deletes nothing, or it stops.'),
-    settle: duration
+    settle: timeout
       .exactOptional()
       .describe('The files are read when none of them changed for so long; left out: at once.'),
     watch: z.boolean().default(false).describe('A change of the files starts a run.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration, path, secret, size, text, url } from './values.ts'
+import { path, secret, size, text, timeout, url } from './values.ts'
 
 const valueSource = z.union([text, z.array(text).min(1)])
 
@@ -187,13 +187,13 @@ export const ldapSource = z
     pageSize: z.int().min(1).max(100_000).default(1000).describe('Entries on one page of a search.'),
     timeouts: z
       .strictObject({
-        connect: duration.prefault('10s').describe('Until the server takes the connection.'),
-        handshake: duration.exactOptional().describe('For the TLS handshake. Left out: as connect.'),
-        bind: duration.exactOptional().describe('For the answer to the bind. Left out: as connect.'),
-        firstAnswer: duration
+        connect: timeout.prefault('10s').describe('Until the server takes the connection.'),
+        handshake: timeout.exactOptional().describe('For the TLS handshake. Left out: as connect.'),
+        bind: timeout.exactOptional().describe('For the answer to the bind. Left out: as connect.'),
+        firstAnswer: timeout
           .exactOptional()
           .describe('Until the answer to a search begins. Left out: as answer.'),
-        answer: duration
+        answer: timeout
           .prefault('60s')
           .describe('The longest silence of the server in the middle of an answer.'),
       })
@@ -227,7 +227,7 @@ export const commandSource = z
       .array(z.string())
       .min(1)
       .describe('A program and its arguments, run without a shell; it prints the entries, a line each.'),
-    timeout: duration.prefault('10m').describe('How long the program may take.'),
+    timeout: timeout.prefault('10m').describe('How long the program may take.'),
     env: z
       .array(text.regex(/^[^=]+$/, { error: 'must be the name of an environment variable' }))
       .default([])

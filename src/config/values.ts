@@ -28,6 +28,14 @@ export const duration = z
   .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than nothing' })
   .transform((text) => parseDuration(text) ?? 0)
 
+/** A timer of Node that is set for longer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** A duration that something is waited for. */
+export const timeout = duration.refine((milliseconds) => milliseconds <= LONGEST_TIMER_MS, {
+  error: 'must be 24 days at most',
+})
+
 const SIZES: ReadonlyMap<string | undefined, number> = new Map([
   ['KiB', 1024],
   ['MiB', 1024 ** 2],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { editDistance, nearest } from '../../../src/config/nearest.ts'
-import { parseAddress, parseDuration, scheduleProblem } from '../../../src/config/values.ts'
+import { parseAddress, parseDuration, scheduleProblem, timeout } from '../../../src/config/values.ts'
 
 test.each([
   ['500ms', 500],
@@ -17,6 +17,11 @@ test.each([
   ['15 minutes', undefined],
 ])('the duration %s', (text, milliseconds) => {
   expect(parseDuration(text)).toBe(milliseconds)
+})
+
+test('a time-out is no longer than a timer can be, or it would be over at once', () => {
+  expect(timeout.parse('24d')).toBe(24 * 86_400_000)
+  expect(timeout.safeParse('25d').error?.issues[0]?.message).toBe('must be 24 days at most')
 })
 
 test.each([
