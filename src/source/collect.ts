@@ -44,11 +44,7 @@ export interface Collector {
    * Takes a user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. Says
    * its id where it is kept and has a usable one.
    */
-  addDisabled(user: {
-    readonly ids: readonly string[]
-    readonly from: string
-    readonly gone: boolean
-  }): string | undefined
+  addDisabled(user: Candidate & { readonly gone: boolean }): string | undefined
   /** An entry that was read and cannot be understood. Nobody knows whose it was: no deletes in this run. */
   addUnreadable(kind: Kind, detail: string): void
   /** Members that name a group which the source does not have. */
@@ -78,13 +74,13 @@ export function createCollector(covers: Coverage = { groups: true, members: true
     const counted = candidate.ids.length === 0 ? withoutId : withId
     counted[shelf.kind] += 1
     idNames[shelf.kind] = candidate.idName
-    const [id] = candidate.ids
-    const problem = id === undefined || candidate.ids.length > 1 ? countProblem(candidate) : idProblem(id)
-    if (problem === undefined) {
+    const id = usableId(candidate)
+    if (id !== undefined) {
       for (const fault of candidate.faults ?? [])
         notices.push({ kind: shelf.kind, id, code: 'value-failed', detail: `${candidate.from}: ${fault}` })
       return id
     }
+    const problem = problemOf(candidate)
     addUnreadable(shelf.kind, `${candidate.from}: ${problem} (external_id is "${candidate.idName}")`)
     return undefined
   }
@@ -118,12 +114,15 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       notices.push({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
       groups.addUnwritten(id, group.from)
     },
-    addDisabled({ ids, from, gone }) {
-      const [id] = ids
-      if (!gone) for (const each of ids) users.seen.add(each)
+    addDisabled({ gone, ...user }) {
+      // Without a usable id nobody knows who it is that is gone.
+      const isGone = gone && usableId(user) !== undefined
+      const id = isGone ? usableId(user) : identify(users, user)
+      if (id === undefined) return undefined
+      const { from } = user
       const what = gone ? 'treated as gone' : 'left in the directory as it is'
       notices.push({ kind: 'user', id, code: 'disabled', detail: `${from}: is disabled and ${what}` })
-      if (gone || id === undefined || ids.length > 1) return undefined
+      if (isGone) return undefined
       users.addUnwritten(id, from)
       return id
     },
@@ -244,10 +243,14 @@ function duplicateNotices(kind: Kind, id: string, places: ReadonlySet<string>): 
   })
 }
 
-function countProblem(candidate: Candidate): string {
-  return candidate.ids.length === 0
-    ? 'there is no id'
-    : `there are ${candidate.ids.length} ids instead of one`
+function usableId(candidate: Candidate): string | undefined {
+  return problemOf(candidate) === undefined ? candidate.ids[0] : undefined
+}
+
+function problemOf({ ids }: Candidate): string | undefined {
+  const [id] = ids
+  if (id === undefined) return 'there is no id'
+  return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)
 }
 
 function strangersSentence(strangers: readonly string[]): string {

@@ -48,7 +48,7 @@ export async function readUsers(
     const ids = lookup(map.id)
     const gone = disabled?.action === 'delete'
     const id = isDisabled
-      ? collector.addDisabled({ ids, from: entry.dn, gone })
+      ? collector.addDisabled({ ids, idName: map.id, from: entry.dn, gone })
       : collector.addUser({ ids, idName: map.id, from: entry.dn, ...map.fieldsOf(lookup) })
     if (id !== undefined) addMember(members, id, entry, lookup)
   }

@@ -118,8 +118,17 @@ test('the order of reading changes nothing, notices included', () => {
       })
       .map(({ ids, place: from, ...more }) => group('', from, { ids, ...more })),
   })
+  const disabled = fc.record({
+    kind: fc.constant('disabled' as const),
+    entry: fc.record({
+      ids: fc.array(id, { maxLength: 2 }),
+      idName: fc.constant('uid'),
+      from: place,
+      gone: fc.boolean(),
+    }),
+  })
   const reading = fc
-    .array(fc.oneof(users, groups), { maxLength: 12 })
+    .array(fc.oneof(users, groups, disabled), { maxLength: 12 })
     .chain((one) => fc.tuple(fc.constant(one), fc.shuffledSubarray(one, { minLength: one.length })))
   fc.assert(
     fc.property(reading, ([one, other]) => {
@@ -127,6 +136,7 @@ test('the order of reading changes nothing, notices included', () => {
         const collector = createCollector()
         for (const each of list) {
           if (each.kind === 'user') collector.addUser(each.entry)
+          else if (each.kind === 'disabled') collector.addDisabled(each.entry)
           else collector.addGroup(each.entry)
         }
         return outcomeOf(() => collector.snapshot())
@@ -150,6 +160,15 @@ test.each([
   expect(snapshot).toMatchObject({ unreadable: 1, users: new Map() })
   expect(snapshot.notices[0]?.detail).toBe(`uid=a: ${problem} (external_id is "uid")`)
   expect([...snapshot.seen.user]).toEqual(ids)
+})
+
+test.each([[true], [false]])('a disabled user without a usable id is unreadable (gone: %s)', (gone) => {
+  for (const ids of [[], ['1', '2'], ['..']]) {
+    const collector = createCollector()
+    expect(collector.addDisabled({ ids, idName: 'uid', from: 'uid=a', gone })).toBeUndefined()
+    expect(collector.snapshot()).toMatchObject({ unreadable: 1, seen: { user: new Set(ids) } })
+    expect(codesOf(collector)).toEqual(['user - unreadable'])
+  }
 })
 
 test('a group without a name is skipped and seen', () => {
