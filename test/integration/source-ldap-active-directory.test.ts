@@ -57,12 +57,15 @@ interface World {
   /** What a server makes of a part of the big group on its way. */
   readonly tamper?: (attributes: FakeEntry['attributes']) => FakeEntry['attributes']
   readonly disabled?: readonly FakeEntry[]
+  /** Groups that are not within the sync's filter. */
+  readonly outside?: readonly FakeEntry[]
   readonly references?: number
 }
 
 /** As a domain controller answers: large attributes in ranges, nobody listed in the primary group. */
 function controller(world: World) {
-  const { users, groups, big, range = RANGE, tamper = (same) => same, disabled = [], references = 0 } = world
+  const { users, groups, big, range = RANGE, tamper = (same) => same } = world
+  const { disabled = [], outside = [], references = 0 } = world
   return (search: FakeSearch): FakeAnswer => {
     if (search.base === '') return { entries: [ROOT] }
     if (search.base === SCHEMA) return { entries: notReplicated(search) }
@@ -71,6 +74,7 @@ function controller(world: World) {
       return { entries: [{ dn, attributes: tamper(attributes) }] }
     }
     if (search.filter.includes('803:=2')) return { entries: disabled }
+    if (search.filter.includes('(!')) return { entries: outside }
     if (search.filter.includes('1941:=')) return { entries: users.slice(0, 2) }
     if (!search.filter.includes('objectclass=group')) return { entries: users, references }
     const whole = big === undefined ? [] : [bigEntry({ ...search, attributes: ['member'] }, big(), range)]
@@ -332,6 +336,20 @@ describe('Active Directory', () => {
     const world = { users: people(4), groups: [group(BIG, 9000, 5000)] }
     const { snapshot } = await read(world, { groups })
     expect(snapshot.groups.get(guid(9000))?.members).toHaveLength(4)
+  })
+
+  test('follows that side through groups that are not in the sync, in circles too', async () => {
+    const above = group(`CN=above,${BASE}`, 9002, 5001)
+    const between = group(`CN=between,${BASE}`, 9003, 5002, { memberOf: [above.dn, `cn=other,${BASE}`] })
+    const other = group(`CN=other,${BASE}`, 9004, 5003, { memberOf: [between.dn] })
+    const big = group(BIG, 9000, 5000, { memberOf: [other.dn] })
+    const groups = { membersFrom: 'memberOf', nested: 'flatten', primaryGroup: false } as const
+    const world = { users: people(4), groups: [above], outside: [between, other, big] }
+    const { snapshot, searches } = await read(world, { groups })
+    expect(snapshot.groups.get(guid(9002))?.members).toHaveLength(4)
+    expect(snapshot.groups.size).toBe(1)
+    const inside = await read({ users: people(4), groups: [group(BIG, 9000, 5000)] }, { groups })
+    expect(inside.searches.length).toBeLessThan(searches.length)
   })
 
   test('may refer to other servers: reported, or refused', async () => {

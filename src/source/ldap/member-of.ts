@@ -1,12 +1,14 @@
 import type { Lookup } from '../mapping.ts'
 import { normalizeDn } from './dn.ts'
 
-const MEMBER_OF = 'memberOf'
+export const MEMBER_OF = 'memberOf'
 
 /** Membership as the members tell it: each names the groups that it is in. */
 export interface MemberOf {
   readonly attributes: readonly string[]
   add(id: string, lookup: Lookup): void
+  /** The groups that are named, by DN in its normal form. */
+  readonly groups: () => Iterable<string>
   /** Who names the group with this DN. */
   membersOf(dn: string): readonly string[]
 }
@@ -24,6 +26,7 @@ export function createMemberOf(asked: boolean): MemberOf {
         else others.push(id)
       }
     },
+    groups: () => members.keys(),
     membersOf: (dn) => members.get(normalizeDn(dn) ?? dn) ?? [],
   }
 }

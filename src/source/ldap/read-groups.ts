@@ -1,10 +1,12 @@
-import { PresenceFilter } from 'ldapts'
+import { NotFilter, PresenceFilter } from 'ldapts'
 import { type Collector, examples, type GroupCandidate } from '../collect.ts'
+import type { Lookup } from '../mapping.ts'
 import type { GroupPlace, UserPlace } from './compile.ts'
 import { normalizeDn } from './dn.ts'
+import { bothOf } from './filter.ts'
 import { createChain } from './in-chain.ts'
 import { memberDn } from './members.ts'
-import { createMemberOf } from './member-of.ts'
+import { createMemberOf, MEMBER_OF, type MemberOf } from './member-of.ts'
 import type { LdapEntry } from './message.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 import { type Reading, readPlace } from './read-place.ts'
@@ -40,7 +42,7 @@ export async function readGroups(
     onEntry(entry)
     parents.add(normalOf(entry.dn), lookupIn(entry))
   })
-  const nodes = await nodesOf(reading, groups, members, drafts, (dn) => parents.membersOf(dn), onEntry)
+  const nodes = await nodesOf(reading, { users, groups }, members, drafts, parents, onEntry)
   const chain =
     groups.nested === 'in-chain' ? await createChain(reading, users, groups, members.primary) : undefined
   for (const draft of drafts) {
@@ -101,18 +103,26 @@ async function readDrafts(
 /** The groups that may be within one another; empty unless they are to be flattened. */
 async function nodesOf(
   reading: Reading,
-  groups: GroupPlace,
+  { users: userPlace, groups }: { readonly users: UserPlace; readonly groups: GroupPlace },
   members: Members,
   drafts: readonly Draft[],
-  childrenOf: (dn: string) => readonly string[],
+  parents: MemberOf,
   onOther: (entry: LdapEntry) => void,
 ): Promise<ReadonlyMap<string, GroupNode>> {
   const nodes = new Map<string, GroupNode>()
   if (groups.nested !== 'flatten') return nodes
+  if (groups.membersFrom === 'memberOf') {
+    const inside = new Set(drafts.map(({ dn }) => dn))
+    const outside = await readOtherParents(reading, userPlace, groups, inside, [members.memberOf, parents])
+    for (const [dn, lookup] of outside) parents.add(dn, lookup)
+    for (const dn of outside.keys()) {
+      nodes.set(dn, { users: members.memberOf.membersOf(dn), groups: parents.membersOf(dn) })
+    }
+  }
   const childDns = (values: readonly string[]) =>
     values.map((value) => dnOf(groups, value)).filter((dn) => dn !== undefined)
   for (const { dn, users, others } of drafts) {
-    nodes.set(dn, { users, groups: [...childDns(others), ...childrenOf(dn)] })
+    nodes.set(dn, { users, groups: [...childDns(others), ...parents.membersOf(dn)] })
   }
   const attribute = groups.map.members
   const isKnown = (dn: string) => nodes.has(dn)
@@ -124,6 +134,28 @@ async function nodesOf(
     })
   }
   return nodes
+}
+
+/**
+ * As `readOtherGroups`, where the members tell: what is below the same bases, is no user and is in a group itself. Only
+ * where somebody names a group that was not read.
+ */
+async function readOtherParents(
+  reading: Reading,
+  users: UserPlace,
+  groups: GroupPlace,
+  inside: ReadonlySet<string>,
+  named: readonly MemberOf[],
+): Promise<ReadonlyMap<string, Lookup>> {
+  const found = new Map<string, Lookup>()
+  if (named.every((each) => [...each.groups()].every((dn) => inside.has(dn)))) return found
+  const filter = bothOf(new PresenceFilter({ attribute: MEMBER_OF }), new NotFilter({ filter: users.filter }))
+  const where = { ...groups, filter, filterText: `(&(${MEMBER_OF}=*)(!${users.filterText}))` }
+  await readPlace(reading, where, [MEMBER_OF], (entry) => {
+    const dn = normalOf(entry.dn)
+    if (!inside.has(dn)) found.set(dn, lookupIn(entry))
+  })
+  return found
 }
 
 /**

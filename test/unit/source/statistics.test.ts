@@ -73,7 +73,8 @@ test('nobody is the worst, and what is not mapped is not missed', () => {
 test('disabled accounts and values that failed are said in words', () => {
   const collector = createCollector()
   collector.addUser({ ...user('1', 'a@x', 'A'), faults: ['users.map.email: too long'] })
-  for (const id of ['2', '3']) collector.addDisabled({ ids: [id], from: `row ${id}`, gone: false })
+  for (const id of ['2', '3'])
+    collector.addDisabled({ ids: [id], idName: 'id', from: `row ${id}`, gone: false })
   expect(
     findingsOf(collector.snapshot(), MAPPED)
       .map(({ sentence }) => sentence)
