@@ -418,27 +418,39 @@ describe('a global catalog', () => {
     expect(hidden[1]?.detail).toContain(`the members of "CN=Hidden,${other}" within it`)
   })
 
-  test('looks for such groups outside of the filter too', async () => {
-    const inFilter = world.groups.filter(({ dn }) => !dn.startsWith('CN=Hidden'))
-    const answer = controller({ users: world.users, groups: inFilter })
-    await using server = await startFakeLdap(
-      (search) => (isOther(search) ? { entries: world.groups } : answer(search)),
-      at,
-    )
-    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
-    const source = createLdapSource(
-      {
-        url: server.url,
-        tls: { startTls: false },
-        pageSize: 1000,
-        timeouts: { connectMs: 2000, answerMs: 2000 },
-        users: place,
-        groups: { ...place, nested: 'flatten' },
-      },
-      silentLog(),
-    )
-    expect([...(await source.read(NEVER)).groups.keys()]).toEqual([guid(9001), guid(9003)])
-  })
+  test.each<'member' | 'memberOf'>(['member', 'memberOf'])(
+    'looks for such groups outside of the filter too, told by %s',
+    async (membersFrom) => {
+      const [around, hidden] = [`CN=Around,${other}`, `CN=Hidden,${other}`]
+      const isInFilter = ({ dn }: FakeEntry) => dn !== hidden
+      const told = world.groups.map(({ dn, attributes }) => ({
+        dn,
+        attributes: { ...attributes, ...(dn === hidden && { memberOf: [around] }) },
+      }))
+      const answer = controller({ users: world.users, groups: told.filter(isInFilter) })
+      await using server = await startFakeLdap(
+        (search) => (isOther(search) ? { entries: told } : answer(search)),
+        at,
+      )
+      const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+      const source = createLdapSource(
+        {
+          url: server.url,
+          tls: { startTls: false },
+          pageSize: 1000,
+          timeouts: { connectMs: 2000, answerMs: 2000 },
+          users: place,
+          groups: { ...place, nested: 'flatten', membersFrom },
+        },
+        silentLog(),
+      )
+      const { groups, notices } = await source.read(NEVER)
+      expect([...groups.keys()]).toEqual([guid(9001), guid(9003)])
+      expect(notices.filter(({ code }) => code === 'members-hidden').map(({ id }) => id)).toEqual([
+        guid(9004),
+      ])
+    },
+  )
 
   test('is not asked for what it does not have', async () => {
     const filter = '(&(objectClass=user)(!(employeeType=external))(memberOf=CN=x,DC=y))'

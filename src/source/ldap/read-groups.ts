@@ -113,7 +113,8 @@ async function nodesOf(
   if (groups.nested !== 'flatten') return nodes
   if (groups.membersFrom === 'memberOf') {
     const inside = new Set(drafts.map(({ dn }) => dn))
-    const outside = await readOtherParents(reading, userPlace, groups, inside, [members.memberOf, parents])
+    const named = [members.memberOf, parents]
+    const outside = await readOtherParents(reading, userPlace, groups, inside, named, onOther)
     for (const [dn, lookup] of outside) parents.add(dn, lookup)
     for (const dn of outside.keys()) {
       nodes.set(dn, { users: members.memberOf.membersOf(dn), groups: parents.membersOf(dn) })
@@ -138,7 +139,7 @@ async function nodesOf(
 
 /**
  * As `readOtherGroups`, where the members tell: what is below the same bases, is no user and is in a group itself. Only
- * where somebody names a group that was not read.
+ * where somebody names a group that was not read, or at a global catalog, whose members do not name all of their groups.
  */
 async function readOtherParents(
   reading: Reading,
@@ -146,14 +147,20 @@ async function readOtherParents(
   groups: GroupPlace,
   inside: ReadonlySet<string>,
   named: readonly MemberOf[],
+  onGroup: (entry: LdapEntry) => void,
 ): Promise<ReadonlyMap<string, Lookup>> {
   const found = new Map<string, Lookup>()
-  if (named.every((each) => [...each.groups()].every((dn) => inside.has(dn)))) return found
+  const ofCatalog = reading.catalog?.groupAttributes ?? []
+  const isKnown = named.every((each) => [...each.groups()].every((dn) => inside.has(dn)))
+  if (isKnown && ofCatalog.length === 0) return found
   const filter = bothOf(new PresenceFilter({ attribute: MEMBER_OF }), new NotFilter({ filter: users.filter }))
   const where = { ...groups, filter, filterText: `(&(${MEMBER_OF}=*)(!${users.filterText}))` }
-  await readPlace(reading, where, [MEMBER_OF], (entry) => {
+  await readPlace(reading, where, [MEMBER_OF, ...ofCatalog], (entry) => {
     const dn = normalOf(entry.dn)
-    if (!inside.has(dn)) found.set(dn, lookupIn(entry))
+    if (inside.has(dn)) return
+    const lookup = lookupIn(entry)
+    found.set(dn, lookup)
+    if (ofCatalog.every((name) => lookup(name).length > 0)) onGroup(entry)
   })
   return found
 }
