@@ -1,7 +1,7 @@
 import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
-import type { LdapConnection } from './connection.ts'
-import type { LdapEntry, LdapResult } from './message.ts'
+import type { LdapConnection } from './connection/connection.ts'
+import type { LdapEntry, LdapResult } from './connection/message.ts'
 import type { SearchScope } from './options.ts'
 import {
   ADMIN_LIMIT_EXCEEDED,
@@ -12,8 +12,8 @@ import {
   resultInWords,
   SIZE_LIMIT_EXCEEDED,
   SUCCESS,
-} from './result.ts'
-import type { Doing } from './wire.ts'
+} from './connection/result.ts'
+import type { Doing } from './connection/wire.ts'
 
 /** Active Directory sends empty pages while it looks for matches; a server that sends nothing else has lost its way. */
 const MOST_EMPTY_PAGES = 1000

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { LdapEntry } from './message.ts'
+import type { LdapEntry } from './connection/message.ts'
 import type { Lookup } from '../mapping.ts'
 
 /** Attributes whose 16 bytes are a GUID in Microsoft's order. */

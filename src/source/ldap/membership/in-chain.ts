@@ -1,10 +1,10 @@
 import { ExtensibleFilter, type Filter } from 'ldapts'
-import type { GroupPlace, UserPlace } from './compile.ts'
-import { normalizeDn } from './dn.ts'
-import { anyOf, bothOf } from './filter.ts'
+import type { GroupPlace, UserPlace } from '../compile.ts'
+import { normalizeDn } from '../dn.ts'
+import { anyOf, bothOf } from '../filter.ts'
 import type { PrimaryGroups } from './primary-group.ts'
-import { type Reading, readPlace } from './read-place.ts'
-import { lookupIn, valueBytes } from './values.ts'
+import { type Reading, readPlace } from '../read-place.ts'
+import { lookupIn, valueBytes } from '../values.ts'
 
 /** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows links through every group within a group. */
 const IN_CHAIN = '1.2.840.113556.1.4.1941'

@@ -1,5 +1,5 @@
-import type { Lookup } from '../mapping.ts'
-import { normalizeDn } from './dn.ts'
+import type { Lookup } from '../../mapping.ts'
+import { normalizeDn } from '../dn.ts'
 
 export const MEMBER_OF = 'memberOf'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createFramer } from '../../../../src/source/ldap/frames.ts'
+import { createFramer } from '../../../../../src/source/ldap/connection/frames.ts'
 
 function message(length: number): Buffer {
   const header = length < 0x80 ? [0x30, length] : [0x30, 0x82, length >> 8, length & 0xff]

@@ -1,4 +1,4 @@
-import { normalizeDn } from './dn.ts'
+import { normalizeDn } from '../dn.ts'
 
 /** Finds the users that a group's members name, by DN or, for `memberUid`, by the users' `uid`. */
 export interface MemberIndex {

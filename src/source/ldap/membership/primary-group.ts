@@ -1,4 +1,4 @@
-import type { Lookup } from '../mapping.ts'
+import type { Lookup } from '../../mapping.ts'
 
 /**
  * Finds the users whose primary group a group is. Such a group does not list them: only the user says so, with the

@@ -1,9 +1,9 @@
-import { DirsyncdError, sentence } from '../../errors.ts'
-import type { Log } from '../../log.ts'
+import { DirsyncdError, sentence } from '../../../errors.ts'
+import type { Log } from '../../../log.ts'
 import { type Credentials, loadCredentials } from './bind.ts'
 import { type LdapConnection, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { LdapSourceOptions } from './options.ts'
+import type { LdapSourceOptions } from '../options.ts'
 import { isCertificateProblem } from './tls-problem.ts'
 
 /** The servers of one source, of which every connection takes the first that can be used. */

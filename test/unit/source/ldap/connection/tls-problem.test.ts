@@ -3,7 +3,7 @@ import {
   certificateDemand,
   connectProblem,
   isCertificateProblem,
-} from '../../../../src/source/ldap/tls-problem.ts'
+} from '../../../../../src/source/ldap/connection/tls-problem.ts'
 
 function failure(code: string, message = 'details'): Error {
   return Object.assign(new Error(message), { code })

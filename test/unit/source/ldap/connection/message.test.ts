@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeAnswer } from '../../../../src/source/ldap/message.ts'
+import { decodeAnswer } from '../../../../../src/source/ldap/connection/message.ts'
 
 /** One BER element of a short length. */
 function ber(tag: number, ...content: (Buffer | string | number[])[]): Buffer {

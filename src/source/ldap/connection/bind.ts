@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { BindRequest } from 'ldapts'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, sentence } from '../../../errors.ts'
 import { type Endpoint, requirePrivacy } from './endpoint.ts'
-import type { LdapSourceOptions } from './options.ts'
+import type { LdapSourceOptions } from '../options.ts'
 import { INVALID_CREDENTIALS, INVALID_DN, isOutage, resultInWords, SUCCESS } from './result.ts'
 import type { Doing, Wire } from './wire.ts'
 

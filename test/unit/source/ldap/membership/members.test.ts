@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMemberIndex } from '../../../../src/source/ldap/members.ts'
+import { createMemberIndex } from '../../../../../src/source/ldap/membership/members.ts'
 
 test('member names users by DN, in any spelling', () => {
   const index = createMemberIndex('member')

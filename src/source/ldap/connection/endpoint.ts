@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { DirsyncdError, sentence } from '../../errors.ts'
-import type { LdapSourceOptions } from './options.ts'
+import { DirsyncdError, sentence } from '../../../errors.ts'
+import type { LdapSourceOptions } from '../options.ts'
 
 /** Where to connect, parsed and checked once. */
 export interface Endpoint {

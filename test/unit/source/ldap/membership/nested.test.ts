@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flatten, type GroupNode } from '../../../../src/source/ldap/nested.ts'
+import { flatten, type GroupNode } from '../../../../../src/source/ldap/membership/nested.ts'
 
 function nodes(groups: Record<string, GroupNode>): ReadonlyMap<string, GroupNode> {
   return new Map(Object.entries(groups))
