@@ -241,8 +241,8 @@ describe('under TLS', () => {
 })
 
 /** A part of the values of a group. */
-function groupPart(from: number, to: string): FakeEntry {
-  const part = { [`member;range=${from}-${to}`]: [`uid=a,${BASE}`] }
+function groupPart(to: string): FakeEntry {
+  const part = { [`member;range=0-${to}`]: [`uid=a,${BASE}`] }
   return { dn: `cn=g,${BASE}`, attributes: { cn: ['g'], modifyTimestamp: ['1'], ...part } }
 }
 
@@ -252,8 +252,8 @@ describe('a request', () => {
     const someone = { dn: `uid=a,${BASE}`, attributes: { uid: ['a'], modifyTimestamp: ['1'] } }
     await using server = await startFakeLdap(({ base, filter, attributes }) => {
       if (base === '') return { entries: [root] }
-      if (attributes.includes('member;range=1-*')) return { entries: [groupPart(1, '*')] }
-      return { entries: [filter.includes('group') || base.startsWith('cn=') ? groupPart(0, '0') : someone] }
+      if (attributes.includes('member;range=0-*')) return { entries: [groupPart('*')] }
+      return { entries: [filter.includes('group') || base.startsWith('cn=') ? groupPart('0') : someone] }
     })
     const groups = { base: BASE, scope: 'sub', map: { external_id: 'cn', name: 'cn' } } as const
     const source = createLdapSource(options(server.url, { groups }), silentLog())
