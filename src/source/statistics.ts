@@ -192,6 +192,7 @@ export function percent(part: number, whole: number): string {
   return `${Math.round(share)} %`
 }
 
-function digits(number: number): string {
+/** A number as people read it: 12,345. */
+export function digits(number: number): string {
   return number.toLocaleString('en-US')
 }

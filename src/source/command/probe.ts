@@ -3,6 +3,7 @@ import { delimiter, resolve } from 'node:path'
 import type { ProbeLine } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { commandError } from './program.ts'
+import { digits } from '../statistics.ts'
 
 /** What can be told of a program without running it. Throws `source-unreachable` when there is no such program. */
 export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {
@@ -28,10 +29,6 @@ export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]>
 }
 
 const MEBIBYTE = 1024 ** 2
-
-function digits(number: number): string {
-  return number.toLocaleString('en-US')
-}
 
 async function findProgram(options: CommandSourceOptions, path: string): Promise<string> {
   const [program = ''] = options.command

@@ -2,6 +2,7 @@ import type { ProbeLine } from '../source.ts'
 import type { CsvFileFacts, CsvInput } from './input.ts'
 import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
+import { digits } from '../statistics.ts'
 
 /** What `dirsyncd check` shows of each input; reads its files to their ends. */
 export async function probe(inputs: readonly CsvInput[], signal: AbortSignal): Promise<ProbeLine[]> {
@@ -24,7 +25,7 @@ async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLi
     onFile: (file) => files.push(file),
   })
   const several = files.length > 1 ? ` in ${files.length} files` : ''
-  const what = `${rows} rows${several} with the columns ${columns.join(', ')}`
+  const what = `${digits(rows)} rows${several} with the columns ${columns.join(', ')}`
   return [
     { label, detail: `${patternsOf(input).join(', ')}: ${what}`, level: 'ok' },
     ...files.map((file) => fileLine(file, files.length > 1)),

@@ -11,6 +11,7 @@ import type { LdapSourceOptions } from './options.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
+import { digits } from '../statistics.ts'
 
 const PAGING = '1.2.840.113556.1.4.319'
 
@@ -49,10 +50,6 @@ function noLimits(pages: readonly FirstPage[], pageSize: number | undefined): Pr
     ? `the first page is full, with ${digits(pageSize ?? 0)} entries`
     : 'everything comes on one page'
   return [{ label: 'limits', detail: `none found: ${whole}`, level: 'ok' }]
-}
-
-function digits(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 function serverLine({ endpoint }: LdapConnection): ProbeLine {
