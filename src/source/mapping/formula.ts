@@ -103,6 +103,7 @@ export function readFirst(run: Run, attribute: string): string | null {
   const values = run.lookup(attribute)
   let first: string | null = null
   for (const value of values) {
+    charge(run, value.length + 1)
     const trimmed = value.trim()
     if (trimmed !== '' && (first === null || trimmed < first)) first = trimmed
   }

@@ -150,3 +150,13 @@ test('to look for one long text in another is bounded too', () => {
 test('a text that is split by nothing is split into whole characters', () => {
   expect(compile('join(split(a, ""), "-")')?.email.valueOf(() => ['😀b'])).toBe('😀-b')
 })
+
+test('to read an attribute of many values again and again is bounded too', () => {
+  const map = compile('values(a).map(x, before(values(a).exists(y, a == "b") ? a : a, a))[0]')
+  const many = Array.from({ length: 3_000 }, (_, index) => `a${index}`)
+  const begin = performance.now()
+  expect(map?.fieldsOf(() => many).faults).toEqual([
+    'users.map.email: it takes too long to work out for this entry',
+  ])
+  expect(performance.now() - begin).toBeLessThan(BOUND)
+})
