@@ -1,6 +1,7 @@
 import { afterAll } from 'vitest'
 import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../../src/queue/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/open.ts'
+import { putEmptyStore } from './empty-store.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { tempDir } from './temp.ts'
@@ -34,6 +35,7 @@ export function openBackends(): NamedBackend[] {
       name: 'embedded',
       async open() {
         const dir = await tempDir()
+        await putEmptyStore(dir.path)
         const opened = await openBoth({ kind: 'embedded', dataDir: dir.path })
         return { ...opened, close: () => closeAll(opened, dir) }
       },

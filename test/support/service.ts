@@ -12,6 +12,7 @@ import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createEstimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
+import { putEmptyStore } from './empty-store.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
 
@@ -91,5 +92,6 @@ export async function startForTest(options: StartOptions = {}): Promise<RunningS
 
 async function openTemporaryPool(stack: AsyncDisposableStack): Promise<Pool> {
   const dir = stack.use(await tempDir())
-  return stack.use(await openEmbeddedPool(join(dir.path, 'db')))
+  await putEmptyStore(dir.path)
+  return stack.use(await openEmbeddedPool(join(dir.path, 'store')))
 }

@@ -4,6 +4,7 @@ import { stringify } from 'yaml'
 import { type Ended, type Program, type ProgramOptions, runProgram, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
+import { putEmptyStore } from './empty-store.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
 
@@ -58,6 +59,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
       },
     }),
   )
+  await putEmptyStore(join(dir.path, 'data'))
   let program: Program | undefined
   const start = async (faults = options.faults ?? '') => {
     const flags = faults === '' ? [] : ['--faults', faults]
@@ -104,16 +106,20 @@ export interface Site extends AsyncDisposable {
 export async function openSite(options: ProgramOptions = {}): Promise<Site> {
   const dir = await tempDir()
   const config = join(dir.path, 'dirsyncd.yaml')
+  const dataDir = join(dir.path, 'data')
   const withConfig = (args: readonly string[]) => [...args, '--config', config]
   return {
     dir: dir.path,
-    dataDir: join(dir.path, 'data'),
+    dataDir,
     write: async (name, text) => {
       const path = join(dir.path, name)
       await writeFile(path, text)
       return path
     },
-    configure: (value) => writeFile(config, stringify(value)),
+    configure: async (value) => {
+      if ('store' in value && value.store === 'embedded') await putEmptyStore(dataDir)
+      await writeFile(config, stringify(value))
+    },
     run: (...args) => runProgram(withConfig(args), options),
     json: async (...args) => {
       const { code, stdout, stderr } = await runProgram([...withConfig(args), '--json'], options)
