@@ -235,9 +235,17 @@ test('who is disabled stays, is left as it is, or goes, and comes back when enab
 
   expect(changesOf(await plan({ groups, users: { disabled: 'keep' } }))).toEqual([`create-user ${fresh}`])
   expect((await plan({ groups, users: { disabled: 'skip' } })).changes).toEqual([])
+  const [before, after] = [await truth(), await truth({ nested: 'direct', isUser: isActive })]
+  // Who shared the e-mail of somebody who goes may own it now; whether that is so hangs on the ids of this domain.
+  const heirs = [...after.users].filter(([id, { email }]) => before.users.get(id)?.email !== email)
   const gone = changesOf(await sync({ groups, users: { disabled: 'delete' } }))
-  expect(gone.toSorted()).toEqual(locked.map((id) => `delete-user ${id} disabled`))
-  await odd.expectEqual(await truth({ nested: 'direct', isUser: isActive }))
+  expect(gone.toSorted()).toEqual(
+    [
+      ...locked.map((id) => `delete-user ${id} disabled`),
+      ...heirs.map(([id]) => `update-user ${id}`),
+    ].toSorted(),
+  )
+  await odd.expectEqual(after)
 
   await server.modify(switched(colleague, '544'))
   const back = await plan({ groups, users: { disabled: 'delete' } })
