@@ -1,7 +1,16 @@
+/** ASCII without blanks and capital letters, as most addresses are: canonical as it stands. */
+const CANONICAL = /^[!-@[-~]*$/
+
 /** The form in which two e-mail addresses are compared; what is written is the mapped value. */
 export function canonicalEmail(email: string): string {
+  if (CANONICAL.test(email)) return email
   // Some letters are one only when they are small: J with a caron.
   return email.normalize('NFC').trim().toLowerCase().normalize('NFC')
+}
+
+/** Whether two e-mail addresses are one; having none is like having an empty one. */
+export function isSameEmail(email: string | null, other: string | null): boolean {
+  return email === other || canonicalEmail(email ?? '') === canonicalEmail(other ?? '')
 }
 
 /** The form in which two names are compared. */

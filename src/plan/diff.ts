@@ -1,5 +1,5 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../directory/entry.ts'
-import { canonicalEmail, canonicalName, emailDomain } from '../directory/normalize.ts'
+import { canonicalName, emailDomain, isSameEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, CreateUser, Takes, UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
@@ -42,7 +42,7 @@ export function mayHaveEmail(
   allowedDomains: readonly string[],
 ): boolean {
   if (allowedDomains.length === 0) return true
-  if (have !== undefined && canonicalEmail(email) === canonicalEmail(have.email ?? '')) return true
+  if (have !== undefined && isSameEmail(email, have.email)) return true
   const domain = emailDomain(email)
   return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)
 }
@@ -75,7 +75,7 @@ function updateUser(
   have: DirectoryUser,
   takes: Takes | undefined,
 ): UpdateUser | undefined {
-  const isOtherEmail = email !== undefined && canonicalEmail(email) !== canonicalEmail(have.email ?? '')
+  const isOtherEmail = email !== undefined && !isSameEmail(email, have.email)
   const isOtherName = name !== undefined && canonicalName(name) !== canonicalName(have.name ?? '')
   if (!isOtherEmail && !isOtherName) return undefined
   return {

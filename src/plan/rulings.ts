@@ -1,5 +1,5 @@
-import type { DirectoryUser, UserEntry } from '../directory/entry.ts'
-import { canonicalEmail } from '../directory/normalize.ts'
+import type { UserEntry } from '../directory/entry.ts'
+import { isSameEmail } from '../directory/normalize.ts'
 import { fingerprint } from './change.ts'
 import { diffUser, mayHaveEmail } from './diff.ts'
 import { type EmailRulings, NO_RULINGS, ruleEmails } from './emails.ts'
@@ -48,7 +48,7 @@ function* wantingUsers({ source, directory, rules }: PlanInputs, selection: Sele
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)
     if (!mayHaveEmail(want.email, have, rules.allowedDomains)) continue
-    if (have === undefined || mayUpdate(rules.policy) || hasEmail(have, want.email)) yield want
+    if (have === undefined || mayUpdate(rules.policy) || isSameEmail(have.email, want.email)) yield want
   }
 }
 
@@ -59,8 +59,4 @@ function canMove(id: string, { source, rules, only, directory }: PlanInputs, sel
   if (only !== undefined && !only.users.includes(id)) return false
   if (selection.whyExcluded(id, want.from) !== undefined) return false
   return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)
-}
-
-function hasEmail(have: DirectoryUser, email: string): boolean {
-  return canonicalEmail(have.email ?? '') === canonicalEmail(email)
 }

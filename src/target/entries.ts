@@ -1,7 +1,7 @@
 import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import type { WriteOptions, Written } from '../client/methods.ts'
-import { canonicalEmail, canonicalName, sortedUnique } from '../directory/normalize.ts'
+import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
 
 /** How one request of a change is made; `onRequest` counts it. */
 export interface Wire {
@@ -62,7 +62,7 @@ export interface UserFields {
 
 /** The wanted fields that the user does not have yet, compared on canonical values. */
 export function missingFields(user: User, want: UserFields): UserFields {
-  const email = want.email !== undefined && canonicalEmail(want.email) !== canonicalEmail(user.email ?? '')
+  const email = want.email !== undefined && !isSameEmail(want.email, user.email)
   const name = want.name !== undefined && canonicalName(want.name) !== canonicalName(user.name ?? '')
   return { ...(email && { email: want.email }), ...(name && { name: want.name }) }
 }

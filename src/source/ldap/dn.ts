@@ -29,6 +29,10 @@ const HEX_VALUE = /#((?:[0-9a-f]{2})+)\s*(?=[,;+]|$)/iy
 const QUOTED_VALUE = /"((?:[^"\\]|\\.)*)"\s*(?=[,;+]|$)/sy
 const PLAIN_VALUE = /((?:[^,;+"\\]|\\.)*)(?=[,;+]|$)/sy
 
+const PLAIN_RDN = String.raw`(?:cn|ou|dc|uid|o|c)=[\w.@-]+(?: [\w.@-]+)*`
+/** A DN in which only the case is free, as most are: a directory has one for every user and every member. */
+const PLAIN_DN = new RegExp(`^${PLAIN_RDN}(?:,${PLAIN_RDN})*$`, 'i')
+
 /** Characters of a DN. Far more than servers take; regular expressions fail on texts of many millions. */
 const LONGEST = 100_000
 
@@ -40,6 +44,7 @@ const LONGEST = 100_000
  */
 export function normalizeDn(dn: string): string | undefined {
   if (dn.length > LONGEST) return undefined
+  if (PLAIN_DN.test(dn)) return dn.toLowerCase()
   if (dn.trim() === '') return ''
   const rdns: string[] = []
   let parts: string[] = []
