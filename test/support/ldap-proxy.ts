@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Ber, BerReader, BerWriter, ProtocolOperation } from 'ldapts'
+import { startTcpRelay } from './tcp-relay.ts'
 
 /**
  * What the proxy does to a server's answers. Pages are counted from 1 over the searches of one connection, without those
@@ -60,31 +60,17 @@ const TLS_HANDSHAKE = 0x16
 
 /** A proxy before an LDAP server on this port of 127.0.0.1; that of ldaps:// too. */
 export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
-  const sockets = new Set<Socket>()
   const state = { evil: { kind: 'none' } as Evil, spared: 0, connections: 0, binds: 0 }
-  const server = createServer((client) => {
+  const target = { host: '127.0.0.1', port: targetPort }
+  const server = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
     state.connections += 1
-    const target = connect({ host: '127.0.0.1', port: targetPort })
-    for (const socket of [client, target]) {
-      sockets.add(socket)
-      socket
-        .on('error', () => undefined)
-        .on('close', () => {
-          sockets.delete(socket)
-          client.destroy()
-          target.destroy()
-        })
-    }
     const evil: Evil = state.connections > state.spared ? state.evil : { kind: 'none' }
-    relay(client, target, evil, () => {
+    relay(client, upstream, evil, () => {
       state.binds += 1
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  })
   return {
-    url: `ldap://127.0.0.1:${address.port}`,
+    url: `ldap://127.0.0.1:${server.port}`,
     setEvil(evil, spared = 0) {
       state.evil = evil
       state.spared = state.connections + spared
@@ -95,11 +81,7 @@ export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
     get binds() {
       return state.binds
     },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

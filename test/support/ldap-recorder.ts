@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import {
   decodeAll,
   ENUMERATED,
@@ -13,6 +12,7 @@ import {
   SET,
   type Tlv,
 } from './ber.ts'
+import { startTcpRelay } from './tcp-relay.ts'
 
 /** What Active Directory does to every client, and Samba to none. */
 export interface AdLimits {
@@ -74,21 +74,9 @@ export async function startLdapRecorder(
   limits?: AdLimits,
   { listen = { host: '127.0.0.1', port: 0 }, shown }: RecorderOptions = {},
 ): Promise<LdapRecorder> {
-  const sockets = new Set<Socket>()
   const record: Recording = { connections: 0, binds: [], searches: [], change: undefined }
-  const server = createServer((client) => {
+  const relay = await startTcpRelay(target, listen, (client, upstream) => {
     record.connections += 1
-    const upstream = connect(target)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket
-        .on('error', () => undefined)
-        .on('close', () => {
-          sockets.delete(socket)
-          client.destroy()
-          upstream.destroy()
-        })
-    }
     const watch = watchConnection(record, limits, shown)
     onMessages(client, (message) => upstream.write(watch.request(message)))
     let sent = Promise.resolve()
@@ -103,13 +91,10 @@ export async function startLdapRecorder(
         client.write(answer)
       })
     })
-  }).listen(listen.port, listen.host)
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  })
   return {
-    url: `ldap://${listen.host}:${address.port}`,
-    port: address.port,
+    url: `ldap://${listen.host}:${relay.port}`,
+    port: relay.port,
     get connections() {
       return record.connections
     },
@@ -127,11 +112,7 @@ export async function startLdapRecorder(
     betweenRanges(change) {
       record.change = change
     },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
   }
 }
 
