@@ -115,7 +115,9 @@ test('the parts of an RDN may come in any order, in any Unicode form', () => {
     fc.property(parts, fc.infiniteStream(fc.nat()), (rdn, order) => {
       const ranks = new Map(rdn.map((part) => [part, order.next().value]))
       const shuffled = rdn.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
-      expect(normalizeDn(`${write(shuffled)},o=x`.normalize('NFD'))).toBe(normalizeDn(`${write(rdn)},o=x`))
+      // Before it is escaped: the Greek question mark decomposes into a semicolon.
+      const decomposed = shuffled.map((part) => ({ ...part, value: part.value.normalize('NFD') }))
+      expect(normalizeDn(`${write(decomposed)},o=x`)).toBe(normalizeDn(`${write(rdn)},o=x`))
     }),
   )
 })
