@@ -18,6 +18,7 @@ import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSourceOf, type Site } from './site.ts'
+import { digits } from '../directory/wording.ts'
 
 /** `ok` was proved, `info` is only told, `warn` works and somebody should look at it, `fail` does not work. */
 export type CheckLevel = ProbeLevel | 'fail'
@@ -163,7 +164,7 @@ function domainFinding(
     ({ email }) => email !== undefined && !mayHaveEmail(email, undefined, allowedDomains),
   )
   if (others.length === 0) return undefined
-  const who = others.length === 1 ? '1 user has' : `${others.length.toLocaleString('en-US')} users have`
+  const who = others.length === 1 ? '1 user has' : `${digits(others.length)} users have`
   return {
     level: 'warn',
     code: 'email-not-allowed',

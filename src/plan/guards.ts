@@ -1,3 +1,4 @@
+import { amount, digits } from '../directory/wording.ts'
 import type { Op } from './change.ts'
 import { isMovedId } from './moved.ts'
 import type { Plan, PlannedChange } from './plan.ts'
@@ -100,7 +101,7 @@ function firstContact(plan: Plan, facts: GuardFacts): readonly Breach[] {
 
 function emptySource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   if (facts.source.users >= limits.minSourceUsers) return []
-  const detail = `the source has ${count(facts.source.users, 'user')}, at least ${limits.minSourceUsers} are expected`
+  const detail = `the source has ${amount(facts.source.users, 'user')}, at least ${digits(limits.minSourceUsers)} are expected`
   return [{ guard: 'min-source-users', detail, changes: plan.changes.map((planned) => planned.fingerprint) }]
 }
 
@@ -113,7 +114,7 @@ function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): rea
     const now = facts.source[kind]
     if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
     const detail =
-      `the source has ${now} ${kind}, ${percent(before - now, before)} fewer than the ${before} of the last good run; ` +
+      `the source has ${digits(now)} ${kind}, ${percent(before - now, before)} fewer than the ${digits(before)} of the last good run; ` +
       `limit ${limits.maxSourceShrinkPercent} %`
     breaches.push({ guard: `source-shrunk-${kind}`, detail, changes: deletes.changes })
   }
@@ -127,13 +128,13 @@ function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
     return [
       deletes > maxDeletes && {
         guard: `max-deletes-${kind}`,
-        detail: `${deletes} of ${facts.directory[kind]} ${kind} would be removed${whoLeft(plan, kind)}, limit ${maxDeletes}`,
+        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${whoLeft(plan, kind)}, limit ${digits(maxDeletes)}`,
         changes,
       },
       exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
         guard: `max-delete-percent-${kind}`,
         detail:
-          `${percent(deletes, facts.directory[kind])} of the ${kind} (${deletes} of ${facts.directory[kind]}) would be ` +
+          `${percent(deletes, facts.directory[kind])} of the ${kind} (${digits(deletes)} of ${digits(facts.directory[kind])}) would be ` +
           `removed${whoLeft(plan, kind)}, limit ${maxDeletePercent} %`,
         changes,
       },
@@ -150,8 +151,8 @@ function dailyBudget(plan: Plan, facts: GuardFacts, limits: GuardLimits): readon
         before + deletes > limits[kind].maxDeletesPerDay && {
           guard: `max-deletes-per-day-${kind}`,
           detail:
-            `${deletes} ${kind} would be removed after ${before} in the last 24 hours, ` +
-            `limit ${limits[kind].maxDeletesPerDay} a day`,
+            `${digits(deletes)} ${kind} would be removed after ${digits(before)} in the last 24 hours, ` +
+            `limit ${digits(limits[kind].maxDeletesPerDay)} a day`,
           changes,
         },
     ]
@@ -167,14 +168,14 @@ function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
       maxUpdates !== null &&
         updates > maxUpdates && {
           guard: `max-updates-${kind}`,
-          detail: `${updates} ${kind} would be ${verb}, limit ${maxUpdates}`,
+          detail: `${digits(updates)} ${kind} would be ${verb}, limit ${digits(maxUpdates)}`,
           changes,
         },
       maxUpdatePercent !== null &&
         exceeds(updates, facts.directory[kind], maxUpdatePercent) && {
           guard: `max-update-percent-${kind}`,
           detail:
-            `${percent(updates, facts.directory[kind])} of the ${kind} (${updates} of ${facts.directory[kind]}) would be ` +
+            `${percent(updates, facts.directory[kind])} of the ${kind} (${digits(updates)} of ${digits(facts.directory[kind])}) would be ` +
             `${verb}, limit ${maxUpdatePercent} %`,
           changes,
         },
@@ -188,7 +189,7 @@ function movedIds(plan: Plan, _facts: GuardFacts, { maxMovedIds: limit }: GuardL
   const { count: moved, changes } = tally(plan.changes, ({ change }) => (isMovedId(change) ? 1 : 0))
   if (moved <= limit) return []
   const verb = moved === 1 ? 'id of a user seems' : 'ids of users seem'
-  const detail = `${moved} ${verb} to belong to another person now (name and e-mail change at once), limit ${limit}`
+  const detail = `${digits(moved)} ${verb} to belong to another person now (name and e-mail change at once), limit ${digits(limit)}`
   return [{ guard: 'max-moved-ids', detail, changes }]
 }
 
@@ -226,8 +227,8 @@ function whoLeft(plan: Plan, kind: Guarded): string {
   const left = changes.filter((change) => 'why' in change && change.why === 'left-filter').length
   const renewed = changes.filter((change) => 'newId' in change).length
   const parts = [
-    ...(left === 0 ? [] : [`${left} still in the source, but outside the sync's filter`]),
-    ...(renewed === 0 ? [] : [`${renewed} created again under another id`]),
+    ...(left === 0 ? [] : [`${digits(left)} still in the source, but outside the sync's filter`]),
+    ...(renewed === 0 ? [] : [`${digits(renewed)} created again under another id`]),
   ]
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`
 }
@@ -244,7 +245,7 @@ function describeDeletes(plan: Plan): string {
   const parts = (['users', 'groups', 'memberships'] as const)
     .map((kind) => ({ kind, count: tallyDeletes(plan, kind).count }))
     .filter(({ count: deletes }) => deletes > 0)
-    .map(({ kind, count: deletes }) => count(deletes, kind.slice(0, -1)))
+    .map(({ kind, count: deletes }) => amount(deletes, kind.slice(0, -1)))
   return parts.join(' and ')
 }
 
@@ -252,9 +253,9 @@ function tally(changes: readonly PlannedChange[], weight: (planned: PlannedChang
   const fingerprints: string[] = []
   let total = 0
   for (const planned of changes) {
-    const amount = weight(planned)
-    if (amount === 0) continue
-    total += amount
+    const weighs = weight(planned)
+    if (weighs === 0) continue
+    total += weighs
     fingerprints.push(planned.fingerprint)
   }
   return { count: total, changes: fingerprints }
@@ -263,8 +264,4 @@ function tally(changes: readonly PlannedChange[], weight: (planned: PlannedChang
 function percent(part: number, whole: number): string {
   const share = (part * 100) / whole
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }

@@ -5,6 +5,7 @@ import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
 import { compareNotices } from '../directory/notices.ts'
 import type { Coverage, Notice, SourceSnapshot } from '../directory/snapshot.ts'
+import { digits } from '../directory/wording.ts'
 
 /** What every entry brings along: all values of its id attribute, and where it was read. */
 interface Candidate {
@@ -151,7 +152,7 @@ function refuseAnonymous(kind: Kind, count: number, idName: string): never {
   const remedy = `correct ${kind}s.map.external_id, or let the reader see it`
   throw new DirsyncdError(
     'source-incomplete',
-    `none of the ${count} ${kind}s has an id (external_id is "${idName}"); ${remedy}`,
+    `none of the ${digits(count)} ${kind}s has an id (external_id is "${idName}"); ${remedy}`,
   )
 }
 
@@ -254,7 +255,8 @@ function problemOf({ ids }: Candidate): string | undefined {
 }
 
 function strangersSentence(strangers: readonly string[]): string {
-  const count = strangers.length === 1 ? '1 member is no user' : `${strangers.length} members are no users`
+  const count =
+    strangers.length === 1 ? '1 member is no user' : `${digits(strangers.length)} members are no users`
   return `${count} of this sync: ${examples(strangers)}`
 }
 
@@ -263,5 +265,5 @@ export function examples(values: readonly string[], total = values.length): stri
   const sorted = values.toSorted(byCodeUnit)
   const shown = sorted.slice(0, 3).map((value) => `"${value}"`)
   const more = total - shown.length
-  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+  return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }

@@ -1,5 +1,6 @@
 import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice, NoticeCode, SourceSnapshot } from '../directory/snapshot.ts'
+import { digits } from '../directory/wording.ts'
 
 /** What a complete read adds up to. */
 export interface SourceCounts {
@@ -190,9 +191,4 @@ export function percent(part: number, whole: number): string {
   if (part > 0 && share < 1) return 'under 1 %'
   if (part < whole && share > 99) return 'over 99 %'
   return `${Math.round(share)} %`
-}
-
-/** A number as people read it: 12,345. */
-export function digits(number: number): string {
-  return number.toLocaleString('en-US')
 }

@@ -4,6 +4,7 @@ import type { AccessManagementClient } from '../client/client.ts'
 import { sentence } from '../errors.ts'
 import { explainApiError } from './explain.ts'
 import { requireDirectory } from './read-directory.ts'
+import { amount } from '../directory/wording.ts'
 
 /** One line of `dirsyncd check`. */
 export interface AccessLine {
@@ -71,7 +72,7 @@ function seen(
   page: { readonly items: readonly unknown[]; readonly total: number | undefined },
 ): string {
   if (page.total === undefined) return `${noun}s can be read`
-  return `${page.total.toLocaleString('en-US')} ${noun}${page.total === 1 ? '' : 's'} can be read`
+  return `${amount(page.total, noun)} can be read`
 }
 
 async function proveWriting(

@@ -173,7 +173,7 @@ describe('a group with more members than one answer holds', () => {
     const world = { users: people(1), groups: [], big: () => ({ members, usn: 7 }), range: 130_000 }
     const { snapshot } = await read(world)
     expect(snapshot.groups.get(guid(9000))?.members).toEqual([guid(0)])
-    expect(snapshot.notices.map(({ detail }) => detail).join()).toContain('259999 members are no users')
+    expect(snapshot.notices.map(({ detail }) => detail).join()).toContain('259,999 members are no users')
   })
 
   test('is read whole when its empty attribute comes behind the range', async () => {

@@ -8,7 +8,8 @@ import type {
   Takes,
   UserValues,
 } from '../../plan/change.ts'
-import { digits, printable } from './text.ts'
+import { digits } from '../../directory/wording.ts'
+import { printable } from './text.ts'
 
 /** How many ids of members are named on one line. */
 const NAMED_MEMBERS = 3

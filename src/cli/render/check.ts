@@ -7,7 +7,8 @@ import type {
   CheckTrace,
 } from '../../compose/check.ts'
 import { renderTable } from './table.ts'
-import { amount, digits, printable, textWidth } from './text.ts'
+import { amount, digits } from '../../directory/wording.ts'
+import { printable, textWidth } from './text.ts'
 import { cut, cutMiddle, wrap } from './wrap.ts'
 
 const MARKS: Readonly<Record<CheckLevel, string>> = { ok: 'ok  ', info: '    ', warn: 'warn', fail: 'FAIL' }

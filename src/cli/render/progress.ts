@@ -1,7 +1,8 @@
 import type { RunSummary } from '../../control/control.ts'
 import type { Output } from '../context.ts'
 import { total } from '../total.ts'
-import { digits, textWidth } from './text.ts'
+import { digits } from '../../directory/wording.ts'
+import { textWidth } from './text.ts'
 
 const BAR = 24
 const CLEAR_LINE = '\r\u001B[2K'

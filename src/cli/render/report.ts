@@ -3,7 +3,8 @@ import { OPS, type Op } from '../../plan/change.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
-import { amount, digits, pointInTime, printable, timeTaken } from './text.ts'
+import { amount, digits } from '../../directory/wording.ts'
+import { pointInTime, printable, timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
 const SHOWN = 20

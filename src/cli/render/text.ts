@@ -27,15 +27,6 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** A whole number with a comma between thousands, and its noun. */
-export function amount(number: number, noun: string): string {
-  return `${digits(number)} ${noun}${number === 1 ? '' : 's'}`
-}
-
-export function digits(number: number): string {
-  return number.toLocaleString('en-US')
-}
-
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min` */
 export function timeTaken(milliseconds: number): string {
   const seconds = milliseconds / 1000

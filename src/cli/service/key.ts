@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { BareSession, Runner, Session } from '../context.ts'
-import { amount } from '../render/text.ts'
+import { amount } from '../../directory/wording.ts'
 import { printResult, withService } from './admin.ts'
 
 const CREATE_HELP = `

@@ -3,7 +3,7 @@ import { delimiter, resolve } from 'node:path'
 import type { ProbeLine } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { commandError } from './program.ts'
-import { digits } from '../statistics.ts'
+import { digits } from '../../directory/wording.ts'
 
 /** What can be told of a program without running it. Throws `source-unreachable` when there is no such program. */
 export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {

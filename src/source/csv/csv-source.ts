@@ -14,6 +14,7 @@ import { createMemberTable, type MemberTable } from './member-table.ts'
 import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
+import { amount, digits } from '../../directory/wording.ts'
 
 /** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
@@ -122,10 +123,9 @@ async function readGroups(input: NonNullable<Compiled['groups']>, reading: Readi
 
 function addOrphans({ collector, members }: Reading): void {
   for (const { group, users } of members.orphans()) {
-    const rows = users.length === 1 ? '1 member' : `${users.length} members`
     collector.addOrphans(
       group,
-      `${rows} of the group "${group}", which is not in the file of groups: ${examples(users)}`,
+      `${amount(users.length, 'member')} of the group "${group}", which is not in the file of groups: ${examples(users)}`,
     )
   }
 }
@@ -133,7 +133,7 @@ function addOrphans({ collector, members }: Reading): void {
 function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   if (unreadable === 0) return
   const first = notices.find(({ code }) => code === 'unreadable')
-  const rows = unreadable === 1 ? 'a row' : `${unreadable} rows`
+  const rows = unreadable === 1 ? 'a row' : `${digits(unreadable)} rows`
   const message = `${rows} cannot be understood, and badRows is refuse: ${first?.detail}`
   throw new DirsyncdError('source-incomplete', message)
 }

@@ -2,7 +2,7 @@ import type { ProbeLine } from '../source.ts'
 import type { CsvFileFacts, CsvInput } from './input.ts'
 import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
-import { digits } from '../statistics.ts'
+import { digits } from '../../directory/wording.ts'
 
 /** What `dirsyncd check` shows of each input; reads its files to their ends. */
 export async function probe(inputs: readonly CsvInput[], signal: AbortSignal): Promise<ProbeLine[]> {

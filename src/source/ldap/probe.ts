@@ -11,7 +11,7 @@ import type { LdapSourceOptions } from './options.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
-import { digits } from '../statistics.ts'
+import { digits } from '../../directory/wording.ts'
 
 const PAGING = '1.2.840.113556.1.4.319'
 

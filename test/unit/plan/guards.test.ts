@@ -56,6 +56,11 @@ describe('deletes of users', () => {
     expect(guards(checkGuards(losing(gone, have).plan, facts(have - gone, have), LIMITS))).toEqual(expected)
   })
 
+  test('are written as people read numbers', () => {
+    const [breach] = checkGuards(losing(1_234, 20_000).plan, facts(18_766, 20_000), LIMITS)
+    expect(breach?.detail).toBe('1,234 of 20,000 users would be removed, limit 50')
+  })
+
   test('who is still in the source, outside the filter, is told apart from who is gone', () => {
     const source = sourceOf([wantUser('a')])
     const directory = directoryOf(['a', 'b', 'c'].map((id) => haveUser(id)))
