@@ -29,9 +29,12 @@ const HEX_VALUE = /#((?:[0-9a-f]{2})+)\s*(?=[,;+]|$)/iy
 const QUOTED_VALUE = /"((?:[^"\\]|\\.)*)"\s*(?=[,;+]|$)/sy
 const PLAIN_VALUE = /((?:[^,;+"\\]|\\.)*)(?=[,;+]|$)/sy
 
-const PLAIN_RDN = String.raw`(?:cn|ou|dc|uid|o|c)=[\w.@-]+(?: [\w.@-]+)*`
-/** A DN in which only the case is free, as most are: a directory has one for every user and every member. */
-const PLAIN_DN = new RegExp(`^${PLAIN_RDN}(?:,${PLAIN_RDN})*$`, 'i')
+/** A value that only its case can tell apart, as most are: a directory has some for every user and every member. */
+const SIMPLE = String.raw`[\w.@-]+(?: [\w.@-]+)*`
+const SIMPLE_VALUE = new RegExp(`^${SIMPLE}$`)
+const SIMPLE_RDN = `(?:cn|ou|dc|uid|o|c)=${SIMPLE}`
+/** A DN of nothing else: its normal form is itself in lower case. */
+const SIMPLE_DN = new RegExp(`^${SIMPLE_RDN}(?:,${SIMPLE_RDN})*$`, 'i')
 
 /** Characters of a DN. Far more than servers take; regular expressions fail on texts of many millions. */
 const LONGEST = 100_000
@@ -44,7 +47,7 @@ const LONGEST = 100_000
  */
 export function normalizeDn(dn: string): string | undefined {
   if (dn.length > LONGEST) return undefined
-  if (PLAIN_DN.test(dn)) return dn.toLowerCase()
+  if (SIMPLE_DN.test(dn)) return dn.toLowerCase()
   if (dn.trim() === '') return ''
   const rdns: string[] = []
   let parts: string[] = []
@@ -126,12 +129,9 @@ function normalizeValue(bytes: Buffer): string {
   return normalizeText(bytes.toString('utf8'))
 }
 
-/** Values that only their case can tell apart, as most are: a directory has some for every user and every member. */
-const SIMPLE = /^[\w.@-]+(?: [\w.@-]+)*$/
-
 /** As RFC 4518 prepares strings for a comparison without case: every run of blanks is one, none at the ends. */
 function normalizeText(text: string): string {
-  if (SIMPLE.test(text)) return text.toLowerCase()
+  if (SIMPLE_VALUE.test(text)) return text.toLowerCase()
   return foldCase(text)
     .replace(/\s+/g, ' ')
     .trim()
