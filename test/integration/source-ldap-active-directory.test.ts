@@ -104,14 +104,19 @@ interface More {
   readonly at?: { readonly host: string; readonly port: number }
 }
 
+const SETTINGS = {
+  tls: { startTls: false },
+  pageSize: 1000,
+  timeouts: { connectMs: 2000, answerMs: 2000 },
+} as const
+
 async function read(world: World, { users, groups, options, log = silentLog(), at }: More = {}) {
   await using server = await startFakeLdap(controller(world), at)
   const source = createLdapSource(
     {
+      ...SETTINGS,
       url: server.url,
-      tls: { startTls: false },
       pageSize: 5000,
-      timeouts: { connectMs: 2000, answerMs: 2000 },
       users: { base: BASE, scope: 'sub', map: { name: 'displayName' }, ...users },
       groups: { base: BASE, scope: 'sub', map: { name: 'cn' }, ...groups },
       ...options,
@@ -227,10 +232,8 @@ test('a server that cuts off a page is asked for shorter ones, and nobody comes 
   const place = { base: BASE, scope: 'sub', map: {} } as const
   const source = createLdapSource(
     {
+      ...SETTINGS,
       url: server.url,
-      tls: { startTls: false },
-      pageSize: 1000,
-      timeouts: { connectMs: 2000, answerMs: 2000 },
       users: place,
     },
     silentLog(),
@@ -244,10 +247,8 @@ test('a server of unknown make needs an id attribute from the configuration', as
   await using server = await startFakeLdap(() => ({ entries: [] }))
   const source = createLdapSource(
     {
+      ...SETTINGS,
       url: server.url,
-      tls: { startTls: false },
-      pageSize: 1000,
-      timeouts: { connectMs: 2000, answerMs: 2000 },
       users: { base: BASE, scope: 'sub', map: {} },
     },
     silentLog(),
@@ -318,10 +319,8 @@ describe('Active Directory', () => {
     const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
     const source = createLdapSource(
       {
+        ...SETTINGS,
         url: server.url,
-        tls: { startTls: false },
-        pageSize: 1000,
-        timeouts: { connectMs: 2000, answerMs: 2000 },
         users: place,
         groups: { ...place, nested: 'in-chain' },
       },
@@ -435,10 +434,8 @@ describe('a global catalog', () => {
       const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
       const source = createLdapSource(
         {
+          ...SETTINGS,
           url: server.url,
-          tls: { startTls: false },
-          pageSize: 1000,
-          timeouts: { connectMs: 2000, answerMs: 2000 },
           users: place,
           groups: { ...place, nested: 'flatten', membersFrom },
         },
