@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs'
+import type { SerializedError } from 'vitest'
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** What one run of a test file showed. */
+export interface Seen {
+  readonly passed: number
+  readonly failures: readonly Failure[]
+}
+
+interface Failure {
+  readonly test: string
+  readonly byAssertion: boolean
+  readonly message: string
+}
+
+/** Writes what failed, and whether an assertion said so, to the file that the environment names. */
+// oxlint-disable-next-line import/no-default-export -- vitest asks for it
+export default class FailureReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const failedTests = tests.flatMap((test) =>
+      (test.result().errors ?? []).map((error) => failure(test.fullName, error)),
+    )
+    const failedFiles = modules.flatMap((module) =>
+      [module, ...module.children.allSuites()].flatMap((part) =>
+        part.errors().map((error) => failure(module.relativeModuleId, error)),
+      ),
+    )
+    const stray = unhandled.map((error) => ({
+      ...failure('outside of the tests', error),
+      byAssertion: false,
+    }))
+    const seen: Seen = {
+      passed: tests.filter((test) => test.result().state === 'passed').length,
+      failures: [...failedTests, ...failedFiles, ...stray],
+    }
+    writeFileSync(process.env['PROTECTIONS_SEEN'] ?? '', JSON.stringify(seen))
+  }
+}
+
+function failure(test: string, error: SerializedError): Failure {
+  return { test, byAssertion: isAssertion(error), message: error.message.split('\n')[0] ?? '' }
+}
+
+/** fast-check tells a property that does not hold with an error of its own, whose cause is not always kept. */
+function isAssertion(error: SerializedError | undefined): boolean {
+  if (error === undefined) return false
+  if (error.name === 'AssertionError' || error.message.startsWith('Property failed after')) return true
+  return isAssertion(error.cause)
+}

@@ -1,0 +1,16 @@
+import type { Protection } from '../protection.ts'
+import { EDGES } from './edges.ts'
+import { LDAP } from './ldap.ts'
+import { PLAN } from './plan.ts'
+import { SERVICE } from './service.ts'
+import { SOURCES } from './sources.ts'
+import { STORES } from './stores.ts'
+
+export const PROTECTIONS: readonly Protection[] = [
+  ...PLAN,
+  ...LDAP,
+  ...SOURCES,
+  ...EDGES,
+  ...STORES,
+  ...SERVICE,
+]
