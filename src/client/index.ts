@@ -7,12 +7,7 @@ export type { ClientLog, ClientOptions, Retries, Timeouts } from './options.ts'
 export type { TokenLoader } from './token.ts'
 export type { Operation, Scope } from '../contract/endpoints.ts'
 export type { Event, EventFilters, EventParty } from '../contract/event.ts'
-export type {
-  Directory,
-  ExternalGroup,
-  ExternalUser,
-  OrganizationGroup,
-} from '../contract/resources.ts'
+export type { Directory, ExternalGroup, ExternalUser, OrganizationGroup } from '../contract/resources.ts'
 export type {
   Assertion,
   Configuration,

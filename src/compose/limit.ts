@@ -25,7 +25,9 @@ export function createLimit(
   return async (signal) => {
     budget ??= open(rateLimit)
     try {
-      await (await budget)(signal ?? never)
+      await (
+        await budget
+      )(signal ?? never)
     } catch (error) {
       budget = undefined
       throw error

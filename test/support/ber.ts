@@ -13,7 +13,7 @@ export const ENUMERATED = 0x0a
 /** The elements that stand one behind the other. Throws when the last one is cut off. */
 export function decodeAll(bytes: Buffer): Tlv[] {
   const elements: Tlv[] = []
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const size = sizeAt(bytes, at)
     if (size === undefined || at + size.all > bytes.length) throw new Error('a BER element is cut off')
     elements.push({ tag: bytes[at] ?? 0, content: bytes.subarray(at + size.head, at + size.all) })

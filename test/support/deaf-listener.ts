@@ -18,7 +18,7 @@ export async function startDeafListener(): Promise<AsyncDisposable & { readonly 
   const [port]: number[] = await once(child, 'message')
   child.kill('SIGSTOP')
   const fillers: Socket[] = []
-  for (let waits = false; !waits; ) {
+  for (let waits = false; !waits;) {
     const filler = connect({ port: port ?? 0, host: '127.0.0.1' }).on('error', () => undefined)
     fillers.push(filler)
     waits = await once(filler, 'connect', { signal: AbortSignal.timeout(200) }).then(

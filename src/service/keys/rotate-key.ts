@@ -46,7 +46,7 @@ export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   let rotated = 0
   for (const column of SEALED_COLUMNS) {
     // A service that has not read the new key file goes on sealing with the old key, also behind this walk.
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const count = await rotateColumn(db, vault, column, failures)
       rotated += count
       more = count > 0
@@ -66,7 +66,7 @@ async function rotateColumn(
   failures: Map<string, string>,
 ): Promise<number> {
   let rotated = 0
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const ids = await findSealedOtherwise(db, column, vault.keyId, { after, limit: BATCH })
     const last = ids.at(-1)
     if (last === undefined) return rotated

@@ -75,7 +75,7 @@ async function readRest(
   const { dn } = first
   const mark = markOf(first)
   const all = [...values]
-  for (let next = second; next !== undefined; ) {
+  for (let next = second; next !== undefined;) {
     if (mark === '') throw incomplete(connection, dn, 'the reader does not see whether it changes meanwhile')
     const part = await readEntry(connection, dn, [`${attribute};range=${next - 1}-*`])
     if (markOf(part) !== mark) return undefined

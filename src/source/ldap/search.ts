@@ -50,7 +50,7 @@ export async function searchAll(
 ): Promise<SearchTotals> {
   const longest = search.pageSize ?? 0
   const handedOn = new Set<string>()
-  for (let { pageSize } = search; ; ) {
+  for (let { pageSize } = search; ;) {
     const before = new Set(handedOn)
     const outcome = await searchPages(connection, { ...search, pageSize }, (entry) => {
       if (before.delete(entry.dn)) return

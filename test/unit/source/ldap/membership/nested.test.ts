@@ -25,7 +25,7 @@ test('a chain may be of any length', () => {
 /** The closure by its definition: repeated until nothing is added. */
 function naive(all: readonly GroupNode[]): Set<string>[] {
   const users = all.map((node) => new Set(node.users))
-  for (let before = -1, now = 0; before !== now; ) {
+  for (let before = -1, now = 0; before !== now;) {
     before = now
     for (const [index, node] of all.entries()) {
       for (const child of node.groups) for (const user of users[Number(child)] ?? []) users[index]?.add(user)
