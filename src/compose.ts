@@ -1,8 +1,28 @@
-/** What each process consists of. Only the files under `compose/` name concrete adapters; they open and dispose them. */
-export { runApiContract } from './compose/api-contract.ts'
-export { runCheck } from './compose/check.ts'
-export { openControl } from './compose/control.ts'
-export { runDaemon } from './compose/daemon.ts'
-export { runService } from './compose/service.ts'
-export { createServiceKey, openServiceAdmin } from './compose/service-admin.ts'
-export { runWorker } from './compose/worker.ts'
+import { runApiContract } from './compose/api-contract.ts'
+import { runCheck } from './compose/check.ts'
+import { openControl } from './compose/control.ts'
+import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
+import { createServiceKey, openServiceAdmin } from './compose/service-admin.ts'
+import { runService } from './compose/service.ts'
+import { runWorker } from './compose/worker.ts'
+import type { Config } from './config/config.ts'
+import type { Log } from './log.ts'
+import type { Times } from './queue/times.ts'
+
+/**
+ * What each process consists of. Only the files under `compose/` name concrete adapters; they open and dispose them.
+ * Without `times` everything waits as long as in production.
+ */
+export function createCompose(times?: Times) {
+  return {
+    openControl: (config: Config, log: Log) => openControl(config, log, times),
+    runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) =>
+      runDaemon(config, log, signal, output, times),
+    runWorker: (config: Config, log: Log, signal: AbortSignal) => runWorker(config, log, signal, times),
+    runService,
+    openServiceAdmin,
+    createServiceKey,
+    runCheck,
+    runApiContract,
+  }
+}

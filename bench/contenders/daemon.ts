@@ -1,5 +1,5 @@
 import { socketPath } from '../../src/admin/socket.ts'
-import { runDaemon } from '../../src/compose.ts'
+import { createCompose } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Control, RunView } from '../../src/control/control.ts'
 import { openRemoteControl } from '../../src/control/remote.ts'
@@ -24,7 +24,7 @@ serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
     ends.set(run, end)
     return end
   }
-  const daemon = runDaemon(config, createLog('warn'), stop.signal, {
+  const daemon = createCompose().runDaemon(config, createLog('warn'), stop.signal, {
     announce: () => undefined,
     onRunEnd: (run) => endOf(run.run).resolve(run),
   })

@@ -7,7 +7,7 @@ import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 
 /** A stream that a command prints to. */
 export interface Output {
-  write(text: string): unknown
+  write(text: string): void
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
 }

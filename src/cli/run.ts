@@ -13,7 +13,7 @@ export interface CliParts {
 }
 
 function processParts(): CliParts {
-  return { env: environment(), loadCompose: () => import('../compose.ts') }
+  return { env: environment(), loadCompose: async () => (await import('../compose.ts')).createCompose() }
 }
 
 /** Runs one command and gives its exit code. Whatever goes wrong becomes one sentence on standard error. */
@@ -51,7 +51,10 @@ async function runJob(
   const configured = longRunning ? level : quieter(level)
   const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
   const session: BareSession = {
-    log: createLog(globals.logLevel ?? configured, { format: isForPeople ? 'text' : 'json' }),
+    log: createLog(globals.logLevel ?? configured, {
+      format: isForPeople ? 'text' : 'json',
+      destination: io.stderr,
+    }),
     json: globals.json === true,
     signal: shutdown.signal,
     compose: await parts.loadCompose(),

@@ -6,7 +6,7 @@ import { createExecutor, type Executor } from '../control/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import type { Log } from '../log.ts'
-import { LEASE_TIMES } from '../store/lease.ts'
+import type { Times } from '../queue/times.ts'
 import { syncHasWaitingRun, syncsWithWork } from '../store/runs.ts'
 import {
   openClients,
@@ -20,14 +20,14 @@ import {
 } from './site.ts'
 
 /** Reaches the daemon of this configuration, or, where none runs, opens the stores and does its work for one command. */
-export async function openControl(config: Config, log: Log): Promise<Control> {
-  return (await openRemoteControl(socketPath(config.dataDir))) ?? openOwnControl(config, log)
+export async function openControl(config: Config, log: Log, times?: Times): Promise<Control> {
+  return (await openRemoteControl(socketPath(config.dataDir))) ?? openOwnControl(config, log, times)
 }
 
-async function openOwnControl(config: Config, log: Log): Promise<Control> {
+async function openOwnControl(config: Config, log: Log, times?: Times): Promise<Control> {
   const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, 'a dirsyncd command', log))
+  const site = stack.use(await openSite(config, 'a dirsyncd command', log, times))
   const owned = stack.move()
   const work = createOwnWork(owned, { config, site, sources, log })
   const control = createLocalControl({
@@ -77,6 +77,7 @@ function createOwnWork(
       owner: site.processName,
       log: executorLog(log),
       signal,
+      times: site.times,
     })
   }
 
@@ -92,7 +93,7 @@ function createOwnWork(
   async function hasWork(sync: string): Promise<boolean> {
     const { db } = site.store
     if (await syncHasWaitingRun(db, sync)) return true
-    return (await syncsWithWork(db, LEASE_TIMES.expiry)).includes(sync)
+    return (await syncsWithWork(db, site.times.lease.expiry)).includes(sync)
   }
 
   async function workAfter(before: Promise<void> | undefined, sync: string): Promise<void> {

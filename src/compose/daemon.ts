@@ -9,8 +9,9 @@ import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
-import { freeLeasesOf, LEASE_TIMES } from '../store/lease.ts'
+import { freeLeasesOf } from '../store/lease.ts'
 import { acquireDataDir } from '../store/owner.ts'
+import type { Times } from '../queue/times.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
 import { openServicePool } from './open-service.ts'
@@ -39,6 +40,7 @@ export async function runDaemon(
   log: Log,
   signal: AbortSignal,
   output: DaemonOutput,
+  times?: Times,
 ): Promise<void> {
   const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
@@ -46,7 +48,7 @@ export async function runDaemon(
     config.store.kind === 'embedded'
       ? undefined
       : stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
-  const site = stack.use(await openSite(config, 'dirsyncd start', log))
+  const site = stack.use(await openSite(config, 'dirsyncd start', log, times))
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await startOwnService(stack, config, site, output)
   const clients = openClients(stack, config, site)
@@ -59,6 +61,7 @@ export async function runDaemon(
     owner: site.processName,
     log,
     signal,
+    times: site.times,
     onRunEnd: async (run) => {
       const view = await control.run(run)
       if (view) output.onRunEnd(view)
@@ -143,8 +146,6 @@ async function askForFirstRuns(config: Config, site: Site): Promise<void> {
   }
 }
 
-const RESTORE_MS = 30_000
-
 /** A queue that was emptied has no schedule any more, and no sync would run again before the next start. */
 function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => Promise<void>): void {
   let restoring = false
@@ -161,11 +162,9 @@ function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => P
       .finally(() => {
         restoring = false
       })
-  }, RESTORE_MS)
+  }, site.times.daemon.restoreSchedules)
   stack.defer(() => clearInterval(timer))
 }
-
-const LOOK_MS = 1000
 
 /** Waiting runs whose wake-up was lost, and runs whose process is gone, are found in the store. */
 function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
@@ -177,7 +176,7 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     if (looking || signal.aborted) return
     looking = true
     try {
-      const syncs = await syncsWithWork(site.store.db, LEASE_TIMES.expiry)
+      const syncs = await syncsWithWork(site.store.db, site.times.lease.expiry)
       outage.over()
       for (const sync of syncs) {
         const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {
@@ -193,7 +192,7 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     }
   }
 
-  const timer = setInterval(() => void look(), LOOK_MS)
+  const timer = setInterval(() => void look(), site.times.daemon.lookForWork)
   void look()
   stack.defer(async () => {
     clearInterval(timer)

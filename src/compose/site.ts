@@ -6,6 +6,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
+import { type Times, TIMES } from '../queue/times.ts'
 import { startChangeWorker } from '../queue/worker.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
@@ -26,18 +27,24 @@ export interface Site extends AsyncDisposable {
   /** Names this process in leases and in the journal. */
   readonly processName: string
   readonly log: Log
+  readonly times: Times
 }
 
 /** Opens store and queue. `command` is what others are told about the owner of an embedded store. */
-export async function openSite(config: Config, command: string, log: Log): Promise<Site> {
+export async function openSite(
+  config: Config,
+  command: string,
+  log: Log,
+  times: Times = TIMES,
+): Promise<Site> {
   await using stack = new AsyncDisposableStack()
   const store = stack.use(await openStore(storeOptions(config.store, config.dataDir, command, log)))
   const { queue } = config
   const backend = stack.use(
     await openQueueBackend(
       queue.kind === 'store'
-        ? { kind: 'store', store, log }
-        : { kind: 'redis', url: queue.url, log, ...passwordOf(queue.password) },
+        ? { kind: 'store', store, log, times: times.jobs }
+        : { kind: 'redis', url: queue.url, log, times: times.jobs, ...passwordOf(queue.password) },
     ),
   )
   const device = await deviceId(store.db)
@@ -48,6 +55,7 @@ export async function openSite(config: Config, command: string, log: Log): Promi
     deviceId: device,
     processName: processName(),
     log,
+    times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -202,6 +210,7 @@ export function startChangeWorkers(
       applyChange: (change, options, signal) => tryChange(client, target, change, options, signal),
       signal: cut.signal,
       log: site.log,
+      times: site.times,
     })
   })
   stack.defer(async () => {

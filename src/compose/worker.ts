@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Times } from '../queue/times.ts'
 import { openClients, openSite, startChangeWorkers } from './site.ts'
 
 /** A process that applies changes beside the daemon, until the signal. */
-export async function runWorker(config: Config, log: Log, signal: AbortSignal): Promise<void> {
+export async function runWorker(config: Config, log: Log, signal: AbortSignal, times?: Times): Promise<void> {
   if (config.store.kind === 'embedded') {
     throw new DirsyncdError(
       'config-invalid',
@@ -13,7 +14,7 @@ export async function runWorker(config: Config, log: Log, signal: AbortSignal): 
     )
   }
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, 'dirsyncd worker', log))
+  const site = stack.use(await openSite(config, 'dirsyncd worker', log, times))
   const clients = openClients(stack, config, site)
   startChangeWorkers(stack, config, site, clients)
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'worker started')

@@ -6,9 +6,9 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { PlanRules, Withheld } from '../plan/inputs.ts'
-import type { ChangeJob, RetrySettings } from '../queue/changes.ts'
+import type { ChangeJob } from '../queue/changes.ts'
 import { drainRun } from '../queue/drain.ts'
-import { SETTLE_MS } from '../queue/fence.ts'
+import { type Times, TIMES } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { closeIntents, deletedLastDay, hasOpenIntents, unconverged } from '../store/journal.ts'
@@ -55,7 +55,7 @@ export interface ExecutorDeps {
   /** Aborted when the process is to end: a run that is under way is left for the next process. */
   readonly signal: AbortSignal
   /** The same as the workers'. */
-  readonly retry?: RetrySettings
+  readonly times?: Times
   /** Told about every run that has ended. */
   readonly onRunEnd?: (run: number) => Promise<void>
 }
@@ -68,15 +68,13 @@ export interface Executor {
   work(sync: string, options: { scheduled: boolean }): Promise<void>
 }
 
-const AWAY_MS = 1000
-
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { db } = deps
+  const { db, times = TIMES } = deps
 
   async function work(name: string, options: { scheduled: boolean }): Promise<void> {
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
-    await using lease = await takeLease(db, name, deps.owner)
+    await using lease = await takeLease(db, name, deps.owner, times.lease)
     if (lease === undefined) return
     const resumed = await resume(setup)
     const waiting = await nextWaitingRun(db, name)
@@ -135,7 +133,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       limits: setup.limits,
       settle: async (signal) => {
         if (!(await hasOpenIntents(db, sync))) return
-        await sleep(SETTLE_MS, undefined, { signal })
+        await sleep(times.fence.settle, undefined, { signal })
         await closeIntents(db, sync)
       },
       recall: () => recall(db, sync, target),
@@ -157,11 +155,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   ): Promise<void> {
     for (;;) {
       try {
-        return await drainRun({ db, queue, ...(deps.retry && { retry: deps.retry }) }, run, signal)
+        return await drainRun({ db, queue, times }, run, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }
-      await sleep(AWAY_MS, undefined, { signal })
+      await sleep(times.daemon.storeAway, undefined, { signal })
     }
   }
 

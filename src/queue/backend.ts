@@ -16,6 +16,7 @@ import { whileOthersWait } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
+import { type JobTimes, TIMES } from './times.ts'
 
 /** Makes queues and workers that need not know where the jobs are. Disposing it closes all that it made, workers first. */
 export type QueueBackend = AsyncDisposable & {
@@ -39,17 +40,21 @@ export type RedisOptions = {
   prefix?: string
 }
 
-export type QueueBackendOptions = ({ kind: 'store'; store: Store } | RedisOptions) & { log?: Log }
+export type QueueBackendOptions = ({ kind: 'store'; store: Store } | RedisOptions) & {
+  log?: Log
+  times?: JobTimes
+}
 
 /** @throws DirsyncdError `queue-unavailable` */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
-  return options.kind === 'store' ? openInStore(options.store, options.log) : openOnRedis(options)
+  const maker = { log: options.log, times: options.times ?? TIMES.jobs }
+  return options.kind === 'store' ? openInStore(options.store, maker) : openOnRedis(options, maker)
 }
 
-async function openInStore(store: Store, log: Log | undefined): Promise<QueueBackend> {
+async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
   // BullMQ's own lock is taken within its transaction, where a schema that was made during the wait is not seen.
   await whileOthersWait(store.pool, (client) => runMigrations(client, 'bullmq'))
-  const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, log)
+  const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, maker)
   return {
     kind: store.kind,
     createQueue: made.createQueue,
@@ -64,11 +69,11 @@ async function openInStore(store: Store, log: Log | undefined): Promise<QueueBac
   }
 }
 
-async function openOnRedis(options: RedisOptions & { log?: Log }): Promise<QueueBackend> {
-  const link = await openRedis(options, options.log)
+async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBackend> {
+  const link = await openRedis(options, maker.log)
   const { redis } = link
   const prefix = options.prefix ?? 'dirsyncd'
-  const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, link.outage, options.log)
+  const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, link.outage, maker)
   return {
     kind: 'redis',
     redis,
@@ -97,11 +102,7 @@ const JOB_DEFAULTS = { removeOnComplete: true, removeOnFail: true, stackTraceLim
 const WORKER_DEFAULTS = {
   removeOnComplete: { count: 0 },
   removeOnFail: { count: 0 },
-  lockDuration: 10_000,
-  stalledInterval: 5000,
   maxStalledCount: 10,
-  // How soon after a failure of the queue's server a worker asks it again.
-  runRetryDelay: 1000,
   // It limits nothing; without one `rateLimit` has no effect.
   limiter: { max: 1_000_000_000, duration: 1000 },
 }
@@ -116,15 +117,19 @@ function isLostJob(error: Error): boolean {
   )
 }
 
+/** What all queues and workers of a backend get alike. */
+type Maker = { readonly log: Log | undefined; readonly times: JobTimes }
+
 type Where = { factory: unknown; connection: unknown; prefix?: string }
 
 /**
  * The class of the backend is a type parameter of BullMQ's classes; callers must not care, so the types are those
  * of BullMQ's default.
  */
-function makeAll({ factory, ...where }: Where, outage: Outage, log: Log | undefined) {
+function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: Maker) {
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
+  const waits = { lockDuration: times.lock, stalledInterval: times.stalled, runRetryDelay: times.askAgain }
   const backendFactory = factory as BackendFactory<IQueueBackend, unknown>
 
   function createQueue<D>(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'> = {}): Queue<D> {
@@ -140,7 +145,12 @@ function makeAll({ factory, ...where }: Where, outage: Outage, log: Log | undefi
     processor: Processor<D>,
     options: Omit<WorkerOptions, 'connection' | 'prefix'> = {},
   ): Worker<D> {
-    const worker = new Worker(name, processor, { ...WORKER_DEFAULTS, ...options, ...where }, backendFactory)
+    const worker = new Worker(
+      name,
+      processor,
+      { ...WORKER_DEFAULTS, ...waits, ...options, ...where },
+      backendFactory,
+    )
     worker.on('error', (error) => report(error, name))
     worker.once('closed', () => workers.delete(worker as unknown as Worker))
     workers.add(worker as unknown as Worker)

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq'
 import type { Op } from '../plan/change.ts'
+import type { RetryTimes } from './times.ts'
 
 /** The whole payload of a change's job: numbers only, the worker loads the rest from the store. */
 export interface ChangeJob {
@@ -8,18 +9,10 @@ export interface ChangeJob {
   readonly number: number
 }
 
-/** How often and how soon a change that failed is tried again; the client's own retries of seconds come on top. */
-export interface RetrySettings {
-  /** Tries before the change is left to the end of the run. */
-  readonly phaseAttempts: number
-  readonly phaseDelayMs: number
-  /** Tries in all, after which the change has failed. */
-  readonly attempts: number
-  /** Before the second try in the tail; doubles with each further one. */
-  readonly tailDelayMs: number
-}
-
-export const RETRY: RetrySettings = { phaseAttempts: 2, phaseDelayMs: 5000, attempts: 5, tailDelayMs: 10_000 }
+/** Tries before a change is left to the end of the run. */
+export const PHASE_ATTEMPTS = 2
+/** Tries in all, after which a change has failed. */
+export const ATTEMPTS = 5
 
 /** Each sync has a queue of its own, so that it can be paused and limited alone. */
 export function changesQueueName(sync: string): string {
@@ -37,14 +30,14 @@ export async function enqueueChanges(
   run: { run: number; epoch: number },
   changes: readonly { number: number; op: Op }[],
   part: 'phase' | 'tail',
-  retry: RetrySettings,
+  times: RetryTimes,
 ): Promise<void> {
   const opts =
     part === 'phase'
-      ? { attempts: retry.phaseAttempts, backoff: { type: 'fixed', delay: retry.phaseDelayMs } }
+      ? { attempts: PHASE_ATTEMPTS, backoff: { type: 'fixed', delay: times.phase } }
       : {
-          attempts: retry.attempts - retry.phaseAttempts,
-          backoff: { type: 'exponential', delay: retry.tailDelayMs },
+          attempts: ATTEMPTS - PHASE_ATTEMPTS,
+          backoff: { type: 'exponential', delay: times.tail },
         }
   for (let start = 0; start < changes.length; start += BULK) {
     const jobs = changes.slice(start, start + BULK).map(({ number, op }) => ({

@@ -6,30 +6,25 @@ import { PHASES } from '../plan/plan.ts'
 import { countPending, type Part, pendingChanges, prepareMembers, prepareUsers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
-import { type ChangeJob, enqueueChanges, RETRY, type RetrySettings } from './changes.ts'
+import { type ChangeJob, enqueueChanges } from './changes.ts'
+import { type Times, TIMES } from './times.ts'
 
 export interface DrainDeps {
   readonly db: Kysely<Tables>
   readonly queue: Queue<ChangeJob>
-  readonly retry?: RetrySettings
   /** How many changes are enqueued at most. */
   readonly window?: number
-  /** Without any change reaching a final state for so long, the run gives up. */
-  readonly outageMs?: number
-  /** Without progress for so long, jobs that vanished are added again. */
-  readonly sweepMs?: number
+  readonly times?: Times
 }
 
 const WINDOW = 10_000
-const OUTAGE_MS = 10 * 60_000
-const SWEEP_MS = 5000
 
 /**
  * Has the workers apply every change of a run, phase by phase, and what failed twice at the end, again phase by phase:
  * there too a group needs its members to be there before. Returns when each change
  * has its final state in the store; an empty queue proves nothing.
  *
- * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `outageMs`
+ * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `times.outage.giveUp`
  */
 export async function drainRun(
   deps: DrainDeps,
@@ -53,7 +48,9 @@ async function drainPart(
   part: Part,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, queue, retry = RETRY, window = WINDOW, outageMs = OUTAGE_MS, sweepMs = SWEEP_MS } = deps
+  const { db, queue, window = WINDOW, times = TIMES } = deps
+  const outageMs = times.outage.giveUp
+  const sweepMs = times.jobs.sweep
   const name = part.tail ? 'tail' : 'phase'
   const pace = new Pace()
   let last = 0
@@ -66,14 +63,14 @@ async function drainPart(
     const enqueued = last === 0 ? 0 : await countPending(db, run.run, part, last)
     if (enqueued <= window / 2 && enqueued < pending) {
       const next = await pendingChanges(db, run.run, part, { after: last, limit: window - enqueued })
-      await enqueueChanges(queue, run, next, name, retry)
+      await enqueueChanges(queue, run, next, name, times.retry)
       last = next.at(-1)?.number ?? last
     }
     const idleMs = pace.see(pending)
     if (idleMs > outageMs) throw outage(outageMs)
     if (idleMs > sweepMs && Date.now() - sweptAt > sweepMs) {
       const lost = await pendingChanges(db, run.run, part, { upTo: last, limit: window })
-      await enqueueChanges(queue, run, lost, name, retry)
+      await enqueueChanges(queue, run, lost, name, times.retry)
       sweptAt = Date.now()
     }
     await sleep(pace.delayMs, undefined, { signal })

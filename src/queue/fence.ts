@@ -1,13 +1,7 @@
 import type { Kysely } from 'kysely'
 import { currentRun } from '../store/journal.ts'
 import type { Tables } from '../store/tables.ts'
-
-const LOOK_MS = 1000
-/** Without an answer of the store for so long, nobody knows whether the run is still the current one. */
-const BLIND_MS = 4000
-
-/** How soon after it was overtaken no request of a run is under way any more; more than `BLIND_MS` by a margin. */
-export const SETTLE_MS = 6000
+import type { FenceTimes } from './times.ts'
 
 /**
  * Watches whether the run that attempts belong to is still the sync's current one, while there are any. What an older run
@@ -16,13 +10,15 @@ export const SETTLE_MS = 6000
 export class Fence {
   readonly #db: Kysely<Tables>
   readonly #sync: string
+  readonly #times: FenceTimes
   readonly #attempts = new Map<AbortController, number>()
   #timer: NodeJS.Timeout | undefined
   #seenAt = 0
 
-  constructor(db: Kysely<Tables>, sync: string) {
+  constructor(db: Kysely<Tables>, sync: string, times: FenceTimes) {
     this.#db = db
     this.#sync = sync
+    this.#times = times
   }
 
   /** Runs an attempt with a signal that is aborted when its run is overtaken. */
@@ -31,7 +27,7 @@ export class Fence {
     this.#attempts.set(attempt, run)
     if (this.#timer === undefined) {
       this.#seenAt = Date.now()
-      this.#timer = setInterval(() => void this.#look(), LOOK_MS)
+      this.#timer = setInterval(() => void this.#look(), this.#times.look)
     }
     try {
       return await work(attempt.signal)
@@ -45,7 +41,7 @@ export class Fence {
   }
 
   async #look(): Promise<void> {
-    if (Date.now() - this.#seenAt > BLIND_MS) this.#abortAll()
+    if (Date.now() - this.#seenAt > this.#times.blind) this.#abortAll()
     try {
       const current = await currentRun(this.#db, this.#sync)
       this.#seenAt = Date.now()

@@ -24,8 +24,9 @@ import { quarantine } from '../store/quarantine.ts'
 import { stopRun } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { QueueBackend } from './backend.ts'
-import { type ChangeJob, changesQueueName, RETRY, type RetrySettings } from './changes.ts'
+import { ATTEMPTS, type ChangeJob, changesQueueName, PHASE_ATTEMPTS } from './changes.ts'
 import { Fence } from './fence.ts'
+import { type Times, TIMES } from './times.ts'
 
 /** Applies one change; `check` looks with GET before anything is sent. Never throws for what the API answers. */
 export type ApplyChange = (
@@ -45,23 +46,25 @@ export interface ChangeWorkerDeps {
   /** Ends requests that are still under way when the time for a graceful end is over. */
   readonly signal: AbortSignal
   readonly log: Log
-  readonly retry?: RetrySettings
+  readonly times?: Times
 }
 
 /** Failures in a row, without any success between them, that make an outage of failing changes. */
 const OUTAGE_AFTER = 5
 /** More changes than these in a row that an API which answers cannot do are no fault of theirs. */
 const FAULTY_CHANGES = 20
-const OUTAGE_LOOK_MS = 2000
-const BREAKER = { initialDelay: 2000, maxDelay: 60_000 }
 
 /** Starts a worker that applies the changes of one sync. Closing it lets the changes in flight finish. */
 export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
+  const times = deps.times ?? TIMES
   const breaker = circuitBreaker(handleAll, {
-    halfOpenAfter: new ExponentialBackoff(BREAKER),
+    halfOpenAfter: new ExponentialBackoff({
+      initialDelay: times.outage.firstProbe,
+      maxDelay: times.outage.lastProbe,
+    }),
     breaker: new ConsecutiveBreaker(OUTAGE_AFTER),
   })
-  const fence = new Fence(deps.db, deps.sync)
+  const fence = new Fence(deps.db, deps.sync, times.fence)
   /** The changes that failed since one did not. */
   const failing = new Set<number>()
   const log = deps.log.child({ sync: deps.sync })
@@ -79,7 +82,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     const outcome = await tryOnce(attempt)
     if (outcome === 'not-tried') {
       await undoAttempt(deps.db, attempt)
-      return giveBack(OUTAGE_LOOK_MS)
+      return giveBack(times.outage.look)
     }
     log.debug(
       { run: attempt.run, change: attempt.number, op: attempt.change.op, ...outcome },
@@ -164,11 +167,10 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
   ): Promise<void> {
     if (breaker.state !== CircuitState.Closed) {
       await failAttempt(deps.db, attempt, { unsure: true, tail: false, counted: false }, outcome)
-      return giveBack(OUTAGE_LOOK_MS)
+      return giveBack(times.outage.look)
     }
-    const { phaseAttempts, attempts } = deps.retry ?? RETRY
-    if (attempt.attempt >= attempts) return endAttempt(deps.db, attempt, 'failed', outcome)
-    const tail = !attempt.tail && attempt.attempt >= phaseAttempts
+    if (attempt.attempt >= ATTEMPTS) return endAttempt(deps.db, attempt, 'failed', outcome)
+    const tail = !attempt.tail && attempt.attempt >= PHASE_ATTEMPTS
     await failAttempt(deps.db, attempt, { unsure: true, tail, counted: true }, outcome)
     if (tail) return
     // The queue keeps the reason of a failed job: a code, never what the API said.

@@ -1,5 +1,6 @@
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import { Pool, type PoolClient } from 'pg'
 import { createSession, type Session, SessionStream } from './embedded-session.ts'
@@ -19,6 +20,7 @@ export type EmbeddedPool = Pool & AsyncDisposable
  * so they need not survive a power cut.
  */
 export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
+  compileOnce()
   await createOnce(dir)
   const database = await PGlite.create({ dataDir: dir, relaxedDurability: false })
   const session = createSession(database)
@@ -30,6 +32,14 @@ export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
     throw error
   }
   return pool
+}
+
+/**
+ * Keeps V8 from compiling the database's WebAssembly a second time with its optimizing compiler, which costs seconds of a
+ * core and half a gigabyte for a moment, and makes the small statements of a store no quicker; see docs/decisions.md.
+ */
+function compileOnce(): void {
+  setFlagsFromString('--liftoff-only')
 }
 
 /** Creation takes seconds; a process that dies in it must not leave half a database under the final name. */

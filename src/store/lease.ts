@@ -13,8 +13,6 @@ export type Lease = AsyncDisposable & {
 /** Milliseconds. `expiry` is the age, by the database's clock, from which on a lease may be taken over. */
 export type LeaseTimes = { readonly expiry: number; readonly renewal: number }
 
-export const LEASE_TIMES: LeaseTimes = { expiry: 15_000, renewal: 4000 }
-
 /**
  * Takes the lease of a sync for `owner`, which must name this process and nobody else, and renews it until it is
  * disposed or lost. Resolves with undefined when somebody else has it.
@@ -23,7 +21,7 @@ export async function takeLease(
   db: Kysely<Tables>,
   sync: string,
   owner: string,
-  times: LeaseTimes = LEASE_TIMES,
+  times: LeaseTimes,
 ): Promise<Lease | undefined> {
   const asked = performance.now()
   const row = await db

@@ -1,0 +1,63 @@
+import type { LeaseTimes } from '../store/lease.ts'
+
+/** How long the parts of a process wait, in milliseconds. Tests pass shorter ones. */
+export interface Times {
+  readonly lease: LeaseTimes
+  readonly fence: FenceTimes
+  readonly retry: RetryTimes
+  readonly outage: OutageTimes
+  readonly jobs: JobTimes
+  readonly daemon: DaemonTimes
+}
+
+export interface FenceTimes {
+  /** Between two looks whether a run is still the current one. */
+  readonly look: number
+  /** Without an answer of the store for so long, nobody knows whether the run is still the current one. */
+  readonly blind: number
+  /** How soon after it was overtaken no request of a run is under way any more; more than `blind` by a margin. */
+  readonly settle: number
+}
+
+/** Before a change that failed is tried again; the client's own retries of seconds come on top. */
+export interface RetryTimes {
+  readonly phase: number
+  /** Before the second try at the end of the run; doubles with each further one. */
+  readonly tail: number
+}
+
+export interface OutageTimes {
+  /** Between two looks of changes that wait. */
+  readonly look: number
+  /** From the first failure to the next request, and at most. */
+  readonly firstProbe: number
+  readonly lastProbe: number
+  /** Without any change reaching a final state for so long, the run gives up. */
+  readonly giveUp: number
+}
+
+export interface JobTimes {
+  readonly lock: number
+  readonly stalled: number
+  /** How soon after a failure of the queue's server a worker asks it again. */
+  readonly askAgain: number
+  /** Without progress for so long, jobs that vanished are added again. */
+  readonly sweep: number
+}
+
+export interface DaemonTimes {
+  /** Between two looks for runs that nobody was woken for. */
+  readonly lookForWork: number
+  readonly restoreSchedules: number
+  /** Before a run asks a store again that is away. */
+  readonly storeAway: number
+}
+
+export const TIMES: Times = {
+  lease: { expiry: 15_000, renewal: 4000 },
+  fence: { look: 1000, blind: 4000, settle: 6000 },
+  retry: { phase: 5000, tail: 10_000 },
+  outage: { look: 2000, firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
+  jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000 },
+  daemon: { lookForWork: 1000, restoreSchedules: 30_000, storeAway: 1000 },
+}
