@@ -14,6 +14,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          globalSetup: 'test/support/global-setup.ts',
           include: [
             'test/contract/**/*.test.ts',
             'test/integration/**/*.test.ts',
@@ -28,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          globalSetup: 'test/support/global-setup.ts',
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     name: 'vendors',
+    globalSetup: 'test/support/global-setup.ts',
     include: ['test/vendors/**/*.test.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { Pool } from 'pg'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
 import { tempDir } from '../support/temp.ts'
 
 /** A store that outlives the pools that are opened on it, as that of a service that is started again does. */
@@ -18,19 +19,19 @@ export const backends: readonly { readonly name: string; readonly create: () => 
 
 async function createEmbedded(): Promise<Backend> {
   const dir = await tempDir()
+  await putEmptyStore(dir.path)
   return {
-    open: () => openEmbeddedPool(join(dir.path, 'db')),
+    open: () => openEmbeddedPool(join(dir.path, 'store')),
     remove: async () => dir[Symbol.asyncDispose](),
   }
 }
 
 async function createPostgres(): Promise<Backend> {
-  const server = await startPostgres()
-  const connectionString = await server.createDatabase()
-  return { open: async () => openPool(connectionString), remove: () => server.close() }
+  const connectionString = await createDatabase(SERVICE_TEMPLATE)
+  return { open: async () => openPool(connectionString), remove: async () => {} }
 }
 
-/** A pool's end does not wait for its connections to be closed, so the server's end may still reach them. */
+/** A pool's end does not wait for its connections to be closed, so the end of the test run may still reach them. */
 function openPool(connectionString: string): Pool {
   const pool = new Pool({ connectionString })
   pool.on('error', () => {})

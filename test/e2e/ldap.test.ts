@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ldif, person, personGroup, type Person } from '../support/people.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { createDatabase } from '../support/databases.ts'
 import { readService } from '../support/read-service.ts'
 import { startRedis } from '../support/redis.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -20,14 +20,10 @@ let site: Site
 let database: string
 
 beforeAll(async () => {
-  const [ldap, postgres, redis] = await Promise.all([
-    startSlapd({ people: PEOPLE, groups: GROUPS }),
-    startPostgres(),
-    startRedis(),
-  ])
-  for (const server of [ldap, postgres, redis]) stack.defer(() => server.close())
+  const [ldap, redis] = await Promise.all([startSlapd({ people: PEOPLE, groups: GROUPS }), startRedis()])
+  for (const server of [ldap, redis]) stack.defer(() => server.close())
   slapd = ldap
-  database = await postgres.createDatabase()
+  database = await createDatabase()
   service = stack.use(await startServiceSite())
   site = stack.use(await openSite())
   await site.write('ca.pem', slapd.ca)

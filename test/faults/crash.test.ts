@@ -12,14 +12,13 @@ import {
   RUN_DONE,
   type Victim,
 } from '../support/crash-site.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { createDatabase } from '../support/databases.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 
 /** Says where the kills fall; set it to the one that a failure printed to see that again. */
 const SEED = Number(process.env['DIRSYNCD_TEST_SEED'] ?? Date.now() % 100_000)
 const TOTAL = Object.values(CHANGES).reduce((sum, count) => sum + count, 0)
 
-let postgres: Promise<PostgresServer> | undefined
 let redis: Promise<RedisServer> | undefined
 let stack: AsyncDisposableStack
 
@@ -28,22 +27,16 @@ beforeEach(() => {
 })
 afterEach(() => stack.disposeAsync())
 afterAll(async () => {
-  await (await postgres)?.close()
   await (await redis)?.close()
 })
 
 const places = {
   embedded: async () => ({ store: 'embedded', queue: 'store' }),
-  postgres: async () => ({ store: await database(), queue: 'store' }),
+  postgres: async () => ({ store: await createDatabase(), queue: 'store' }),
   redis: async () => {
     redis ??= startRedis({ appendOnly: true })
-    return { store: await database(), queue: (await redis).url }
+    return { store: await createDatabase(), queue: (await redis).url }
   },
-}
-
-async function database(): Promise<string> {
-  postgres ??= startPostgres()
-  return (await postgres).createDatabase()
 }
 
 describe('SIGKILL three times each at random points of a run of 2,000 changes', () => {

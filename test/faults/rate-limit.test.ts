@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { createDatabase } from '../support/databases.ts'
 import { readService } from '../support/read-service.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
@@ -18,19 +18,16 @@ const LIMIT = 50
 const COMPANY = people(500)
 const SECOND_DIRECTORY = 9
 
-let postgres: PostgresServer
 let redis: RedisServer
 let stack: AsyncDisposableStack
 let service: ServiceSite
 let site: Site
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   redis = await startRedis()
 })
 afterAll(async () => {
   await redis?.close()
-  await postgres?.close()
 })
 beforeEach(async () => {
   stack = new AsyncDisposableStack()
@@ -62,7 +59,7 @@ async function startThreeProcesses(store: string, queue: string): Promise<void> 
 test.each(['redis', 'store'] as const)(
   'with a limit of 50 a second and three processes, queue on %s, no second of the request log is above it',
   async (queue) => {
-    const store = await postgres.createDatabase()
+    const store = await createDatabase()
     await startThreeProcesses(store, queue === 'redis' ? redis.url : 'store')
     const [corp, branch] = await Promise.all([site.run('sync', 'corp'), site.run('sync', 'branch')])
     expect(corp).toMatchObject({ code: 0, stderr: '' })

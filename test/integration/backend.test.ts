@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { createDatabase } from '../support/databases.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
@@ -117,11 +118,9 @@ describe.each(openBackends())('queue on $name', ({ open }) => {
 })
 
 test('processes that start at once on an empty database all find their queue', async () => {
-  const server = await startPostgres()
-  onTestFinished(() => server.close())
   for (let round = 0; round < 10; round += 1) {
     await using stack = new AsyncDisposableStack()
-    const url = await server.createDatabase()
+    const url = await createDatabase()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore({ kind: 'postgres', url })))
     for (const store of stores) stack.use(store)
     const opened = await Promise.allSettled(stores.map((store) => openQueueBackend({ kind: 'store', store })))

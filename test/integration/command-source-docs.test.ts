@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { silentLog } from '../../src/log.ts'
 import { createCommandSource } from '../../src/source/command/command-source.ts'
 import type { CommandSourceOptions } from '../../src/source/command/options.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { createDatabase } from '../support/databases.ts'
 import { tempDir } from '../support/temp.ts'
 
 /** The programs of docs/command-source.md, run as they stand there. */
@@ -63,9 +63,8 @@ test('the lines that a program prints', async () => {
 })
 
 test('a query of PostgreSQL', async () => {
-  const server = await startPostgres()
-  stack.defer(() => server.close())
-  const client = new Client({ connectionString: server.url })
+  const database = new URL(await createDatabase())
+  const client = new Client({ connectionString: database.href })
   await client.connect()
   await client.query(`
     create table departments (id int primary key, name text);
@@ -78,7 +77,10 @@ test('a query of PostgreSQL', async () => {
   await writeFile(program, block('Example: PostgreSQL', 'sh'))
   await chmod(program, 0o755)
   const services = join(dir, 'services')
-  await writeFile(services, `[hr]\nhost=127.0.0.1\nport=${server.port}\nuser=postgres\ndbname=postgres\n`)
+  await writeFile(
+    services,
+    `[hr]\nhost=127.0.0.1\nport=${database.port}\nuser=postgres\ndbname=${database.pathname.slice(1)}\n`,
+  )
   const config = block('Example: PostgreSQL', 'yaml')
   const { users, groups } = await read(config, [program], { PGSERVICEFILE: services })
   expect([...users.values()]).toMatchObject([

@@ -103,13 +103,18 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
     await sql`UPDATE dirsyncd.leases SET renewed_at = NULL WHERE sync = ${name}`.execute(opened.store.db)
   }
 
-  /** In one statement: whatever is created meanwhile comes before or after it. */
+  /** Whatever is created meanwhile comes before the lock or after the directory. */
   async function dropDirectory(): Promise<void> {
     const gone = ['group_members', 'external_groups', 'external_users'].map((table) => {
       return `${table} as (delete from access_management.${table} where directory_id = $1)`
     })
     const query = `with ${gone.join(', ')} delete from access_management.directories where id = $1`
-    await service.pool.query(query, [directoryId])
+    const client = await service.pool.connect()
+    await client.query('begin')
+    await client.query('select from access_management.directories where id = $1 for update', [directoryId])
+    await client.query(query, [directoryId])
+    await client.query('commit')
+    client.release()
   }
 
   describe('a run', () => {

@@ -1,22 +1,15 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
+import { createDatabase } from '../support/databases.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type Site } from '../support/site.ts'
 
 /** The administrator's commands as real processes, beside a real service or without one. */
-
-let postgres: PostgresServer
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-afterAll(() => postgres.close())
 
 interface AdminSite extends Site {
   readonly baseUrl: string
@@ -70,7 +63,7 @@ async function one(site: Site, ...args: readonly string[]): Promise<any> {
 
 const STORES = [
   { name: 'this machine', storeOf: () => Promise.resolve('embedded') },
-  { name: 'PostgreSQL', storeOf: () => postgres.createDatabase() },
+  { name: 'PostgreSQL', storeOf: () => createDatabase() },
 ]
 
 describe.each(STORES)('a store on $name', ({ storeOf }) => {
@@ -220,7 +213,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
 
 test('many at once on PostgreSQL get ids of their own', async () => {
   await using stack = new AsyncDisposableStack()
-  const site = await openAdminSite(stack, { store: await postgres.createDatabase(), fixture: false })
+  const site = await openAdminSite(stack, { store: await createDatabase(), fixture: false })
   const create = (name: string) => one(site, 'organization', 'create', '--name', name, '--domain', 'a.org')
   const made = await Promise.all(['a', 'b', 'c', 'd'].map(create))
   expect(made.map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4])
@@ -228,7 +221,7 @@ test('many at once on PostgreSQL get ids of their own', async () => {
 
 test('two services begin one empty PostgreSQL database together', async () => {
   await using stack = new AsyncDisposableStack()
-  const store = await postgres.createDatabase()
+  const store = await createDatabase()
   const sites = [await openAdminSite(stack, { store }), await openAdminSite(stack, { store })]
   const keys = await readFile(join(sites[0]!.dir, 'keys'), 'utf8')
   await sites[1]!.write('keys', keys)
@@ -238,7 +231,7 @@ test('two services begin one empty PostgreSQL database together', async () => {
 
 test('a query that never ends does not keep the service from stopping', async () => {
   await using stack = new AsyncDisposableStack()
-  const store = await postgres.createDatabase()
+  const store = await createDatabase()
   const site = await openAdminSite(stack, { store })
   const service = await site.serve()
   const other = new Client({ connectionString: store })
@@ -249,7 +242,8 @@ test('a query that never ends does not keep the service from stopping', async ()
     () => 'answered',
     () => 'cut',
   )
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock'"
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
   while ((await other.query(waiting)).rowCount === 0);
   const begin = performance.now()
   service.kill('SIGTERM')

@@ -1,10 +1,11 @@
 import { afterAll } from 'vitest'
 import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../../src/queue/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/open.ts'
+import { createDatabase, STORE_TEMPLATE } from './databases.ts'
 import { putEmptyStore } from './empty-store.ts'
-import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { tempDir } from './temp.ts'
+import { QUICK } from './times.ts'
 
 export type OpenBackend = {
   readonly store: Store
@@ -23,11 +24,10 @@ export type NamedBackend = {
 }
 
 /**
- * The three places where queues live, for `describe.each(openBackends())`. Servers start at the first use in a test file and
- * end with the file; on `redis` the store is a PostgreSQL server.
+ * The three places where queues live, for `describe.each(openBackends())`. A Redis starts at the first use in a test file and
+ * ends with the file; on `redis` the store is on PostgreSQL.
  */
 export function openBackends(): NamedBackend[] {
-  const postgres = once(startPostgres)
   const redis = once(() => startRedis({ appendOnly: true }))
   let prefixes = 0
   return [
@@ -42,12 +42,12 @@ export function openBackends(): NamedBackend[] {
     },
     {
       name: 'postgres',
-      open: async () => openBoth({ kind: 'postgres', url: await (await postgres()).createDatabase() }),
+      open: async () => openBoth({ kind: 'postgres', url: await createDatabase(STORE_TEMPLATE) }),
     },
     {
       name: 'redis',
       async open() {
-        const url = await (await postgres()).createDatabase()
+        const url = await createDatabase(STORE_TEMPLATE)
         prefixes += 1
         const queue = { kind: 'redis', url: (await redis()).url, prefix: `test-${prefixes}` } as const
         return openBoth({ kind: 'postgres', url }, queue)
@@ -58,7 +58,9 @@ export function openBackends(): NamedBackend[] {
 
 async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
-  const backend = await openQueueBackend(redis ?? { kind: 'store', store })
+  const backend = await openQueueBackend(
+    redis ? { ...redis, times: QUICK.jobs } : { kind: 'store', store, times: QUICK.jobs },
+  )
   return {
     store,
     backend,

@@ -14,12 +14,13 @@ const CACHE = join(MODULES, '.cache', 'dirsyncd-tests')
 export async function putEmptyStore(dataDir: string): Promise<void> {
   const store = join(dataDir, 'store')
   if (await exists(store)) return
-  const template = await templateStore()
+  const template = await makeTemplateStore()
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await cp(template, store, { recursive: true, mode: constants.COPYFILE_FICLONE })
 }
 
-async function templateStore(): Promise<string> {
+/** Makes what is copied, unless it is there, and resolves with its path. */
+export async function makeTemplateStore(): Promise<string> {
   const about = await readFile(join(MODULES, '@electric-sql/pglite/package.json'), 'utf8')
   const template = join(CACHE, `store-${JSON.parse(about).version}`)
   if (await exists(template)) return template

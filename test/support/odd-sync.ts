@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { FIXTURE } from './fixture.ts'
 import { readService } from './read-service.ts'
-import { startPostgres } from './postgres.ts'
+import { createDatabase } from './databases.ts'
 import { directorySection, openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
 import type { BindUser } from './slapd.ts'
 import type { Truth } from './truth.ts'
@@ -19,14 +19,13 @@ export interface OddSync extends AsyncDisposable {
 }
 
 /**
- * The `source` section is written into a configuration with `ca.pem` and `password` beside it. The store is a PostgreSQL
- * server of its own, because thousands of changes take the embedded one twice as long.
+ * The `source` section is written into a configuration with `ca.pem` and `password` beside it. The store is on PostgreSQL,
+ * because thousands of changes take the embedded one twice as long.
  */
 export async function openOddSync(source: object, ca: string, password: string): Promise<OddSync> {
   await using stack = new AsyncDisposableStack()
   const service = stack.use(await startServiceSite())
-  const postgres = await startPostgres()
-  stack.defer(() => postgres.close())
+  const store = await createDatabase()
   const site = stack.use(await openSite())
   await site.write('ca.pem', ca)
   await site.write('password', password)
@@ -34,7 +33,7 @@ export async function openOddSync(source: object, ca: string, password: string):
   const configure = (section: object) =>
     site.configure({
       dataDir: './data',
-      store: postgres.url,
+      store,
       queue: 'store',
       admin: { listen: false },
       syncs: [{ name: 'odd', source: section, directory, guards: NO_GUARDS }],

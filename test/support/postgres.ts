@@ -13,7 +13,7 @@ export type PostgresServer = {
   readonly url: string
   readonly port: number
   /** Makes an empty database and resolves with its URL. */
-  createDatabase(): Promise<string>
+  createDatabase(name?: string): Promise<string>
   stop(): Promise<void>
   start(): Promise<void>
   close(): Promise<void>
@@ -25,7 +25,7 @@ host all locked 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 `
 
-/** Starts a PostgreSQL of its own on a free port of 127.0.0.1. */
+/** Starts a PostgreSQL for a test that stops it, on a free port of 127.0.0.1; others call `createDatabase`. */
 export async function startPostgres(): Promise<PostgresServer> {
   const temp = await tempDir()
   // It refuses to run as root.
@@ -39,13 +39,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   await writeFile(join(data, 'pg_hba.conf'), ACCESS)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=300', 'shared_buffers=32MB']
+  const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=500', 'shared_buffers=32MB']
   const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
   const begin = () =>
     startServer({
       command: program('postgres'),
       args,
-      ready: () => run(url, 'select 1'),
+      ready: () => runOn(url, 'select 1'),
       stopSignal: 'INT',
       dir: temp.path,
       ...user,
@@ -55,10 +55,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     url,
     port,
-    async createDatabase() {
-      databases += 1
-      await run(url, `create database test_${databases}`)
-      return url.replace(/postgres$/, `test_${databases}`)
+    async createDatabase(name = `test_${(databases += 1)}`) {
+      await runOn(url, `create database ${name}`)
+      return url.replace(/postgres$/, name)
     },
     stop: () => server.stop(),
     async start() {
@@ -75,7 +74,8 @@ async function own(path: string, { uid, gid }: User): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
 }
 
-async function run(url: string, query: string): Promise<void> {
+/** Runs one statement on a server that may be just starting. */
+export async function runOn(url: string, query: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
   // A server that is just starting up drops connections.
   client.on('error', () => undefined)

@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { runCli } from '../../src/cli/run.ts'
+import { createCompose } from '../../src/compose.ts'
+import { QUICK } from './times.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const QUICK_PROGRAM = fileURLToPath(new URL('quick-program.ts', import.meta.url))
 
 /** Where Node keeps what it compiled. The tests start the program hundreds of times. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/dirsyncd-tests/compiled', import.meta.url))
@@ -28,20 +32,17 @@ export interface Program extends AsyncDisposable {
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Everything as an administrator gets it, with the times of production. */
+  readonly asInProduction?: boolean
 }
 
-/** Starts the real program as a process of its own; disposing it kills it. */
+/** Starts the program as a process of its own; disposing it kills it. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  // A test run that is killed takes its programs with it. Nearly all of them end before the embedded store's WebAssembly would
-  // be worth to be optimized.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, '--liftoff-only', MAIN, ...args], {
+  const main = options.asInProduction === true ? MAIN : QUICK_PROGRAM
+  // A test run that is killed takes its programs with it.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: process.env.HOME ?? '',
-      NODE_COMPILE_CACHE: COMPILED,
-      ...options.env,
-    },
+    env: { ...environment(options), NODE_COMPILE_CACHE: COMPILED },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   })
   const text = { stdout: '', stderr: '', both: '' }
@@ -97,7 +98,26 @@ function waitFor(
   })
 }
 
-/** Runs one command to its end. */
+function environment({ env }: ProgramOptions): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env }
+}
+
+/** Runs one command to its end in this process. What a process does besides is left out: signals, pipes, crashes. */
+export async function runCommand(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
+  const stdout: string[] = []
+  const stderr: string[] = []
+  const code = await runCli(
+    {
+      argv: args,
+      stdout: { write: (text) => void stdout.push(text) },
+      stderr: { write: (text) => void stderr.push(text) },
+    },
+    { env: environment(options), loadCompose: () => Promise.resolve(createCompose(QUICK)) },
+  )
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') }
+}
+
+/** Runs one command to its end in a process of its own. */
 export function runProgram(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
   return startProgram(args, options).ended
 }

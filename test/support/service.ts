@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import type { Pool } from 'pg'
+import { Pool } from 'pg'
 import { onTestFinished } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { buildApp, type ServiceOptions } from '../../src/service/app.ts'
@@ -11,10 +10,8 @@ import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createEstimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
-import { openEmbeddedPool } from '../../src/store/embedded.ts'
-import { putEmptyStore } from './empty-store.ts'
+import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
-import { tempDir } from './temp.ts'
 
 /** A vault with one key that is the same in every test. */
 export function testVault(): Vault {
@@ -22,7 +19,7 @@ export function testVault(): Vault {
 }
 
 export interface StartOptions extends Partial<Omit<ServiceOptions, 'pool' | 'faults'>> {
-  /** A pool that the caller ends; default a fresh embedded one that `close` ends and removes. */
+  /** A pool that the caller ends; default one of a database of its own on the test run's PostgreSQL. */
   readonly pool?: Pool
   /** YAML; default `FIXTURE_YAML`. */
   readonly fixture?: string
@@ -91,7 +88,7 @@ export async function startForTest(options: StartOptions = {}): Promise<RunningS
 }
 
 async function openTemporaryPool(stack: AsyncDisposableStack): Promise<Pool> {
-  const dir = stack.use(await tempDir())
-  await putEmptyStore(dir.path)
-  return stack.use(await openEmbeddedPool(join(dir.path, 'store')))
+  const pool = new Pool({ connectionString: await createDatabase(SERVICE_TEMPLATE) })
+  pool.on('error', () => {})
+  return stack.adopt(pool, (opened) => opened.end())
 }

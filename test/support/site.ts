@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { type Ended, type Program, type ProgramOptions, runProgram, startProgram } from './program.ts'
+import { type Ended, type Program, type ProgramOptions, runCommand, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
+import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { putEmptyStore } from './empty-store.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 import { tempDir } from './temp.ts'
@@ -18,7 +19,7 @@ export interface LoggedRequest {
   readonly fault?: string
 }
 
-/** The access-management service as a process of its own, with its own embedded store. */
+/** The access-management service as a process of its own, with its own database. */
 export interface ServiceSite extends AsyncDisposable {
   readonly baseUrl: string
   requests(): Promise<readonly LoggedRequest[]>
@@ -39,6 +40,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
+  const store = await createDatabase(SERVICE_TEMPLATE)
   const requestLog = join(dir.path, 'requests.jsonl')
   await writeFile(join(dir.path, 'keys'), newKeyLine('test'))
   await writeFile(join(dir.path, 'fixture.yaml'), options.fixture ?? FIXTURE_YAML)
@@ -50,7 +52,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
       log: { level: 'warn' },
       service: {
         listen: `127.0.0.1:${port}`,
-        dataDir: './data',
+        store,
         keyFile: './keys',
         fixture: './fixture.yaml',
         requestLog,
@@ -59,7 +61,6 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
       },
     }),
   )
-  await putEmptyStore(join(dir.path, 'data'))
   let program: Program | undefined
   const start = async (faults = options.faults ?? '') => {
     const flags = faults === '' ? [] : ['--faults', faults]
@@ -97,6 +98,7 @@ export interface Site extends AsyncDisposable {
   write(name: string, text: string | Uint8Array): Promise<string>
   /** Writes `dirsyncd.yaml`. */
   configure(config: object): Promise<void>
+  /** Runs a command in this process. */
   run(...args: readonly string[]): Promise<Ended>
   /** Runs a command with `--json` and gives the lines that it printed, parsed. */
   json(...args: readonly string[]): Promise<{ code: number | null; lines: any[]; stderr: string }>
@@ -120,9 +122,9 @@ export async function openSite(options: ProgramOptions = {}): Promise<Site> {
       if ('store' in value && value.store === 'embedded') await putEmptyStore(dataDir)
       await writeFile(config, stringify(value))
     },
-    run: (...args) => runProgram(withConfig(args), options),
+    run: (...args) => runCommand(withConfig(args), options),
     json: async (...args) => {
-      const { code, stdout, stderr } = await runProgram([...withConfig(args), '--json'], options)
+      const { code, stdout, stderr } = await runCommand([...withConfig(args), '--json'], options)
       const lines = stdout.split('\n').filter((line) => line !== '')
       return { code, stderr, lines: lines.map((line) => JSON.parse(line)) }
     },

@@ -5,7 +5,7 @@ import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
-import { type ChangeJob, changesQueueName, type RetrySettings } from '../../src/queue/changes.ts'
+import { type ChangeJob, changesQueueName } from '../../src/queue/changes.ts'
 import { startChangeWorker } from '../../src/queue/worker.ts'
 import type { Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord } from '../../src/store/runs.ts'
@@ -13,6 +13,7 @@ import { readDirectory } from '../../src/target/read-directory.ts'
 import { tryChange } from '../../src/target/try-change.ts'
 import type { OpenBackend } from './backends.ts'
 import type { Company } from './company.ts'
+import { QUICK } from './times.ts'
 
 /** A company that a test may change between two runs. */
 export interface MutableCompany {
@@ -54,9 +55,6 @@ export interface World extends AsyncDisposable {
   /** The error codes that were logged for failed runs. */
   readonly codes: () => string[]
 }
-
-/** As in production, with shorter pauses. */
-const RETRY: RetrySettings = { phaseAttempts: 2, phaseDelayMs: 300, attempts: 5, tailDelayMs: 200 }
 
 const NO_LIMIT = {
   maxDeletes: 1e6,
@@ -111,7 +109,7 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
       owner,
       log,
       signal: stopping.signal,
-      retry: RETRY,
+      times: QUICK,
     })
   const executor = otherExecutor(`${sync}-process`)
 
@@ -126,7 +124,7 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
       applyChange: (change, how, signal) => tryChange(client, targetDirectory, change, how, signal),
       signal: stopping.signal,
       log,
-      retry: RETRY,
+      times: QUICK,
     })
     stack.defer(() => worker.close())
     await worker.waitUntilReady()

@@ -1,0 +1,31 @@
+import { Pool } from 'pg'
+import type { TestProject } from 'vitest/node'
+import { migrateService } from '../../src/service/store/migrations/index.ts'
+import { openStore } from '../../src/store/open.ts'
+import { openQueueBackend } from '../../src/queue/backend.ts'
+import { makeTemplateStore } from './empty-store.ts'
+import { SERVICE_TEMPLATE, STORE_TEMPLATE } from './databases.ts'
+import { startPostgres } from './postgres.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The URL of the test run's PostgreSQL. */
+    readonly postgres: string
+  }
+}
+
+/** One PostgreSQL for the whole test run, with templates of databases whose tables are made already. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startPostgres()
+  await makeTemplateStore()
+  const store = { kind: 'postgres', url: await server.createDatabase(STORE_TEMPLATE) } as const
+  {
+    await using opened = await openStore(store)
+    await using _backend = await openQueueBackend({ kind: 'store', store: opened })
+  }
+  const pool = new Pool({ connectionString: await server.createDatabase(SERVICE_TEMPLATE) })
+  await migrateService(pool)
+  await pool.end()
+  project.provide('postgres', server.url)
+  return () => server.close()
+}

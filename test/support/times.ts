@@ -1,0 +1,11 @@
+import { type Times, TIMES } from '../../src/queue/times.ts'
+
+/** About a tenth of the times of production; a lease lasts as long as there, because a busy machine must not lose one. */
+export const QUICK: Times = {
+  lease: TIMES.lease,
+  fence: { look: 250, blind: 2000, settle: 2500 },
+  retry: { phase: 300, tail: 200 },
+  outage: { look: 200, firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
+  jobs: { lock: 10_000, stalled: 5000, askAgain: 100, sweep: 500 },
+  daemon: { lookForWork: 100, restoreSchedules: 3000, storeAway: 100 },
+}
