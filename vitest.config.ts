@@ -7,34 +7,22 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
+          provide: { long: false },
           testTimeout: 10_000,
           sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
-          name: 'integration',
+          name: 'servers',
+          include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
-          include: [
-            'test/contract/**/*.test.ts',
-            'test/integration/**/*.test.ts',
-            'test/faults/**/*.test.ts',
-          ],
+          provide: { long: false },
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          // Nearly all of them wait most of the time.
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: 'e2e',
-          globalSetup: 'test/support/global-setup.ts',
-          include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 120_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

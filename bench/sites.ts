@@ -52,7 +52,7 @@ export async function startRealService(
     rateLimit: null,
   }
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
-  const program = stack.use(startProgram(['service', '--config', config]))
+  const program = stack.use(startProgram(['service', '--config', config], { asInProduction: true }))
   await program.printed(/listens on/)
   const owned = stack.move()
   return {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { directoriesFixture } from '../support/fixture.ts'
 import { type ApiAnswer, ask } from './api.ts'
 import { describeService } from './with-service.ts'
+import { inLong } from '../support/long.ts'
 
 const TWO = directoriesFixture(['{ id: 7, name: Corporate }', '{ id: 8, name: Beside }'])
 
@@ -45,7 +46,7 @@ describeService('pages over many blocks of ids', { fixture: TWO }, (service) => 
           expect(answer.headers.get('total')).toBe(String(expected.length))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: inLong(40, 150) },
     )
   })
 })

@@ -9,15 +9,16 @@ import { type RunningService, startService } from '../support/service.ts'
 import { ask } from './api.ts'
 import { brokenHttp, type FuzzedRequest, fuzzedRequest } from './fuzz-requests.ts'
 import { MARKER, wideFixture } from './wide-fixture.ts'
+import { inLong } from '../support/long.ts'
 
-/** Together 10,000 cases. */
-const WELL_FORMED = 9400
-const BROKEN = 600
+/** In the long run together 10,000 cases. */
+const WELL_FORMED = inLong(1200, 9400)
+const BROKEN = inLong(100, 600)
 /** How many are sent at once. */
 const AT_ONCE = 10
 
 /** No request may take longer. */
-const PATIENCE_MS = 5000
+const PATIENCE_MS = inLong(30_000, 5000)
 
 let service: RunningService
 let agent: Agent

@@ -4,13 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MARKER, wideFixture } from '../contract/wide-fixture.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 let service: ServiceSite
 

@@ -3,14 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 const PEOPLE = 200
 const GROUPS = 10

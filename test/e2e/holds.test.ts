@@ -1,14 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callService, readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 let stack: AsyncDisposableStack
 let service: ServiceSite

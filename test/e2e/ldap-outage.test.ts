@@ -7,16 +7,11 @@ import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy
 import { ldif, person, personGroup } from '../support/people.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
+import { patience } from '../support/patience.ts'
 
 /** Three pages of people and then three of groups, the last of each not full. */
 const PEOPLE = 60
@@ -234,7 +229,7 @@ async function expectFailure(name: Sync, ...words: readonly string[]): Promise<v
   const [before, said] = [await countWrites(), daemon.output().length]
   const run = await sync(name)
   expect(run).toMatchObject({ state: 'failed', totalChanges: 0 })
-  expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeLessThan(PATIENCE_MS)
+  expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeLessThan(patience(PATIENCE_MS))
   expect(run.error).toMatch(/^ldaps?:\/\/\S+:\d+:? [^\n]+$/)
   for (const each of words) expect(run.error).toContain(each)
   expect(await countWrites()).toBe(before)

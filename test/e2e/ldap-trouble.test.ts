@@ -5,14 +5,13 @@ import type { Ended } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import {
-  directorySection,
-  embeddedConfig,
   type LoggedRequest,
   openSite,
   type ServiceSite,
   type Site,
   startServiceSite,
 } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
 import { readTruth } from '../support/verify-ldif.ts'
 

@@ -3,13 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/server-process.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 import { type Slapd, startSlapd } from '../support/slapd.ts'
 
 /**

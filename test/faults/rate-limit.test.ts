@@ -6,16 +6,17 @@ import { readService } from '../support/read-service.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import {
-  directorySection,
   type LoggedRequest,
   openSite,
   type ServiceSite,
   type Site,
   startServiceSite,
 } from '../support/site.ts'
+import { directorySection } from '../support/sync-config.ts'
+import { inLong, isLong } from '../support/long.ts'
 
 const LIMIT = 50
-const COMPANY = people(500)
+const COMPANY = people(inLong(100, 500))
 const SECOND_DIRECTORY = 9
 
 let redis: RedisServer
@@ -76,7 +77,7 @@ test.each(['redis', 'store'] as const)(
         `${rate.toFixed(1)} a second while writing, changes by process ${shares.join(' ')}`,
     )
     expect(fullest).toBeLessThanOrEqual(LIMIT)
-    expect(rate).toBeGreaterThanOrEqual(0.8 * LIMIT)
+    if (isLong()) expect(rate).toBeGreaterThanOrEqual(0.8 * LIMIT)
     expect(shares).toHaveLength(3)
     for (const directoryId of [FIXTURE.directoryId, SECOND_DIRECTORY]) {
       const seen = await readService({ ...FIXTURE, directoryId, baseUrl: service.baseUrl })

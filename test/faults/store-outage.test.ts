@@ -8,10 +8,12 @@ import { type CrashSite, expectDirectory, openCrashSite, RUN_DONE } from '../sup
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
+import { patience } from '../support/patience.ts'
+import { inLong } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
-const AFTER = people(610)
+const AFTER = people(10 + inLong(240, 600))
 const CHANGES = AFTER.users.size - BEFORE.users.size
 
 let postgres: PostgresServer
@@ -77,7 +79,7 @@ describe('in the middle of a run', () => {
   test('Redis is killed and starts again: the run goes on', async () => {
     const daemon = await startRun('redis')
     await redis.stop()
-    await sleep(1000)
+    await sleep(inLong(300, 1000))
     await redis.start()
     await expectSameRun(daemon)
     expect(messages(daemon)).toEqual(['Redis does not answer', 'Redis answers again', 'run ended'])
@@ -95,7 +97,7 @@ describe('in the middle of a run', () => {
   test('PostgreSQL starts again: the daemon stays and the run goes on', async () => {
     const daemon = await startRun('postgres')
     await postgres.stop()
-    await sleep(2000)
+    await sleep(inLong(500, 2000))
     await postgres.start()
     await expectSameRun(daemon)
     expect(messages(daemon)).toEqual(['the store does not answer', 'the store answers again', 'run ended'])
@@ -122,7 +124,7 @@ describe('in the middle of a run', () => {
       const asked = Date.now()
       daemon.kill('SIGTERM')
       expect(await daemon.ended).toMatchObject({ code: 0 })
-      expect(Date.now() - asked).toBeLessThan(5000)
+      expect(Date.now() - asked).toBeLessThan(patience(5000))
       expect(messages(daemon).toSorted()).toEqual(['daemon stops', 'run interrupted'])
       const next = stack.use(crashSite.site.start('start'))
       await next.printed(RUN_DONE)

@@ -8,7 +8,7 @@ import { createVault, newKeyLine, type Vault } from '../../src/service/keys/vaul
 import { ask } from '../contract/api.ts'
 import { backends } from '../contract/backends.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
-import { type Program, runProgram, startProgram } from '../support/program.ts'
+import { type Program, runCommand, startProgram } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
@@ -190,7 +190,7 @@ describe('dirsyncd service', () => {
     ['has an id twice', newKeyLine('k1') + newKeyLine('k1'), /^The key file \S+keys has the key k1 twice; /],
   ])('does not start when the key file %s', async (_, keys, sentence) => {
     await using site = await configure(keys)
-    const { code, stderr, stdout } = await runProgram(['service', '--config', site.config])
+    const { code, stderr, stdout } = await runCommand(['service', '--config', site.config])
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' })
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
     expect(stderr.replace(/^(dirsyncd|error): /i, '')).toMatch(sentence)
@@ -208,7 +208,7 @@ describe('dirsyncd service', () => {
     }
     expect(await run()).toBe(0)
     await site.writeKeys(newKeyLine('second'))
-    const refused = await runProgram(['service', '--config', site.config])
+    const refused = await runCommand(['service', '--config', site.config])
     expect(refused.code).toBe(78)
     expect(refused.stderr).toContain(
       'encrypted with the key first, which is not in the key file; put it back',

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
-import { directorySection, embeddedConfig, openSite, startServiceSite } from '../support/site.ts'
+import { openSite, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 /** What the files of an export hold, by name. */
 type Export = Readonly<Record<'users' | 'groups' | 'members', string>>

@@ -9,13 +9,8 @@ import type { CsvTask } from '../../bench/contenders/csv-rows.ts'
 import { startOpponent } from '../../bench/processes.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  openSite,
-  type ServiceSite,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 import { tempDir } from '../support/temp.ts'
 
 const stack = new AsyncDisposableStack()

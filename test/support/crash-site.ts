@@ -4,15 +4,8 @@ import { type Company, CSV_SOURCE, csvFiles, fixtureOf } from './company.ts'
 import type { Program } from './program.ts'
 import { readService } from './read-service.ts'
 import { FIXTURE } from './fixture.ts'
-import {
-  directorySection,
-  embeddedConfig,
-  type LoggedRequest,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from './site.ts'
+import { type LoggedRequest, openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
+import { directorySection, embeddedConfig } from './sync-config.ts'
 
 /** Where store and queue of a daemon are. */
 export interface Places {

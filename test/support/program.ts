@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { runCli } from '../../src/cli/run.ts'
 import { createCompose } from '../../src/compose.ts'
+import { TIMES } from '../../src/queue/times.ts'
+import { isLong } from './long.ts'
 import { QUICK } from './times.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -38,7 +40,7 @@ export interface ProgramOptions {
 
 /** Starts the program as a process of its own; disposing it kills it. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  const main = options.asInProduction === true ? MAIN : QUICK_PROGRAM
+  const main = options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM
   // A test run that is killed takes its programs with it.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -112,7 +114,10 @@ export async function runCommand(args: readonly string[], options: ProgramOption
       stdout: { write: (text) => void stdout.push(text) },
       stderr: { write: (text) => void stderr.push(text) },
     },
-    { env: environment(options), loadCompose: () => Promise.resolve(createCompose(QUICK)) },
+    {
+      env: environment(options),
+      loadCompose: () => Promise.resolve(createCompose(isLong() ? TIMES : QUICK)),
+    },
   )
   return { code, stdout: stdout.join(''), stderr: stderr.join('') }
 }

@@ -132,21 +132,3 @@ export async function openSite(options: ProgramOptions = {}): Promise<Site> {
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   }
 }
-
-/** The `directory` section of a sync that writes to the service's directory of the fixture. */
-export function directorySection(service: { readonly baseUrl: string }, more: object = {}): object {
-  return {
-    baseUrl: service.baseUrl,
-    organizationId: FIXTURE.organizationId,
-    directoryId: FIXTURE.directoryId,
-    token: { command: ['echo', FIXTURE.token] },
-    allowedDomains: ['example.org'],
-    membership: 'write',
-    ...more,
-  }
-}
-
-/** A configuration with embedded stores and no TCP listener. */
-export function embeddedConfig(syncs: readonly object[], more: object = {}): object {
-  return { dataDir: './data', store: 'embedded', queue: 'store', admin: { listen: false }, syncs, ...more }
-}

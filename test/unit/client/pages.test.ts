@@ -4,6 +4,7 @@ import { isApiError } from '../../../src/client/api-error.ts'
 import { eachItem, type ListPage, readAllPages } from '../../../src/client/pages.ts'
 import { clientOf, rejection, user } from './fixtures.ts'
 import { startScriptedServer } from './scripted-server.ts'
+import { inLong } from '../../support/long.ts'
 
 interface Item {
   readonly id: number
@@ -186,7 +187,7 @@ test('an item that is there throughout is never missed and never listed twice, w
       expect(read.size).toBe(items.length)
       expect([...throughout].filter((id) => !read.has(id))).toEqual([])
     }),
-    { numRuns: 2000 },
+    { numRuns: inLong(400, 2000) },
   )
 })
 

@@ -5,6 +5,7 @@ import { byCodeUnit, canonicalEmail } from '../../../src/directory/normalize.ts'
 import type { PlanInputs, Withheld } from '../../../src/plan/inputs.ts'
 import { PHASES, type Plan, type PlannedChange } from '../../../src/plan/plan.ts'
 import { directoryOf, planOf, sourceOf } from './build.ts'
+import { inLong } from '../../support/long.ts'
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f']
 const X = 'x.org'
@@ -156,6 +157,6 @@ test('whatever lists, people and the service say, runs come to an end, and who d
         if (mail !== undefined && !hasEmail) expect(codes).toContain('duplicate-email')
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: inLong(400, 2000) },
   )
 })

@@ -4,6 +4,7 @@ import { array, assert, asyncProperty, constantFrom, integer, record } from 'fas
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type EmbeddedPool, openEmbeddedPool } from '../../../src/store/embedded.ts'
 import { type TempDir, tempDir } from '../../support/temp.ts'
+import { inLong } from '../../support/long.ts'
 
 let temp: TempDir
 let pool: EmbeddedPool
@@ -150,6 +151,6 @@ test('many transactions at once: exactly what was committed is there', async () 
       await Promise.all(runs)
       expect(await numbers()).toEqual(expected)
     }),
-    { numRuns: 25 },
+    { numRuns: inLong(8, 25) },
   )
 })

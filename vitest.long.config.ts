@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config'
+
+/** Apart from `npm test`, because each takes minutes: long outages, thousands of cases, the times of production. */
+export default defineConfig({
+  test: {
+    name: 'long',
+    include: [
+      'test/faults/**/*.test.ts',
+      'test/contract/{blocks,event-filters,fuzz}.test.ts',
+      'test/integration/{backend,request-budget,run-behaviour,run-identity,store}.test.ts',
+      'test/e2e/**/*.test.ts',
+      'test/unit/{client/pages,directory/normalize,plan/emails,plan/model,plan/selection}.test.ts',
+      'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
+    ],
+    globalSetup: 'test/support/global-setup.ts',
+    provide: { long: true },
+    testTimeout: 600_000,
+    hookTimeout: 300_000,
+    maxWorkers: 2,
+  },
+})
