@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     name: 'vendors',
     globalSetup: 'test/support/global-setup.ts',
-    provide: { long: false },
+    provide: { long: true },
     include: ['test/vendors/**/*.test.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MARKER, wideFixture } from '../contract/wide-fixture.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
 let service: ServiceSite
 
@@ -80,7 +80,7 @@ async function openCheck(baseUrl: string) {
   const site = await openSite()
   const users = { path: 'users.csv', map: { external_id: 'id' } }
   const directory = directorySection({ baseUrl })
-  await site.configure(embeddedConfig([{ name: 'corp', source: { type: 'csv', users }, directory }]))
+  await site.configure(databaseConfig([{ name: 'corp', source: { type: 'csv', users }, directory }]))
   await site.write('users.csv', 'id\n1\n')
   return site
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
 const PEOPLE = 200
 const GROUPS = 10
@@ -30,7 +30,7 @@ beforeAll(async () => {
     groups: { path: './groups.csv', map: { external_id: 'id', name: 'title' } },
     members: { path: './members.csv', map: { group: 'group', user: 'user' } },
   }
-  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
   await writeAll()
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
 })

@@ -4,20 +4,22 @@ import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
+const PEOPLE = 250
+
 let stack: AsyncDisposableStack
 let service: ServiceSite
 let site: Site
 
 beforeEach(async () => {
   stack = new AsyncDisposableStack()
-  service = stack.use(await startServiceSite({ faults: 'latency=1:50ms' }))
+  service = stack.use(await startServiceSite({ faults: 'latency=1:30ms' }))
   site = stack.use(await openSite())
   const users = { path: './users.csv', map: { external_id: 'id', name: 'name' } }
   await site.configure(
     embeddedConfig([{ name: 'corp', source: { type: 'csv', users }, directory: directorySection(service) }]),
   )
   let rows = 'id,name\n'
-  for (let index = 0; index < 600; index++) rows += `u${index},Person ${index}\n`
+  for (let index = 0; index < PEOPLE; index++) rows += `u${index},Person ${index}\n`
   await site.write('users.csv', rows)
 })
 
@@ -37,7 +39,7 @@ test('a command whose daemon is killed says so in one sentence, and the next dae
   const next = stack.use(site.start('start'))
   await next.printed(/, done, /)
   const { users, duplicates } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
-  expect(users.size).toBe(600)
+  expect(users.size).toBe(PEOPLE)
   expect(duplicates).toEqual([])
 })
 

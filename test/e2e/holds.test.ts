@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callService, readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
 let stack: AsyncDisposableStack
 let service: ServiceSite
@@ -15,7 +15,7 @@ beforeEach(async () => {
   site = stack.use(await openSite())
   eye = { ...FIXTURE, baseUrl: service.baseUrl }
   await site.configure(
-    embeddedConfig([
+    databaseConfig([
       {
         name: 'corp',
         source: {

@@ -8,7 +8,7 @@ import { ldif, person, personGroup } from '../support/people.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
 import { patience } from '../support/patience.ts'
@@ -60,7 +60,7 @@ beforeAll(async () => {
   const [ca, idleCa] = ['./ca.pem', './idle-ca.pem']
   const { port } = new URL(proxy.url)
   await site.configure(
-    embeddedConfig([
+    databaseConfig([
       syncOf('plain', proxy.url),
       syncOf('starttls', `ldap://localhost:${port}`, { ca, startTls: true }),
       syncOf('ldaps', `ldaps://localhost:${new URL(ldapsProxy.url).port}`, { ca }),

@@ -1,17 +1,12 @@
+import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { ldif, person } from '../support/people.ts'
 import type { Ended } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import {
-  type LoggedRequest,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
 import { readTruth } from '../support/verify-ldif.ts'
 
@@ -70,7 +65,7 @@ async function configure(variation: Variation): Promise<void> {
       map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
     },
   }
-  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
 }
 
 const sync = (): Promise<Ended> => site.run('sync', 'corp')
@@ -254,7 +249,7 @@ function remove(index: number): string {
 }
 
 /** Runs a command and gives what it asked the service for besides GET. */
-async function withWrites<T>(command: () => Promise<T>): Promise<[T, readonly LoggedRequest[]]> {
+async function withWrites<T>(command: () => Promise<T>): Promise<[T, readonly RequestLine[]]> {
   const before = (await service.requests()).length
   const result = await command()
   const after = (await service.requests()).slice(before)

@@ -9,9 +9,10 @@ import { openSite, type ServiceSite, type Site, startServiceSite } from '../supp
 import { directorySection } from '../support/sync-config.ts'
 import { BASE, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
+import { inLong } from '../support/long.ts'
 
-const PEOPLE = 10_000
-const GROUPS = 200
+const PEOPLE = inLong(1500, 10_000)
+const GROUPS = inLong(60, 200)
 
 /** A large company: a real slapd over ldaps with a CA of its own, PostgreSQL, Redis, a daemon and one more worker. */
 const stack = new AsyncDisposableStack()

@@ -4,7 +4,7 @@ import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/server-process.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig, embeddedConfig } from '../support/sync-config.ts'
 import { type Slapd, startSlapd } from '../support/slapd.ts'
 
 /**
@@ -69,7 +69,7 @@ function expectOneSentence(
 }
 
 test('it works before anything is broken', async () => {
-  expectOneSentence(await run(embeddedConfig([sync()])), { code: 0, says: ['20 users to create'] })
+  expectOneSentence(await run(databaseConfig([sync()])), { code: 0, says: ['20 users to create'] })
 })
 
 test('the configuration file is missing', async () => {
@@ -81,39 +81,39 @@ test('the configuration file is missing', async () => {
 })
 
 test('an unknown key names the nearest one', async () => {
-  const ended = await run(embeddedConfig([sync({ polcy: 'mirror' })]))
+  const ended = await run(databaseConfig([sync({ polcy: 'mirror' })]))
   expectOneSentence(ended, { code: 78, says: [/dirsyncd\.yaml:\d+:\d+/, 'polcy', 'policy'] })
 })
 
 test('a cron expression that is none', async () => {
-  const ended = await run(embeddedConfig([sync({ schedule: '61 * * * *' })]))
+  const ended = await run(databaseConfig([sync({ schedule: '61 * * * *' })]))
   expectOneSentence(ended, { code: 78, says: [/dirsyncd\.yaml:\d+:\d+/, 'schedule'] })
 })
 
 test('two syncs write to one directory', async () => {
-  const ended = await run(embeddedConfig([sync(), sync({ name: 'twin' })]))
+  const ended = await run(databaseConfig([sync(), sync({ name: 'twin' })]))
   expectOneSentence(ended, { code: 78, says: [/syncs\[1\]/, 'the sync "corp"'] })
 })
 
 test('a secret is written down', async () => {
   const directory = directorySection(service, { token: SECRET })
-  expectOneSentence(await run(embeddedConfig([sync({ directory })])), { code: 78, says: ['token', 'env'] })
+  expectOneSentence(await run(databaseConfig([sync({ directory })])), { code: 78, says: ['token', 'env'] })
 })
 
 test('the file of a secret is missing', async () => {
   const directory = directorySection(service, { token: { file: './no-such-token' } })
-  expectOneSentence(await run(embeddedConfig([sync({ directory })])), { code: 1, says: ['no-such-token'] })
+  expectOneSentence(await run(databaseConfig([sync({ directory })])), { code: 1, says: ['no-such-token'] })
 })
 
 test('nothing listens at the LDAP server', async () => {
   const source = ldapSource({ url: `ldaps://localhost:${deadPort}` })
-  const ended = await run(embeddedConfig([sync({ source })]))
+  const ended = await run(databaseConfig([sync({ source })]))
   expectOneSentence(ended, { code: 1, says: [`ldaps://localhost:${deadPort}`, /refused/] })
 })
 
 test('the LDAP password is wrong', async () => {
   const source = ldapSource({ bind: { dn: slapd.readers.reader.dn, password: { file: './wrong-password' } } })
-  expectOneSentence(await run(embeddedConfig([sync({ source })])), {
+  expectOneSentence(await run(databaseConfig([sync({ source })])), {
     code: 1,
     says: [slapd.readers.reader.dn],
   })
@@ -124,31 +124,31 @@ test('the CA is another one', async () => {
   const other = await makeCertificates(site.dir, 'localhost')
   await site.write('ca.pem', await readFile(other.caFile, 'utf8'))
   await site.write('ldap-password', slapd.readers.reader.password)
-  await site.configure(embeddedConfig([sync()]))
+  await site.configure(databaseConfig([sync()]))
   expectOneSentence(await site.run('sync'), { code: 1, says: ['certificate'] })
 })
 
 test('the CA file is missing', async () => {
   const source = ldapSource({ tls: { ca: './no-such-ca.pem' } })
-  expectOneSentence(await run(embeddedConfig([sync({ source })])), { code: 78, says: ['no-such-ca.pem'] })
+  expectOneSentence(await run(databaseConfig([sync({ source })])), { code: 78, says: ['no-such-ca.pem'] })
 })
 
 test('the base of the users does not exist', async () => {
   const users = { base: 'ou=nowhere,dc=example,dc=org', filter: '(uid=*)', map: { external_id: 'entryUUID' } }
-  const ended = await run(embeddedConfig([sync({ source: ldapSource({ users }) })]))
+  const ended = await run(databaseConfig([sync({ source: ldapSource({ users }) })]))
   expectOneSentence(ended, { code: 1, says: ['ou=nowhere,dc=example,dc=org'] })
 })
 
 test('a filter that is none', async () => {
   const users = { base: slapd.base, filter: '(&(uid=*)', map: { external_id: 'entryUUID' } }
-  const ended = await run(embeddedConfig([sync({ source: ldapSource({ users }) })]))
+  const ended = await run(databaseConfig([sync({ source: ldapSource({ users }) })]))
   expectOneSentence(ended, { code: 78, says: ['filter'] })
 })
 
 test('an expression of the mapping that is none', async () => {
   const map = { external_id: 'entryUUID', email: '= lwoer(mail)' }
   const users = { base: slapd.base, filter: '(uid=*)', map }
-  const ended = await run(embeddedConfig([sync({ source: ldapSource({ users }) })]))
+  const ended = await run(databaseConfig([sync({ source: ldapSource({ users }) })]))
   expectOneSentence(ended, {
     code: 78,
     says: [
@@ -159,7 +159,7 @@ test('an expression of the mapping that is none', async () => {
 
 test('an id that no entry has', async () => {
   const users = { base: slapd.base, filter: '(uid=*)', map: { external_id: 'entryUUIDD' } }
-  expectOneSentence(await run(embeddedConfig([sync({ source: ldapSource({ users }) })])), {
+  expectOneSentence(await run(databaseConfig([sync({ source: ldapSource({ users }) })])), {
     code: 1,
     says: ['none of the 20 users has an id (external_id is "entryUUIDD"); correct users.map.external_id'],
   })
@@ -167,37 +167,37 @@ test('an id that no entry has', async () => {
 
 test('the token is wrong', async () => {
   const directory = directorySection(service, { token: { env: 'WRONG_TOKEN' } })
-  expectOneSentence(await run(embeddedConfig([sync({ directory })])), { code: 1, says: [/token/] })
+  expectOneSentence(await run(databaseConfig([sync({ directory })])), { code: 1, says: [/token/] })
 })
 
 test('the token may read and not write', async () => {
   const directory = directorySection(service, { token: { command: ['echo', FIXTURE.readOnlyToken] } })
   const users = { base: slapd.base, filter: '(uid=*)', map: { external_id: 'entryUUID', name: 'uid' } }
-  const ended = await run(embeddedConfig([sync({ directory, source: ldapSource({ users }) })]))
+  const ended = await run(databaseConfig([sync({ directory, source: ldapSource({ users }) })]))
   expectOneSentence(ended, { code: 1, says: ['scope', 'ORG'] })
 })
 
 test('the directory is unknown', async () => {
   const directory = directorySection(service, { directoryId: 4711 })
-  expectOneSentence(await run(embeddedConfig([sync({ directory })])), { code: 1, says: ['4711'] })
+  expectOneSentence(await run(databaseConfig([sync({ directory })])), { code: 1, says: ['4711'] })
 })
 
 test('the API is down', async () => {
   const directory = directorySection({ baseUrl: `http://127.0.0.1:${deadPort}` })
-  expectOneSentence(await run(embeddedConfig([sync({ directory })])), {
+  expectOneSentence(await run(databaseConfig([sync({ directory })])), {
     code: 1,
     says: [`127.0.0.1:${deadPort}`],
   })
 })
 
 test('Redis is down', async () => {
-  const ended = await run(embeddedConfig([sync()], { queue: `redis://127.0.0.1:${deadPort}` }))
+  const ended = await run(databaseConfig([sync()], { queue: `redis://127.0.0.1:${deadPort}` }))
   expectOneSentence(ended, { code: 1, says: ['Redis', String(deadPort)] })
 })
 
 test('PostgreSQL is down', async () => {
   const ended = await run(
-    embeddedConfig([sync()], { store: `postgres://dirsyncd@127.0.0.1:${deadPort}/dirsyncd` }),
+    databaseConfig([sync()], { store: `postgres://dirsyncd@127.0.0.1:${deadPort}/dirsyncd` }),
   )
   expectOneSentence(ended, { code: 1, says: ['PostgreSQL', String(deadPort)] })
 })
@@ -213,7 +213,7 @@ test('a second daemon on one data directory is told who has it', async () => {
   await using site = await openSite()
   await site.write('users.csv', 'id\na\n')
   const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
-  await site.configure(embeddedConfig([sync({ source })]))
+  await site.configure(databaseConfig([sync({ source })]))
   await using first = site.start('start')
   await first.printed(/daemon started/)
   const second = await site.run('start')
@@ -221,16 +221,16 @@ test('a second daemon on one data directory is told who has it', async () => {
 })
 
 test('a worker cannot share an embedded store', async () => {
-  expectOneSentence(await run(embeddedConfig([sync()]), 'worker'), { code: 78, says: ['store', 'postgres'] })
+  expectOneSentence(await run(databaseConfig([sync()]), 'worker'), { code: 78, says: ['store', 'postgres'] })
 })
 
 test('an unknown sync, an unknown run, an unknown command', async () => {
-  expectOneSentence(await run(embeddedConfig([sync()]), 'sync', 'nobody'), {
+  expectOneSentence(await run(databaseConfig([sync()]), 'sync', 'nobody'), {
     code: 64,
     says: ['nobody', 'corp'],
   })
-  expectOneSentence(await run(embeddedConfig([sync()]), 'approve', '12'), { code: 1, says: ['12'] })
-  expectOneSentence(await run(embeddedConfig([sync()]), 'snyc'), { code: 64, says: ['snyc'] })
+  expectOneSentence(await run(databaseConfig([sync()]), 'approve', '12'), { code: 1, says: ['12'] })
+  expectOneSentence(await run(databaseConfig([sync()]), 'snyc'), { code: 64, says: ['snyc'] })
 })
 
 test('the service has no key file', async () => {
@@ -259,7 +259,7 @@ test('the service is not told where its keys are', async () => {
 })
 
 test('a service command without a service', async () => {
-  expectOneSentence(await run(embeddedConfig([sync()]), 'service', 'token', 'list'), {
+  expectOneSentence(await run(databaseConfig([sync()]), 'service', 'token', 'list'), {
     code: 78,
     says: ['service', 'config/example.yaml'],
   })
@@ -267,7 +267,7 @@ test('a service command without a service', async () => {
 
 test('check names everything that is wrong, line by line, and still shows the rest', async () => {
   const directory = directorySection(service, { token: { command: ['echo', FIXTURE.readOnlyToken] } })
-  const ended = await run(embeddedConfig([sync({ directory })]), 'check', '--writes')
+  const ended = await run(databaseConfig([sync({ directory })]), 'check', '--writes')
   expectOneSentence(ended, {
     code: 1,
     says: [/corp: directory\n.*\n +ok +users .*can be read/, /FAIL.*writing.*ORG/],

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
+import { NONE } from '../support/none.ts'
 import { CHANGES, companyAfter, companyBefore } from '../support/company.ts'
 import {
   type CrashSite,
@@ -72,7 +73,7 @@ describe('SIGKILL at random points of a run of 2,000 changes', () => {
       expect(idleMs).toBeLessThan(patience(30_000))
       await expectDirectory(service, companyAfter())
       const again = await site.json('sync', 'corp')
-      expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: {} } }] })
+      expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: NONE } }] })
       await Promise.all(victims.map(({ program }) => program[Symbol.asyncDispose]()))
       const unsure = await unsureChanges(place.store, site.dataDir)
       const fallen = kills.map(({ name, after }) => `${name} after ${after}`).join(', ')

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { NONE } from '../support/none.ts'
 import { type Company, CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import {
+  openSite,
+  type ServiceSite,
+  type Site,
+  startServiceProcess,
+  startServiceSite,
+  type ServiceProcess,
+} from '../support/site.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { inLong } from '../support/long.ts'
 
 const PEOPLE = inLong(100, 400)
@@ -64,15 +72,15 @@ async function sync(name: string): Promise<{ code: number | null; seconds: numbe
 
 describe('two syncs in one daemon, and the API of one is down', () => {
   let well: ServiceSite
-  let ill: ServiceSite
+  let ill: ServiceProcess
   let alone: number
 
   beforeEach(async () => {
-    ;[well, ill] = await Promise.all([startServiceSite(), startServiceSite()])
+    ;[well, ill] = await Promise.all([startServiceSite(), startServiceProcess()])
     stack.use(well)
     stack.use(ill)
     await site.configure(
-      embeddedConfig([
+      databaseConfig([
         { name: 'well', source: CSV_SOURCE, directory: directorySection(well) },
         { name: 'ill', source: CSV_SOURCE, directory: directorySection(ill) },
       ]),
@@ -117,23 +125,21 @@ describe('two syncs in one daemon, and the API of one is down', () => {
     await ill.start()
     const { code, run } = await going
     expect(code).toBe(0)
-    expect(run).toMatchObject({ state: 'done', counts: { notices: {} } })
+    expect(run).toMatchObject({ state: 'done', counts: { notices: NONE } })
     await expectEqual(ill, renamed('Second'))
   })
 })
 
 describe('one sync', () => {
-  let service: ServiceSite
-
-  async function begin(options: Parameters<typeof startServiceSite>[0] = {}): Promise<void> {
-    service = stack.use(await startServiceSite(options))
+  async function configure(service: ServiceSite): Promise<void> {
     await site.configure(
-      embeddedConfig([{ name: 'corp', source: CSV_SOURCE, directory: directorySection(service) }]),
+      databaseConfig([{ name: 'corp', source: CSV_SOURCE, directory: directorySection(service) }]),
     )
   }
 
   test('the service dies in mid-run and is back later: no change fails for it', async () => {
-    await begin()
+    const service = stack.use(await startServiceProcess())
+    await configure(service)
     const company = people(3 * PEOPLE)
     await writeFiles(company)
     const going = sync('corp')
@@ -147,7 +153,7 @@ describe('one sync', () => {
     console.log(
       `${seconds} s in all, done ${(Date.parse(run.finishedAt) - diedAt - DEAD_MS) / 1000} s after it was back`,
     )
-    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: {} } })
+    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: NONE } })
     expect(code).toBe(0)
     expect(others).toEqual({})
     expect(applied + found).toBe(3 * PEOPLE)
@@ -155,7 +161,8 @@ describe('one sync', () => {
   })
 
   test('a service that lets 30 requests a second through: done, nothing quarantined, few requests refused', async () => {
-    await begin({ faults: 'limit=30/1s' })
+    const service = stack.use(await startServiceSite({ faults: 'limit=30/1s' }))
+    await configure(service)
     const company = people(inLong(150, 600))
     await writeFiles(company)
     const { code, run, seconds } = await sync('corp')
@@ -164,7 +171,7 @@ describe('one sync', () => {
     console.log(`${seconds} s, ${requests.length} requests, ${refused} of them answered 429`)
     expect(run).toMatchObject({
       state: 'done',
-      counts: { outcomes: { applied: company.users.size }, notices: {} },
+      counts: { outcomes: { applied: company.users.size }, notices: NONE },
     })
     expect(code).toBe(0)
     expect(refused).toBeLessThan(requests.length / 4)

@@ -1,3 +1,4 @@
+import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
@@ -5,13 +6,7 @@ import { createDatabase } from '../support/databases.ts'
 import { readService } from '../support/read-service.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
-import {
-  type LoggedRequest,
-  openSite,
-  type ServiceSite,
-  type Site,
-  startServiceSite,
-} from '../support/site.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection } from '../support/sync-config.ts'
 import { inLong, isLong } from '../support/long.ts'
 
@@ -87,7 +82,7 @@ test.each(['redis', 'store'] as const)(
 )
 
 /** The most requests in any stretch of one second, wherever it begins. */
-function fullestSecond(requests: readonly LoggedRequest[]): number {
+function fullestSecond(requests: readonly RequestLine[]): number {
   let fullest = 0
   let first = 0
   for (const [index, { at }] of requests.entries()) {
@@ -98,13 +93,13 @@ function fullestSecond(requests: readonly LoggedRequest[]): number {
 }
 
 /** Requests a second, of any kind, between the first write and the last. */
-function rateOfWriting(requests: readonly LoggedRequest[]): number {
+function rateOfWriting(requests: readonly RequestLine[]): number {
   const first = requests.findIndex(isWrite)
   const last = requests.findLastIndex(isWrite)
   return ((last - first) * 1000) / (requests[last]!.at - requests[first]!.at)
 }
 
-function isWrite({ method }: LoggedRequest): boolean {
+function isWrite({ method }: RequestLine): boolean {
   return method !== 'GET'
 }
 

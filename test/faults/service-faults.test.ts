@@ -4,7 +4,7 @@ import { type Company, CSV_SOURCE, csvFiles } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { inLong } from '../support/long.ts'
 
 /** More of them were tried when this was written; which requests they hit depends on the order in which these come. */
@@ -24,7 +24,7 @@ beforeEach(async () => {
   site = stack.use(await openSite())
   const guards = { maxDeletes: 1000, maxDeletePercent: 50, maxDeletesPerDay: 1000 }
   await site.configure(
-    embeddedConfig([
+    databaseConfig([
       {
         name: 'corp',
         source: CSV_SOURCE,

@@ -3,6 +3,7 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
+import { NONE } from '../support/none.ts'
 import { people } from '../support/company.ts'
 import { type CrashSite, expectDirectory, openCrashSite, RUN_DONE } from '../support/crash-site.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
@@ -60,7 +61,7 @@ async function expectDone(): Promise<void> {
   await expectDirectory(crashSite.service, AFTER)
   expect(await crashSite.writes()).toHaveLength(CHANGES)
   const again = await crashSite.site.json('sync', 'corp')
-  expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: {} } }] })
+  expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: NONE } }] })
 }
 
 /** The run is the one that was asked for, not another that went on after it was given up. */

@@ -9,6 +9,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy.ts'
 import { openBackends, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
+import { NONE } from '../support/none.ts'
 import { readService } from '../support/read-service.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
@@ -127,7 +128,10 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       await expectEqual()
       const before = writes().length
       const second = await sync()
-      expect(second).toMatchObject({ state: 'done', counts: { planned: {}, outcomes: {}, unchanged: 14 } })
+      expect(second).toMatchObject({
+        state: 'done',
+        counts: { planned: NONE, outcomes: NONE, unchanged: 14 },
+      })
       expect(writes()).toHaveLength(before)
       expect([first, second].map(runExitCode)).toEqual([0, 0])
     })
@@ -191,7 +195,7 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       const before = writes().length
 
       const second = await sync()
-      expect(second).toMatchObject({ state: 'done', counts: { planned: {}, notices: { quarantined: 1 } } })
+      expect(second).toMatchObject({ state: 'done', counts: { planned: NONE, notices: { quarantined: 1 } } })
       expect(writes()).toHaveLength(before)
       const [notice] = await noticesOf(opened.store.db, second.run, 10)
       expect(notice).toMatchObject({ id: 'bad', code: 'quarantined' })
@@ -202,7 +206,7 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       expect(third).toMatchObject({ counts: { outcomes: { quarantined: 1 } } })
       hire('bad', 'good@example.org')
       const fourth = await sync()
-      expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: {} } })
+      expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
       expect([first, second, third, fourth].map(runExitCode)).toEqual([4, 4, 4, 0])
       await expectEqual()
     })
@@ -215,7 +219,7 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 1 } } })
       expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u2'])
       const before = writes().length
-      expect(await sync()).toMatchObject({ counts: { planned: {} } })
+      expect(await sync()).toMatchObject({ counts: { planned: NONE } })
       expect(writes()).toHaveLength(before)
       hire('bad', 'good@example.org')
       await sync()
@@ -231,13 +235,13 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       await startWorker()
       for (let runs = 0; runs < 3; runs += 1) {
         const run = await sync()
-        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { failed: 7 }, notices: {} } })
+        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { failed: 7 }, notices: NONE } })
         expect(runExitCode(run)).toBe(4)
         expect((await seen()).users.size).toBe(5)
         expect((await seen()).groups.get('g1')?.members).toEqual(['u8'])
       }
       proxy.interfere = () => undefined
-      expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 9 }, notices: {} } })
+      expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 9 }, notices: NONE } })
       await expectEqual()
     })
 
@@ -278,10 +282,10 @@ describe.each(openBackends())('runs on $name', ({ open }) => {
       expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
       const before = writes().length
       const last = await sync()
-      expect(last).toMatchObject({ counts: { planned: {}, notices: { 'does-not-converge': 1 } } })
+      expect(last).toMatchObject({ counts: { planned: NONE, notices: { 'does-not-converge': 1 } } })
       expect(writes()).toHaveLength(before)
       company.users.set('u1', { name: 'LOUD', email: 'u1@example.org' })
-      expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: {} } })
+      expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
       await expectEqual()
     })
   })

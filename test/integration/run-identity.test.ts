@@ -3,6 +3,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type Interference, type Passing, startApiProxy } from '../support/api-proxy.ts'
 import { openBackends, type OpenBackend } from '../support/backends.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { NONE } from '../support/none.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
@@ -111,7 +112,7 @@ describe('e-mails that are exchanged', () => {
     hire('b', 'b@example.org')
     hire('c', 'a@example.org')
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
-    expect(await sync()).toMatchObject({ counts: { planned: {}, notices: {} } })
+    expect(await sync()).toMatchObject({ counts: { planned: NONE, notices: NONE } })
   })
 
   test('move along a chain in one run where the service allows each of them once', async () => {
@@ -161,7 +162,7 @@ describe('e-mails that are exchanged', () => {
     expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1, quarantined: 2 } } })
     expect(await noticed(first.run)).toEqual(['email-swap a', 'email-swap b'])
     const second = await sync()
-    expect(second).toMatchObject({ state: 'done', counts: { planned: {} } })
+    expect(second).toMatchObject({ state: 'done', counts: { planned: NONE } })
     expect(await noticed(second.run)).toEqual([
       'email-swap a',
       'quarantined a',
@@ -171,7 +172,7 @@ describe('e-mails that are exchanged', () => {
     expect(await callService(here(), 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
     expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
-    expect(await sync()).toMatchObject({ counts: { planned: {}, notices: {} } })
+    expect(await sync()).toMatchObject({ counts: { planned: NONE, notices: NONE } })
   })
 })
 
@@ -203,7 +204,7 @@ describe('an e-mail whose owner could not be changed', () => {
     expect(await noticed(second.run)).toEqual(['quarantined a', 'duplicate-email b', 'duplicate-email d'])
     expect(await emails()).toMatchObject({ a: 'a@example.org', b: 'b@example.org', d: null })
     expect((await readService(here())).groups.get('g')?.members).toEqual(['b', 'd'])
-    expect(await sync()).toMatchObject({ counts: { planned: {} } })
+    expect(await sync()).toMatchObject({ counts: { planned: NONE } })
   })
 
   test('is there when it could be changed at the end of the run', async () => {
@@ -237,7 +238,7 @@ describe('one e-mail of three people', () => {
       c: isUnique ? null : 'box@example.org',
     })
     expect(await noticed(run.run)).toEqual(isUnique ? ['duplicate-email a', 'duplicate-email c'] : [])
-    expect(await sync()).toMatchObject({ counts: { planned: {} } })
+    expect(await sync()).toMatchObject({ counts: { planned: NONE } })
   })
 })
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
 /** What the files of an export hold, by name. */
 type Export = Readonly<Record<'users' | 'groups' | 'members', string>>
@@ -30,7 +30,7 @@ const source = {
 test('three files of an export are one run, however they are replaced, and half of one is none', async () => {
   await using service = await startServiceSite()
   await using site = await openSite()
-  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
   const seen = async () => {
     const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
     const team = groups.get('team')

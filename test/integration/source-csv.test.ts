@@ -10,7 +10,7 @@ import { startOpponent } from '../../bench/processes.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { tempDir } from '../support/temp.ts'
 
 const stack = new AsyncDisposableStack()
@@ -36,7 +36,7 @@ test('a daemon without a schedule runs when the files of its source are replaced
     },
     groups: { column: 'teams', separator: ';', name: 'Team {teams}' },
   }
-  await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
   const folder = join(site.dir, 'export')
   await mkdir(folder)
   const replace = async (name: string, text: string) => {

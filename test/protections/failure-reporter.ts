@@ -40,12 +40,12 @@ export default class FailureReporter implements Reporter {
 }
 
 function failure(test: string, error: SerializedError): Failure {
-  return { test, byAssertion: isAssertion(error), message: error.message.split('\n')[0] ?? '' }
+  return { test, byAssertion: isAssertion(error), message: error.message?.split('\n')[0] ?? String(error) }
 }
 
 /** fast-check tells a property that does not hold with an error of its own, whose cause is not always kept. */
 function isAssertion(error: SerializedError | undefined): boolean {
   if (error === undefined) return false
-  if (error.name === 'AssertionError' || error.message.startsWith('Property failed after')) return true
+  if (error.name === 'AssertionError' || error.message?.startsWith('Property failed after')) return true
   return isAssertion(error.cause)
 }

@@ -30,14 +30,16 @@ function choose(names: readonly string[]): readonly Protection[] {
 /** Protections of one test file stay together, so that the file runs only once without a patch. */
 async function inLanes(chosen: readonly Protection[]): Promise<number> {
   const files = [...Map.groupBy(chosen, (each) => `${each.test}\n${each.only ?? ''}`).values()]
-  let failed = 0
   const lane = async () => {
     await using tree = await PatchedTree.make()
-    for (let group = files.shift(); group !== undefined; group = files.shift())
+    let failed = 0
+    for (let group = files.shift(); group !== undefined; group = files.shift()) {
       failed += await tryGroup(tree, group)
+    }
+    return failed
   }
-  await Promise.all(Array.from({ length: Math.min(LANES, files.length) }, lane))
-  return failed
+  const counts = await Promise.all(Array.from({ length: Math.min(LANES, files.length) }, lane))
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 async function tryGroup(tree: PatchedTree, group: readonly Protection[]): Promise<number> {

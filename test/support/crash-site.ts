@@ -1,10 +1,11 @@
+import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, fixtureOf } from './company.ts'
 import type { Program } from './program.ts'
 import { readService } from './read-service.ts'
 import { FIXTURE } from './fixture.ts'
-import { type LoggedRequest, openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
 import { directorySection, embeddedConfig } from './sync-config.ts'
 
 /** Where store and queue of a daemon are. */
@@ -20,7 +21,7 @@ export interface CrashSite extends AsyncDisposable {
   /** Makes the source tell this company. */
   become(company: Company): Promise<void>
   /** The writes that the service has done. */
-  writes(): Promise<readonly LoggedRequest[]>
+  writes(): Promise<readonly RequestLine[]>
   /** Resolves when the service has done so many writes; rejects after `ms`. */
   wrote(count: number, ms?: number): Promise<void>
   /** Asks the running daemon for a run; resolves when that has begun to write. */
@@ -84,7 +85,7 @@ export async function openCrashSite(places: Places, company: Company): Promise<C
   return crashSite
 }
 
-function isDoneWrite({ method, done }: LoggedRequest): boolean {
+function isDoneWrite({ method, done }: RequestLine): boolean {
   return method !== 'GET' && done
 }
 

@@ -1,3 +1,5 @@
+import { inLong } from './long.ts'
+
 /**
  * A company whose directory has had thirty years to become odd: 5,000 people and 300 groups, the same in every run. It
  * knows nothing of any server: `odd-company-ldif.ts` writes it down for each.
@@ -37,9 +39,11 @@ export interface OddCompany {
   readonly groups: readonly OddGroup[]
 }
 
-export const PEOPLE = 5000
-export const GROUPS = 300
-export const BIG_GROUP = 3000
+export const PEOPLE = inLong(1500, 5000)
+export const GROUPS = inLong(150, 300)
+export const BIG_GROUP = inLong(800, 3000)
+/** The first of those who are in special groups. */
+const SPECIAL_PEOPLE = PEOPLE - 500
 
 const SEED = 20_260_101
 const DEPTH = 30
@@ -168,26 +172,34 @@ function membersAt(index: number, random: (below: number) => number): OddMember[
   if (index <= DEPTH) {
     // A chain: each group holds the next one and two people; the last one holds people only.
     const next: OddMember[] = index < DEPTH ? [{ group: index + 1 }] : []
-    return [...next, ...somePeople(2, (each) => 4000 + index * 2 + each)]
+    return [...next, ...somePeople(2, (each) => SPECIAL_PEOPLE + index * 2 + each)]
   }
   // Two circles of three, and a group that holds itself.
   if (index <= 36) {
     const first = index <= 33 ? 31 : 34
-    return [{ group: first + ((index - first + 1) % 3) }, ...somePeople(2, (each) => 4100 + index * 2 + each)]
+    return [
+      { group: first + ((index - first + 1) % 3) },
+      ...somePeople(2, (each) => SPECIAL_PEOPLE + 100 + index * 2 + each),
+    ]
   }
-  if (index === 37) return [{ group: 37 }, ...somePeople(1, () => 4200)]
+  if (index === 37) return [{ group: 37 }, ...somePeople(1, () => SPECIAL_PEOPLE + 200)]
   if (index <= 40) return []
   if (index <= 45)
-    return [{ nobody: `gone${index}` }, { foreign: index }, ...somePeople(3, (each) => 4300 + each)]
+    return [
+      { nobody: `gone${index}` },
+      { foreign: index },
+      ...somePeople(3, (each) => SPECIAL_PEOPLE + 300 + each),
+    ]
   // The same people by several ways.
   if (index === 46) return [{ group: 47 }, { group: 48 }]
-  if (index === 47 || index === 48) return [{ group: 49 }, ...somePeople(4, (each) => 4400 + each)]
+  if (index === 47 || index === 48)
+    return [{ group: 49 }, ...somePeople(4, (each) => SPECIAL_PEOPLE + 400 + each)]
   const spellings: Spelling[] = ['plain', 'capitals', 'blanks', 'hex']
   const members: OddMember[] = Array.from({ length: 3 + random(40) }, (_, each) => ({
     person: random(PEOPLE),
     spelling: spellings[(index + each) % 4] ?? 'plain',
   }))
-  const nested = index % 10 === 9 ? [{ group: 50 + random(250) }, { group: 1 + random(45) }] : []
+  const nested = index % 10 === 9 ? [{ group: 50 + random(GROUPS - 50) }, { group: 1 + random(45) }] : []
   return [...unique(members), ...nested]
 }
 

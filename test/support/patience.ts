@@ -15,3 +15,9 @@ export function patience(ms: number): number {
   }
   return ms * Math.max(1, (performance.now() - began) / (worked / 1000))
 }
+
+/** Milliseconds of CPU that this process used since: for work that waits for nothing, however busy the machine is. */
+export function cpuSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}

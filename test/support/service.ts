@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { Pool } from 'pg'
 import { onTestFinished } from 'vitest'
 import { silentLog } from '../../src/log.ts'
+import { closeApp } from '../../src/service/http/close-app.ts'
 import { buildApp, type ServiceOptions } from '../../src/service/app.ts'
 import { parseFaults } from '../../src/service/faults/faults.ts'
 import { loadFixture } from '../../src/service/fixture/load.ts'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { migrateService } from '../../src/service/store/migrations/index.ts'
-import { createEstimator } from '../../src/service/password.ts'
+import { createEstimator, type Estimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
@@ -43,13 +44,15 @@ export interface RunningService {
   close(): Promise<void>
 }
 
+let estimator: Estimator | undefined
+
 /** Starts the access-management service in this process, on 127.0.0.1, with a store that has the fixture. */
 export async function startService(options: StartOptions = {}): Promise<RunningService> {
   const { pool: given, fixture = FIXTURE_YAML, faults, port = 0, ...rest } = options
   await using stack = new AsyncDisposableStack()
   const vault = rest.vault ?? testVault()
-  const estimate = rest.estimate ?? createEstimator()
-  const pool = given ?? (await openTemporaryPool(stack))
+  const estimate = rest.estimate ?? (estimator ??= createEstimator())
+  const pool = given ?? stack.adopt(await openServicePool(), (opened) => opened.end())
   await migrateService(pool)
   await loadFixture(pool, fixture, { path: 'test-fixture.yaml', vault, estimate })
   const lines: RequestLine[] = []
@@ -61,9 +64,9 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
     vault,
     estimate,
     pool,
-    faults: faults === undefined ? undefined : parseFaults(faults),
+    faults: faults === undefined || faults === '' ? undefined : parseFaults(faults),
   })
-  stack.defer(() => app.close())
+  stack.defer(() => closeApp(app, 1000))
   await app.listen({ host: '127.0.0.1', port })
   const owned = stack.move()
   const { token, readOnlyToken, organizationId, directoryId } = FIXTURE
@@ -87,8 +90,9 @@ export async function startForTest(options: StartOptions = {}): Promise<RunningS
   return service
 }
 
-async function openTemporaryPool(stack: AsyncDisposableStack): Promise<Pool> {
+/** A database of its own on the test run's PostgreSQL, with the service's tables. The caller ends the pool. */
+export async function openServicePool(): Promise<Pool> {
   const pool = new Pool({ connectionString: await createDatabase(SERVICE_TEMPLATE) })
   pool.on('error', () => {})
-  return stack.adopt(pool, (opened) => opened.end())
+  return pool
 }

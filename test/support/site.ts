@@ -3,30 +3,28 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Ended, type Program, type ProgramOptions, runCommand, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
+import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
-import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
+import { createDatabase, SERVICE_TEMPLATE, STORE_TEMPLATE } from './databases.ts'
 import { putEmptyStore } from './empty-store.ts'
-import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
+import { FIXTURE_YAML } from './fixture.ts'
+import { openServicePool, type RunningService, startService } from './service.ts'
 import { tempDir } from './temp.ts'
+import { OWN_DATABASE } from './sync-config.ts'
 
-/** A line of the service's own request log, read as a stranger would. */
-export interface LoggedRequest {
-  readonly at: number
-  readonly method: string
-  readonly url: string
-  readonly status: number | null
-  readonly done: boolean
-  readonly fault?: string
-}
-
-/** The access-management service as a process of its own, with its own database. */
+/** The access-management service on a port of its own, with its own database. */
 export interface ServiceSite extends AsyncDisposable {
   readonly baseUrl: string
-  requests(): Promise<readonly LoggedRequest[]>
+  requests(): Promise<readonly RequestLine[]>
+  stop(): Promise<void>
+  /** Starts it again on its port, with other faults where some are given; none for ''. */
+  start(faults?: string): Promise<void>
+}
+
+/** A service that can be killed. */
+export interface ServiceProcess extends ServiceSite {
   /** Default SIGTERM. */
   stop(signal?: NodeJS.Signals): Promise<void>
-  /** Starts it again, with other faults where some are given; none for ''. */
-  start(faults?: string): Promise<void>
 }
 
 export interface ServiceSiteOptions {
@@ -35,41 +33,51 @@ export interface ServiceSiteOptions {
   readonly uniqueExternalIds?: boolean
 }
 
-/** Starts `dirsyncd service` on a free port with the fixture of the tests. */
+/** Starts the service in this process, with the fixture of the tests. */
 export async function startServiceSite(options: ServiceSiteOptions = {}): Promise<ServiceSite> {
+  await using stack = new AsyncDisposableStack()
+  const pool = stack.adopt(await openServicePool(), (opened) => opened.end())
+  const requests: RequestLine[] = []
+  const requestLog = { write: (line: RequestLine) => void requests.push(line), close: () => {} }
+  let running: RunningService | undefined
+  const start = async (faults = options.faults ?? '') => {
+    const port = running === undefined ? 0 : Number(new URL(running.baseUrl).port)
+    running = await startService({ ...options, faults, pool, port, requestLog })
+  }
+  stack.defer(() => running?.close())
+  await start()
+  const owned = stack.move()
+  return {
+    baseUrl: running!.baseUrl,
+    requests: async () => requests,
+    stop: async () => running?.close(),
+    start,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Starts `dirsyncd service` as a process of its own, with the fixture of the tests. */
+export async function startServiceProcess(): Promise<ServiceProcess> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
-  const store = await createDatabase(SERVICE_TEMPLATE)
   const requestLog = join(dir.path, 'requests.jsonl')
   await writeFile(join(dir.path, 'keys'), newKeyLine('test'))
-  await writeFile(join(dir.path, 'fixture.yaml'), options.fixture ?? FIXTURE_YAML)
+  await writeFile(join(dir.path, 'fixture.yaml'), FIXTURE_YAML)
   const config = join(dir.path, 'service.yaml')
-  await writeFile(
-    config,
-    stringify({
-      dataDir: './data',
-      log: { level: 'warn' },
-      service: {
-        listen: `127.0.0.1:${port}`,
-        store,
-        keyFile: './keys',
-        fixture: './fixture.yaml',
-        requestLog,
-        rateLimit: null,
-        ...(options.uniqueExternalIds !== undefined && { uniqueExternalIds: options.uniqueExternalIds }),
-      },
-    }),
-  )
-  let program: Program | undefined
-  const start = async (faults = options.faults ?? '') => {
-    const flags = faults === '' ? [] : ['--faults', faults]
-    program = startProgram(['service', '--config', config, ...flags])
-    await program.printed(/listens on/)
+  const service = {
+    listen: `127.0.0.1:${port}`,
+    store: await createDatabase(SERVICE_TEMPLATE),
+    keyFile: './keys',
+    fixture: './fixture.yaml',
+    requestLog,
+    rateLimit: null,
   }
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    program?.kill(signal)
-    await program?.ended
+  await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
+  let program: Program | undefined
+  const start = async () => {
+    program = startProgram(['service', '--config', config])
+    await program.printed(/listens on/)
   }
   stack.defer(() => program?.[Symbol.asyncDispose]())
   await start()
@@ -77,14 +85,17 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     start,
-    stop,
+    stop: async (signal = 'SIGTERM') => {
+      program?.kill(signal)
+      await program?.ended
+    },
     requests: async () => {
       const text = await readFile(requestLog, 'utf8').catch(() => '')
       // What stands behind the last line break is a line that is being written.
       return text
         .split('\n')
         .slice(0, -1)
-        .map((line) => JSON.parse(line) as LoggedRequest)
+        .map((line) => JSON.parse(line) as RequestLine)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -109,6 +120,7 @@ export async function openSite(options: ProgramOptions = {}): Promise<Site> {
   const dir = await tempDir()
   const config = join(dir.path, 'dirsyncd.yaml')
   const dataDir = join(dir.path, 'data')
+  let database: string | undefined
   const withConfig = (args: readonly string[]) => [...args, '--config', config]
   return {
     dir: dir.path,
@@ -120,7 +132,9 @@ export async function openSite(options: ProgramOptions = {}): Promise<Site> {
     },
     configure: async (value) => {
       if ('store' in value && value.store === 'embedded') await putEmptyStore(dataDir)
-      await writeFile(config, stringify(value))
+      const isOwn = 'store' in value && value.store === OWN_DATABASE
+      if (isOwn) database ??= await createDatabase(STORE_TEMPLATE)
+      await writeFile(config, stringify(isOwn ? { ...value, store: database } : value))
     },
     run: (...args) => runCommand(withConfig(args), options),
     json: async (...args) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { compileUserMap, type UserMapping } from '../../../../src/source/mapping.ts'
-import { patience } from '../../../support/patience.ts'
+import { cpuSince } from '../../../support/patience.ts'
 import { inLong } from '../../../support/long.ts'
 
 /** Far above what an evaluation takes, also on a busy machine, and far below for ever. */
@@ -85,9 +85,9 @@ test('no expression throws for any entry, ends late or has a long value', { time
       if (map === undefined) return
       compiled += 1
       const lookup = (attribute: string) => (Object.hasOwn(entry, attribute) ? (entry[attribute] ?? []) : [])
-      const begin = performance.now()
+      const begin = process.cpuUsage()
       const { email, faults } = map.fieldsOf(lookup)
-      expect(performance.now() - begin).toBeLessThan(patience(BOUND))
+      expect(cpuSince(begin)).toBeLessThan(BOUND)
       expect((email ?? '').length).toBeLessThanOrEqual(1_024)
       expect(email?.trim()).toBe(email)
       expect(email).not.toBe('')
@@ -98,7 +98,7 @@ test('no expression throws for any entry, ends late or has a long value', { time
     }),
     { numRuns: inLong(100, 500) },
   )
-  expect(compiled).toBeGreaterThan(100)
+  expect(compiled).toBeGreaterThan(inLong(20, 100))
 })
 
 test('any text is an expression or refused by its key', () => {
@@ -133,20 +133,20 @@ test.each([
   const map = compile(
     `first(replace(uid, r"${pattern}", "").after("!"), matches(uid, r"${pattern}") ? "a" : "b")`,
   )
-  const begin = performance.now()
+  const begin = process.cpuUsage()
   map?.fieldsOf(() => [`${'a'.repeat(32_000)}!`])
-  expect(performance.now() - begin).toBeLessThan(patience(BOUND))
+  expect(cpuSince(begin)).toBeLessThan(BOUND)
 })
 
 test('to look for one long text in another is bounded too', () => {
   const half = 'a'.repeat(8_000)
   const map = compile(`${Array.from({ length: 60 }, () => 'contains(a, b)').join(' || ')} ? "a" : "b"`)
   const lookup = (name: string) => (name === 'a' ? ['a'.repeat(32_000)] : [`${half}b${half}`])
-  const begin = performance.now()
+  const begin = process.cpuUsage()
   expect(map?.fieldsOf(lookup).faults).toEqual([
     'users.map.email: it takes too long to work out for this entry',
   ])
-  expect(performance.now() - begin).toBeLessThan(patience(BOUND / 2))
+  expect(cpuSince(begin)).toBeLessThan(BOUND / 2)
 })
 
 test('a text that is split by nothing is split into whole characters', () => {
@@ -156,9 +156,9 @@ test('a text that is split by nothing is split into whole characters', () => {
 test('to read an attribute of many values again and again is bounded too', () => {
   const map = compile('values(a).map(x, before(values(a).exists(y, a == "b") ? a : a, a))[0]')
   const many = Array.from({ length: 3_000 }, (_, index) => `a${index}`)
-  const begin = performance.now()
+  const begin = process.cpuUsage()
   expect(map?.fieldsOf(() => many).faults).toEqual([
     'users.map.email: it takes too long to work out for this entry',
   ])
-  expect(performance.now() - begin).toBeLessThan(patience(BOUND))
+  expect(cpuSince(begin)).toBeLessThan(BOUND)
 })
