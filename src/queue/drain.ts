@@ -7,7 +7,7 @@ import { countPending, type Part, pendingChanges, prepareMembers, prepareUsers }
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ChangeJob, enqueueChanges } from './changes.ts'
-import { type Times, TIMES } from './times.ts'
+import { type JobTimes, type Times, TIMES } from './times.ts'
 
 export interface DrainDeps {
   readonly db: Kysely<Tables>
@@ -52,7 +52,7 @@ async function drainPart(
   const outageMs = times.outage.giveUp
   const sweepMs = times.jobs.sweep
   const name = part.tail ? 'tail' : 'phase'
-  const pace = new Pace()
+  const pace = new Pace(times.jobs.count)
   let last = 0
   let sweptAt = Date.now()
   for (;;) {
@@ -79,17 +79,22 @@ async function drainPart(
 
 /** Looks often while changes are being applied, and seldom while nothing moves. */
 class Pace {
+  readonly #longest: JobTimes['count']
   #pending = Number.POSITIVE_INFINITY
   #progressAt = Date.now()
   delayMs = 10
+
+  constructor(longest: JobTimes['count']) {
+    this.#longest = longest
+  }
 
   /** Takes the number of changes still pending and tells for how long it has not gone down, in milliseconds. */
   see(pending: number): number {
     if (pending < this.#pending) {
       this.#progressAt = Date.now()
-      this.delayMs = Math.min(this.delayMs * 2, 200)
+      this.delayMs = Math.min(this.delayMs * 2, this.#longest.moving)
     } else {
-      this.delayMs = Math.min(this.delayMs * 2, 1000)
+      this.delayMs = Math.min(this.delayMs * 2, this.#longest.idle)
     }
     this.#pending = pending
     return Date.now() - this.#progressAt

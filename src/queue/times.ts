@@ -43,6 +43,8 @@ export interface JobTimes {
   readonly askAgain: number
   /** Without progress for so long, jobs that vanished are added again. */
   readonly sweep: number
+  /** The longest pause between two counts of what is left: while changes are applied, and while nothing moves. */
+  readonly count: { readonly moving: number; readonly idle: number }
 }
 
 export interface DaemonTimes {
@@ -58,6 +60,6 @@ export const TIMES: Times = {
   fence: { look: 1000, blind: 4000, settle: 6000 },
   retry: { phase: 5000, tail: 10_000 },
   outage: { look: 2000, firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
-  jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000 },
+  jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, storeAway: 1000 },
 }

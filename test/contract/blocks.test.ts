@@ -46,7 +46,7 @@ describeService('pages over many blocks of ids', { fixture: TWO }, (service) => 
           expect(answer.headers.get('total')).toBe(String(expected.length))
         },
       ),
-      { numRuns: inLong(40, 150) },
+      { numRuns: inLong(12, 150) },
     )
   })
 })

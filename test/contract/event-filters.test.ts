@@ -115,7 +115,7 @@ describeService('any events and any filters', {}, (service) => {
         fc.array(search, { minLength: 1, maxLength: 3 }),
         check,
       ),
-      { numRuns: inLong(40, 150) },
+      { numRuns: inLong(20, 150) },
     )
   })
 

@@ -11,6 +11,7 @@ import { program } from '../support/packages.ts'
 import { startProgram } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const DEMO = join(ROOT, 'config/demo')
@@ -44,7 +45,7 @@ describe('the commands of docs/api.md', () => {
     const port = await freePort()
     const service = {
       listen: `127.0.0.1:${port}`,
-      dataDir: './data',
+      store: await createDatabase(SERVICE_TEMPLATE),
       keyFile: join(DEMO, 'keys.txt'),
       fixture: join(DEMO, 'service.yaml'),
     }

@@ -13,6 +13,8 @@ import { inLong } from '../support/long.ts'
 
 const PEOPLE = inLong(1500, 10_000)
 const GROUPS = inLong(60, 200)
+const LEAVERS = [1, 2, 3, 4].map((index) => PEOPLE - index)
+const MOVED = PEOPLE - 99
 
 /** A large company: a real slapd over ldaps with a CA of its own, PostgreSQL, Redis, a daemon and one more worker. */
 const stack = new AsyncDisposableStack()
@@ -119,7 +121,7 @@ function changeTheCompany(): string {
     replace(person(21, BASE).dn, 'mail', 'new.address@example.org'),
     ...newcomers.map(hire),
     // The first of them stays in a group's member list as a DN of nobody.
-    ...[13, 9000, 9001, 9002, 9003].map((index) => ldif(person(index, BASE).dn, { changetype: ['delete'] })),
+    ...[13, ...LEAVERS].map((index) => ldif(person(index, BASE).dn, { changetype: ['delete'] })),
     ldif(rehired.dn, { changetype: ['delete'] }),
     hire(rehired),
     ldif(personGroup(3, BASE, PEOPLE).dn, {
@@ -133,9 +135,9 @@ function changeTheCompany(): string {
       deleteoldrdn: ['1'],
     }),
     // Somebody who only moves within the tree is the same person with the same values.
-    ldif(person(8001, BASE).dn, {
+    ldif(person(MOVED, BASE).dn, {
       changetype: ['modrdn'],
-      newrdn: [`uid=${person(8001, BASE).uid}`],
+      newrdn: [`uid=${person(MOVED, BASE).uid}`],
       deleteoldrdn: ['0'],
       newsuperior: [`ou=external,ou=people,${BASE}`],
     }),

@@ -221,7 +221,7 @@ test('a second daemon on one data directory is told who has it', async () => {
 })
 
 test('a worker cannot share an embedded store', async () => {
-  expectOneSentence(await run(databaseConfig([sync()]), 'worker'), { code: 78, says: ['store', 'postgres'] })
+  expectOneSentence(await run(embeddedConfig([sync()]), 'worker'), { code: 78, says: ['store', 'postgres'] })
 })
 
 test('an unknown sync, an unknown run, an unknown command', async () => {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
 import { NONE } from '../support/none.ts'
-import { CHANGES, companyAfter, companyBefore } from '../support/company.ts'
+import { CHANGES, companyAfter, companyBefore, GROUPS } from '../support/company.ts'
 import {
   type CrashSite,
   expectDirectory,
@@ -44,7 +44,7 @@ const places = {
 
 type Backend = 'embedded' | 'postgres' | 'redis'
 
-describe('SIGKILL at random points of a run of 2,000 changes', () => {
+describe('SIGKILL at random points of a run', () => {
   test.each(inLong<readonly Backend[]>(['embedded', 'redis'], ['embedded', 'postgres', 'redis']))(
     '%s: the work goes on and nothing is done twice',
     { timeout: 300_000 },
@@ -119,7 +119,7 @@ function needed(key: string): number {
   if (key === 'POST /users') return CHANGES['create-user']
   if (key === 'POST /groups') return CHANGES['create-group']
   const group = /^PATCH \/groups\/g(\d+)$/.exec(key)
-  return group && Number(group[1]) < 150 ? 2 : 1
+  return group && Number(group[1]) < GROUPS ? 2 : 1
 }
 
 /** How many attempts have an intent in the journal and no outcome: a crash fell between. */

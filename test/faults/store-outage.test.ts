@@ -118,7 +118,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test.each(['embedded', 'redis'] as const)(
+  test.each(inLong<readonly Queue[]>(['embedded'], ['embedded', 'redis']))(
     'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
     async (queue) => {
       const daemon = await startRun(queue)

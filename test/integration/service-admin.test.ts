@@ -9,6 +9,7 @@ import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { patience } from '../support/patience.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
 
 /** The administrator's commands as real processes, beside a real service or without one. */
 
@@ -28,6 +29,7 @@ async function openAdminSite(
   await site.write('keys', newKeyLine('k1'))
   await site.write('fixture.yaml', FIXTURE_YAML)
   const { store = 'embedded', fixture = true } = options
+  if (store === 'embedded') await putEmptyStore(join(site.dataDir, 'service'))
   await site.configure({
     dataDir: './data',
     service: {

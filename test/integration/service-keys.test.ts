@@ -12,6 +12,7 @@ import { type Program, runCommand, startProgram } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 
 const SUBSCRIPTIONS = 'access_management.subscriptions'
 
@@ -225,7 +226,8 @@ async function configure(keys: string | undefined) {
   await writeFile(join(dir.path, 'fixture.yaml'), FIXTURE_YAML)
   const config = join(dir.path, 'service.yaml')
   const listen = `127.0.0.1:${await freePort()}`
-  const service = { listen, dataDir: './data', keyFile: './keys', fixture: './fixture.yaml' }
+  const store = await createDatabase(SERVICE_TEMPLATE)
+  const service = { listen, store, keyFile: './keys', fixture: './fixture.yaml' }
   await writeFile(config, stringify({ dataDir: './data', service }))
   return { config, writeKeys, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }

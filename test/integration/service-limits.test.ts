@@ -13,6 +13,7 @@ import { type RunningService, startForTest } from '../support/service.ts'
 import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
 import { patience } from '../support/patience.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 
 /** Statuses of so many requests, one after the other. */
 async function statuses(count: number, make: () => Promise<{ readonly status: number }>): Promise<number[]> {
@@ -245,6 +246,7 @@ async function serve(stack: AsyncDisposableStack, faults: string) {
     dataDir: './data',
     service: {
       listen: `127.0.0.1:${port}`,
+      store: await createDatabase(SERVICE_TEMPLATE),
       keyFile: './keys',
       fixture: './fixture.yaml',
       ...(faults !== '' && { faults }),

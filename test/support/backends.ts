@@ -56,6 +56,11 @@ export function openBackends(): NamedBackend[] {
   ]
 }
 
+/** One of them. */
+export function openBackend(name: NamedBackend['name']): NamedBackend {
+  return openBackends().find((each) => each.name === name)!
+}
+
 async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
   const backend = await openQueueBackend(

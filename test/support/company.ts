@@ -1,5 +1,6 @@
 import { parse, stringify } from 'yaml'
 import { FIXTURE_YAML } from './fixture.ts'
+import { inLong } from './long.ts'
 
 /** A company as its CSV files tell it, and as its directory must show it in the end. */
 export interface Company {
@@ -13,13 +14,13 @@ export function people(count: number): Company {
   return { users: new Map(users), groups: new Map() }
 }
 
-const DELETED_USERS = 250
-const UPDATED_USERS = 600
-const USERS = 1100
-const NEW_USERS = 700
-const DELETED_GROUPS = 50
-const GROUPS = 150
-const NEW_GROUPS = 100
+const DELETED_USERS = inLong(60, 250)
+const UPDATED_USERS = inLong(150, 600)
+const USERS = inLong(275, 1100)
+const NEW_USERS = inLong(175, 700)
+const DELETED_GROUPS = inLong(12, 50)
+export const GROUPS = inLong(38, 150)
+const NEW_GROUPS = inLong(25, 100)
 
 /** How many requests `companyAfter` needs: each of the groups that stay is renamed and gets other members. */
 export const CHANGES = {
@@ -37,7 +38,7 @@ export function companyBefore(): Company {
   return { ...people(USERS), groups: new Map(groups) }
 }
 
-/** The same company, 2,000 changes of every operation later. */
+/** The same company, hundreds of changes of every operation later. */
 export function companyAfter(): Company {
   const users = range(DELETED_USERS, USERS + NEW_USERS).map((index) => {
     return [userId(index), user(index, index < DELETED_USERS + UPDATED_USERS ? 1 : 0)] as const

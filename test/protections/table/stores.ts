@@ -1,6 +1,6 @@
 import type { Protection } from '../protection.ts'
 
-const RUNS = 'integration/run-behaviour.test.ts'
+const RUNS = 'integration/run-behaviour-postgres.test.ts'
 
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
@@ -126,7 +126,7 @@ export const STORES: readonly Protection[] = [
     find: 'AND l.sync = r.sync AND l.epoch = r.epoch',
     replace: 'AND l.sync = r.sync',
     test: RUNS,
-    only: 'runs on embedded > fencing > what an overtaken run left',
+    only: 'runs on postgres > fencing > what an overtaken run left',
   },
   {
     name: 'stores-value-that-does-not-stay-is-not-written-for-ever',
@@ -134,7 +134,7 @@ export const STORES: readonly Protection[] = [
     find: 'HAVING count(*) = 2 AND',
     replace: 'HAVING count(*) = 3 AND',
     test: RUNS,
-    only: 'runs on embedded .* because its value does not stay',
+    only: 'runs on postgres .* because its value does not stay',
   },
   {
     name: 'stores-missing-scope-ends-the-run',
@@ -142,7 +142,7 @@ export const STORES: readonly Protection[] = [
     find: '  return row !== undefined',
     replace: '  return true',
     test: RUNS,
-    only: 'runs on embedded .* 403 on the first write',
+    only: 'runs on postgres .* 403 on the first write',
   },
   {
     name: 'stores-refused-change-stays-quarantined',
@@ -150,7 +150,7 @@ export const STORES: readonly Protection[] = [
     find: "['applied', 'found', 'already']",
     replace: "['applied', 'found', 'already', 'quarantined']",
     test: RUNS,
-    only: 'runs on embedded .* is quarantined, the others go on',
+    only: 'runs on postgres .* is quarantined, the others go on',
   },
   {
     name: 'stores-quarantine-outlives-a-run',
@@ -158,7 +158,7 @@ export const STORES: readonly Protection[] = [
     find: '\n    AND fingerprint <> ALL(${fingerprints}::text[])',
     replace: '',
     test: RUNS,
-    only: 'runs on embedded .* is quarantined, the others go on',
+    only: 'runs on postgres .* is quarantined, the others go on',
   },
   {
     name: 'stores-report-counts-what-is-withheld',
@@ -166,7 +166,7 @@ export const STORES: readonly Protection[] = [
     find: 'notices: countBy(plan.notices, codeOf)',
     replace: 'notices: {}',
     test: RUNS,
-    only: 'runs on embedded .* is quarantined, the others go on',
+    only: 'runs on postgres .* is quarantined, the others go on',
   },
   {
     name: 'stores-refused-user-costs-a-group-no-other-member',
@@ -174,7 +174,7 @@ export const STORES: readonly Protection[] = [
     find: "\n      AND EXISTS (SELECT FROM refused WHERE members.change -> 'want' ? refused.entry_id)",
     replace: ' AND false',
     test: RUNS,
-    only: 'runs on embedded .* does not cost a group its other members',
+    only: 'runs on postgres .* does not cost a group its other members',
   },
   {
     name: 'stores-trimmed-change-is-another-change',
@@ -182,7 +182,7 @@ export const STORES: readonly Protection[] = [
     find: "md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM refused))",
     replace: 'members.fingerprint',
     test: RUNS,
-    only: 'runs on embedded .* because it fails in every run',
+    only: 'runs on postgres .* because it fails in every run',
   },
   {
     name: 'stores-members-wait-for-late-users',
@@ -190,7 +190,7 @@ export const STORES: readonly Protection[] = [
     find: "\n        OR awaited.op = 'create-user' AND members.change -> 'want' ? awaited.entry_id)",
     replace: ')',
     test: RUNS,
-    only: 'runs on embedded .* at first is created at the end',
+    only: 'runs on postgres .* at first is created at the end',
   },
   {
     name: 'stores-schedule-keeps-its-time-zone',
@@ -198,7 +198,7 @@ export const STORES: readonly Protection[] = [
     find: 'const timezone = tz === undefined ? {} : { timezone: tz }',
     replace: 'const timezone = {}',
     test: RUNS,
-    only: 'runs on embedded .* the next time of',
+    only: 'runs on postgres .* the next time of',
   },
   {
     name: 'stores-email-is-not-given-away-before-it-is-free',

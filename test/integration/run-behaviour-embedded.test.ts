@@ -1,0 +1,3 @@
+import { describeRuns } from './run-behaviour.ts'
+
+describeRuns('embedded')

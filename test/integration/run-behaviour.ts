@@ -1,0 +1,538 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Cron } from 'croner'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../../src/queue/runs.ts'
+import { listRuns } from '../../src/store/runs.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy.ts'
+import { type NamedBackend, openBackend, type OpenBackend } from '../support/backends.ts'
+import { queueTexts } from '../support/queue-texts.ts'
+import { NONE } from '../support/none.ts'
+import { readService } from '../support/read-service.ts'
+import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
+import { patience } from '../support/patience.ts'
+
+const DIRECTORIES = 100
+const FIRST_DIRECTORY = 100
+
+/** A directory for each test. */
+function fixture(): string {
+  return directoriesFixture(
+    Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`),
+  )
+}
+
+let service: RunningService
+let proxy: ApiProxy
+let tests = 0
+
+/** What runs do on one kind of store and queue. A test file for each kind, so that they wait beside each other. */
+export function describeRuns(kind: NamedBackend['name']): void {
+  beforeAll(async () => {
+    service = await startService({ fixture: fixture() })
+    proxy = await startApiProxy(service.baseUrl)
+  })
+  afterAll(async () => {
+    await proxy?.[Symbol.asyncDispose]()
+    await service?.close()
+  })
+
+  const { open } = openBackend(kind)
+  describe(`runs on ${kind}`, () => {
+    let opened: OpenBackend
+    let stack: AsyncDisposableStack
+    let directoryId: number
+    let name: string
+    let token: string
+    let company: MutableCompany
+
+    beforeAll(async () => {
+      opened = await open()
+    })
+    afterAll(() => opened?.close())
+
+    beforeEach(() => {
+      stack = new AsyncDisposableStack()
+      directoryId = FIRST_DIRECTORY + tests
+      name = `sync-${tests}`
+      tests += 1
+      token = FIXTURE.token
+      company = { users: new Map(), groups: new Map() }
+      for (let index = 0; index < 12; index++) hire(`u${index}`)
+      company.groups.set('g1', { name: 'One', members: ['u1', 'u2', 'u3'] })
+      company.groups.set('g2', { name: 'Two', members: ['u3', 'u4'] })
+      proxy.interfere = () => undefined
+    })
+    afterEach(() => stack.disposeAsync())
+
+    function hire(id: string, email = `${id}@example.org`): void {
+      company.users.set(id, { name: `Person ${id}`, email })
+    }
+
+    /** Through the proxy, because a target is a base URL and there is one service for all. */
+    function world(options: Partial<WorldOptions> = {}): World {
+      const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId }
+      return stack.use(
+        openWorld(opened, { sync: name, service: place, token: () => token, company, ...options }),
+      )
+    }
+
+    function seen() {
+      return readService({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
+    }
+
+    async function expectEqual(): Promise<void> {
+      expect(await seen()).toEqual({ ...company, duplicates: [] })
+    }
+
+    /** What the service's request log says of writes to this test's directory. */
+    function writes(): string[] {
+      const path = `/admin/directories/${directoryId}/`
+      return service
+        .requests()
+        .filter(({ method, url }) => method !== 'GET' && url.includes(path))
+        .map(({ method, url }) => `${method} ${url.slice(url.indexOf(path) + path.length)}`)
+    }
+
+    /** Somebody else takes the sync: the epoch goes up, and this process's renewal will find out. */
+    async function takeAway(): Promise<void> {
+      await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, owner = 'somebody else', renewed_at = now()
+      WHERE sync = ${name}`.execute(opened.store.db)
+    }
+
+    async function giveFree(): Promise<void> {
+      await sql`UPDATE dirsyncd.leases SET renewed_at = NULL WHERE sync = ${name}`.execute(opened.store.db)
+    }
+
+    /** Whatever is created meanwhile comes before the lock or after the directory. */
+    async function dropDirectory(): Promise<void> {
+      const gone = ['group_members', 'external_groups', 'external_users'].map((table) => {
+        return `${table} as (delete from access_management.${table} where directory_id = $1)`
+      })
+      const query = `with ${gone.join(', ')} delete from access_management.directories where id = $1`
+      const client = await service.pool.connect()
+      await client.query('begin')
+      await client.query('select from access_management.directories where id = $1 for update', [directoryId])
+      await client.query(query, [directoryId])
+      await client.query('commit')
+      client.release()
+    }
+
+    describe('a run', () => {
+      test('applies everything, and the second one changes nothing', async () => {
+        const { sync, startWorker } = world()
+        await startWorker()
+        const first = await sync()
+        expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 }, unchanged: 0 } })
+        await expectEqual()
+        const before = writes().length
+        const second = await sync()
+        expect(second).toMatchObject({
+          state: 'done',
+          counts: { planned: NONE, outcomes: NONE, unchanged: 14 },
+        })
+        expect(writes()).toHaveLength(before)
+        expect([first, second].map(runExitCode)).toEqual([0, 0])
+      })
+
+      test('carries over renames, hires, leavers and members, exactly those', async () => {
+        const { sync, startWorker } = world()
+        await startWorker()
+        await sync()
+        const before = writes().length
+        company.users.get('u5')!.name = 'Renamed'
+        company.users.delete('u3')
+        hire('u20', 'u3@example.org')
+        company.groups.set('g1', { name: 'One', members: ['u1', 'u2', 'u20'] })
+        company.groups.set('g2', { name: 'Two', members: ['u4'] })
+        expect(await sync()).toMatchObject({ state: 'done' })
+        const [first, ...phase] = writes().slice(before)
+        expect([first, phase.pop()]).toEqual(['DELETE users/u3', 'PATCH groups/g1'])
+        expect(phase.toSorted()).toEqual(['PATCH users/u5', 'POST users'])
+        await expectEqual()
+      })
+
+      test('goes through one lease: a second executor does nothing while one has it', async () => {
+        const gate = Promise.withResolvers<void>()
+        const { executor, otherExecutor, startWorker, ask, run, ended } = world({
+          onRead: () => gate.promise,
+        })
+        await startWorker()
+        const asked = await ask()
+        const working = executor.work(name, { scheduled: false })
+        await vi.waitFor(async () => expect((await run(asked)).state).toBe('reading'))
+        await otherExecutor('another process').work(name, { scheduled: true })
+        expect(await listRuns(opened.store.db, { sync: name, limit: 10 })).toHaveLength(1)
+        gate.resolve()
+        await working
+        expect(await ended(asked)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
+      })
+
+      test('that is asked for while another one works is made afterwards', async () => {
+        const gate = Promise.withResolvers<void>()
+        const { executor, startWorker, ask, run, ended } = world({ onRead: () => gate.promise })
+        await startWorker()
+        const first = await ask()
+        const working = executor.work(name, { scheduled: false })
+        await vi.waitFor(async () => expect((await run(first)).state).toBe('reading'))
+        const more = [await ask(), await ask()]
+        gate.resolve()
+        await working
+        const runs = await Promise.all([first, ...more].map(ended))
+        expect(runs.map(({ state }) => state)).toEqual(['done', 'done', 'done'])
+        expect(runs[1]!.started_at! >= runs[0]!.finished_at!).toBe(true)
+        expect(runs[2]!.started_at! >= runs[1]!.finished_at!).toBe(true)
+      })
+    })
+
+    describe('an entry that the API refuses', () => {
+      test('is quarantined, the others go on, and it is tried again only when it changes', async () => {
+        hire('bad', 'bad@elsewhere.example')
+        const { sync, startWorker } = world()
+        await startWorker()
+        const first = await sync()
+        expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16, quarantined: 1 } } })
+        expect((await seen()).users.size).toBe(12)
+        const before = writes().length
+
+        const second = await sync()
+        expect(second).toMatchObject({
+          state: 'done',
+          counts: { planned: NONE, notices: { quarantined: 1 } },
+        })
+        expect(writes()).toHaveLength(before)
+        const [notice] = await noticesOf(opened.store.db, second.run, 10)
+        expect(notice).toMatchObject({ id: 'bad', code: 'quarantined' })
+        expect(notice?.detail).toMatch(/422/)
+
+        hire('bad', 'still-bad@elsewhere.example')
+        const third = await sync()
+        expect(third).toMatchObject({ counts: { outcomes: { quarantined: 1 } } })
+        hire('bad', 'good@example.org')
+        const fourth = await sync()
+        expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
+        expect([first, second, third, fourth].map(runExitCode)).toEqual([4, 4, 4, 0])
+        await expectEqual()
+      })
+
+      test('does not cost a group its other members', async () => {
+        hire('bad', 'bad@elsewhere.example')
+        company.groups.set('g1', { name: 'One', members: ['bad', 'u1', 'u2'] })
+        const { sync, startWorker } = world()
+        await startWorker()
+        expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 1 } } })
+        expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u2'])
+        const before = writes().length
+        expect(await sync()).toMatchObject({ counts: { planned: NONE } })
+        expect(writes()).toHaveLength(before)
+        hire('bad', 'good@example.org')
+        await sync()
+        await expectEqual()
+      })
+
+      test('because it fails in every run holds up nobody, and joins its groups once it is there', async () => {
+        // More of them in front of the others than failures in a row make an outage.
+        const failing = ['u0', 'u1', 'u10', 'u11', 'u2', 'u3', 'u4'].map((id) => failuresOf(id, Infinity))
+        proxy.interfere = (passing) => failing.map((fail) => fail(passing)).find((answer) => answer)
+        company.groups.set('g1', { name: 'One', members: ['u1', 'u8'] })
+        const { sync, startWorker } = world()
+        await startWorker()
+        for (let runs = 0; runs < 3; runs += 1) {
+          const run = await sync()
+          expect(run).toMatchObject({ state: 'done', counts: { outcomes: { failed: 7 }, notices: NONE } })
+          expect(runExitCode(run)).toBe(4)
+          expect((await seen()).users.size).toBe(5)
+          expect((await seen()).groups.get('g1')?.members).toEqual(['u8'])
+        }
+        proxy.interfere = () => undefined
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 9 }, notices: NONE } })
+        await expectEqual()
+      })
+
+      test('at first is created at the end of the run, and what waits for it comes after it', async () => {
+        const user = failuresOf('u1', 4)
+        const group = failuresOf('g2', 4)
+        proxy.interfere = (passing) => user(passing) ?? group(passing)
+        const { sync, startWorker } = world()
+        await startWorker()
+        expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
+        const tail = writes().slice(-4)
+        expect(tail.slice(0, 2)).toEqual(['POST users', 'POST groups'])
+        expect(tail.slice(2).toSorted()).toEqual(['PATCH groups/g1', 'PATCH groups/g2'])
+        await expectEqual()
+      })
+
+      test('because the API refuses every write for a while does not fail for it', async () => {
+        for (let index = 12; index < 60; index++) hire(`u${index}`)
+        const until = Date.now() + 4000
+        proxy.interfere = ({ method }) =>
+          method === 'GET' || Date.now() > until ? undefined : { status: 500 }
+        const { sync, startWorker } = world()
+        await startWorker()
+        const run = await sync()
+        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 64 } } })
+        await expectEqual()
+      })
+
+      test('because its value does not stay is written twice and then reported', async () => {
+        proxy.interfere = shoutNames
+        const { sync, startWorker } = world()
+        await startWorker()
+        company.users.set('u1', { name: 'Soft', email: 'u1@example.org' })
+        company.groups.clear()
+        for (const id of company.users.keys()) if (id !== 'u1') company.users.delete(id)
+        await sync()
+        expect((await seen()).users.get('u1')?.name).toBe('SOFT')
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+        const before = writes().length
+        const last = await sync()
+        expect(last).toMatchObject({ counts: { planned: NONE, notices: { 'does-not-converge': 1 } } })
+        expect(writes()).toHaveLength(before)
+        company.users.set('u1', { name: 'LOUD', email: 'u1@example.org' })
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
+        await expectEqual()
+      })
+    })
+
+    describe('what stops a run', () => {
+      test('401 in mid-run: token-refused, and nothing more is written', async () => {
+        const { sync, startWorker, codes } = world({
+          afterRead: async () => {
+            token = 'no-longer-valid'
+          },
+        })
+        await startWorker()
+        const run = await sync()
+        expect(run).toMatchObject({ state: 'failed', stop_code: 'token-refused' })
+        expect(run.error).toMatch(/token/i)
+        expect(codes()).toEqual(['token-refused'])
+        expect(runExitCode(run)).toBe(1)
+        expect((await seen()).users.size).toBe(0)
+      })
+
+      test('403 on the first write: scope-missing, and nothing is quarantined', async () => {
+        token = FIXTURE.readOnlyToken
+        const { sync, startWorker, codes } = world()
+        await startWorker()
+        const run = await sync()
+        expect(run).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
+        expect(run.error).toContain('ORG')
+        expect(codes()).toEqual(['scope-missing'])
+        expect(run.counts?.outcomes.quarantined).toBeUndefined()
+        token = FIXTURE.token
+        expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
+        await expectEqual()
+      })
+
+      test('the directory is deleted in mid-run: directory-unknown', async () => {
+        for (let index = 12; index < 60; index++) hire(`u${index}`)
+        const { sync, startWorker, codes } = world()
+        let created = 0
+        proxy.interfere = async ({ method }) => {
+          if (method === 'POST') created += 1
+          if (created !== 20) return undefined
+          created += 1
+          await dropDirectory()
+          return undefined
+        }
+        await startWorker()
+        const run = await sync()
+        expect(run).toMatchObject({ state: 'failed', stop_code: 'directory-unknown' })
+        expect(codes()).toEqual(['directory-unknown'])
+        expect(run.counts?.outcomes.quarantined).toBeUndefined()
+      })
+    })
+
+    describe('fencing', () => {
+      test('what an overtaken run left in the queue is never sent', async () => {
+        const { executor, ask, startWorker, run, ended } = world()
+        const overtaken = await ask()
+        const working = executor.work(name, { scheduled: false })
+        const queue = opened.backend.createQueue(`changes-${name}`)
+        await vi.waitFor(async () => expect(await queue.getWaitingCount()).toBe(12), 10_000)
+        await takeAway()
+        await startWorker()
+        await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 10_000)
+        await working
+        expect(writes()).toEqual([])
+        expect(await run(overtaken)).toMatchObject({ state: 'applying' })
+
+        await giveFree()
+        await executor.work(name, { scheduled: false })
+        expect(await ended(overtaken)).toMatchObject({ state: 'failed' })
+        const next = await run(overtaken + 1)
+        expect(next).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
+        await expectEqual()
+      })
+
+      test('a change that a worker holds when its run is overtaken is not sent again', async () => {
+        const held: Passing[] = []
+        proxy.interfere = async (passing) => {
+          if (passing.method === 'GET') return undefined
+          held.push(passing)
+          await sleep(2500)
+          return { status: 503 }
+        }
+        const { executor, ask, startWorker, run, ended } = world()
+        await startWorker()
+        const overtaken = await ask()
+        const working = executor.work(name, { scheduled: false })
+        await vi.waitFor(() => expect(held).toHaveLength(4), 10_000)
+        expect((await run(overtaken)).state).toBe('applying')
+        await takeAway()
+        await working
+        await sleep(1000)
+        expect(held).toHaveLength(4)
+        expect(writes()).toEqual([])
+
+        proxy.interfere = () => undefined
+        await giveFree()
+        await executor.work(name, { scheduled: false })
+        expect(await ended(overtaken + 1)).toMatchObject({ state: 'done' })
+        await expectEqual()
+      })
+    })
+
+    describe('schedules', () => {
+      test('cron and interval wake runs, and no run overlaps another one of its sync', async () => {
+        const reading = { now: 0, most: 0 }
+        const { executor } = world({
+          onRead: async (signal) => {
+            reading.now += 1
+            reading.most = Math.max(reading.most, reading.now)
+            await sleep(1100, undefined, { signal }).finally(() => (reading.now -= 1))
+          },
+        })
+        company.users.clear()
+        company.groups.clear()
+        for (const repeat of [{ every: 1000, offset: 200 }, { pattern: '* * * * * *' }]) {
+          reading.now = 0
+          const queue = openRunsQueue(opened.backend)
+          const before = (await listRuns(opened.store.db, { sync: name, limit: 100 })).length
+          const worker = startRunsWorker(opened.backend, 2, ({ sync, scheduled }) =>
+            sync === name ? executor.work(name, { scheduled }) : Promise.resolve(),
+          )
+          await setSchedules(queue, new Map([[name, repeat]]))
+          await vi.waitFor(async () => {
+            const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
+            expect(runs.length - before).toBeGreaterThanOrEqual(2)
+          }, 15_000)
+          await setSchedules(queue, new Map())
+          await worker.close()
+          const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
+          expect(runs.every(({ trigger, state }) => trigger === 'schedule' && state === 'done')).toBe(true)
+        }
+        expect(reading.most).toBe(1)
+      })
+
+      test('a run asked for while the next scheduled one is an hour away begins in under a second', async () => {
+        let readAt = 0
+        const { executor, ask, ended, startWorker } = world({
+          onRead: async () => {
+            readAt = performance.now()
+          },
+        })
+        await startWorker()
+        const queue = openRunsQueue(opened.backend)
+        const worker = startRunsWorker(opened.backend, 2, ({ scheduled }) =>
+          executor.work(name, { scheduled }),
+        )
+        const hour = 3_600_000
+        await setSchedules(
+          queue,
+          new Map([[name, { every: hour, offset: (Date.now() + hour - 2000) % hour }]]),
+        )
+        await worker.waitUntilReady()
+        await sleep(1000)
+        const askedAt = performance.now()
+        const run = await ask()
+        await wake(queue, name)
+        expect(await ended(run)).toMatchObject({ state: 'done' })
+        console.log(`${opened.backend.kind}: began after ${(readAt - askedAt).toFixed(0)} ms`)
+        expect(readAt - askedAt).toBeLessThan(patience(1000))
+        await setSchedules(queue, new Map())
+        await worker.close()
+      })
+
+      test.each([
+        { pattern: '@daily' },
+        { pattern: '0 0 L * *' },
+        { pattern: '17 30 7 15W * *', tz: 'Europe/Zagreb' },
+        { pattern: '0 12 * * MON#2', tz: 'America/New_York' },
+      ])('the next time of $pattern $tz is what croner says', async ({ pattern, tz }) => {
+        const queue = openRunsQueue(opened.backend)
+        await setSchedules(queue, new Map([[name, tz === undefined ? { pattern } : { pattern, tz }]]))
+        const options = { mode: '5-or-6-parts', paused: true, ...(tz && { timezone: tz }) } as const
+        const next = new Cron(pattern, options).nextRun()
+        expect((await queue.getJobScheduler(name))?.next).toBe(next?.getTime())
+        await setSchedules(queue, new Map())
+      })
+
+      test('the worker goes on with an expression that only croner knows', async () => {
+        let woken = 0
+        const queue = openRunsQueue(opened.backend)
+        const worker = startRunsWorker(opened.backend, 1, async ({ sync }) => {
+          if (sync === name) woken += 1
+        })
+        await setSchedules(queue, new Map([[name, { pattern: '* * * * * +SUN-SAT' }]]))
+        await vi.waitFor(() => expect(woken).toBeGreaterThanOrEqual(3), 10_000)
+        await setSchedules(queue, new Map())
+        await worker.close()
+      })
+    })
+
+    test('the queue holds no personal data while changes fail', async () => {
+      company.users.set('u1', { name: 'Planted Person', email: 'planted.person@example.org' })
+      company.groups.set('g1', { name: 'Planted Group', members: ['u1'] })
+      let answer: object | undefined = {
+        title: 'Failed',
+        detail: 'Planted Person <planted.person@example.org> of Planted Group could not be saved',
+      }
+      proxy.interfere = ({ method }) =>
+        method === 'GET' || answer === undefined ? undefined : { status: 500, answer }
+      const { executor, ask, startWorker, ended } = world()
+      await startWorker()
+      const run = await ask()
+      const working = executor.work(name, { scheduled: false })
+      const queue = opened.backend.createQueue(`changes-${name}`)
+      const texts: string[] = []
+      await vi.waitFor(async () => {
+        texts.push(...(await queueTexts(opened)))
+        expect(await queue.getDelayedCount()).toBeGreaterThan(0)
+      }, 10_000)
+      texts.push(...(await queueTexts(opened)))
+      answer = undefined
+      await working
+      expect(await ended(run)).toMatchObject({ state: 'done' })
+      texts.push(...(await queueTexts(opened)))
+      const all = texts.join('\n')
+      expect(all).toContain('status 500')
+      expect(all).toContain(`changes-${name}`)
+      expect(all).not.toMatch(/planted|example\.org|could not be saved/i)
+    })
+  })
+}
+
+/** Answers the first so many requests that would create this entry with 500. */
+function failuresOf(id: string, times: number): (passing: Passing) => { status: number } | undefined {
+  let left = times
+  return ({ method, body }) => {
+    const isIt = method === 'POST' && [...new URLSearchParams(body).values()].includes(id)
+    if (!isIt || left === 0) return undefined
+    left -= 1
+    return { status: 500 }
+  }
+}
+
+/** A service that keeps names in capitals, whatever it is sent. */
+function shoutNames({ method, body }: Passing): { body: string } | undefined {
+  if (method === 'GET' || body === '') return undefined
+  const form = new URLSearchParams(body)
+  for (const [key, value] of form) if (key.includes('name')) form.set(key, value.toUpperCase())
+  return { body: form.toString() }
+}
