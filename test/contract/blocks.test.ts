@@ -7,6 +7,9 @@ import { inLong } from '../support/long.ts'
 
 const TWO = directoriesFixture(['{ id: 7, name: Corporate }', '{ id: 8, name: Beside }'])
 
+/** Entries of each directory: a block has 1,024 ids. */
+const MANY = inLong(1200, 2400)
+
 function idsOf(answer: ApiAnswer): string[] {
   return (answer.body as { external_id: string }[]).map((item) => item.external_id)
 }
@@ -22,12 +25,14 @@ describeService('pages over many blocks of ids', { fixture: TWO }, (service) => 
 
   test('are what counting from the first entry would give, whatever was created and deleted', async () => {
     // The two directories take ids in turns, and every third and then a whole stretch is deleted: blocks are uneven.
-    for (let from = 0; from < 2400; from += 100) {
+    for (let from = 0; from < MANY; from += 100) {
       await create(7, from, 100)
       await create(8, from, 100)
     }
-    const left = new Set(Array.from({ length: 2400 }, (_, index) => `7-${index}`))
-    const gone = [...left].filter((_, index) => index % 3 === 0 || (index > 900 && index < 1500))
+    const left = new Set(Array.from({ length: MANY }, (_, index) => `7-${index}`))
+    const gone = [...left].filter(
+      (_, index) => index % 3 === 0 || (index > MANY * 0.375 && index < MANY * 0.625),
+    )
     for (const externalId of gone) {
       expect((await ask(service(), 'deleteUser', { externalId })).status).toBe(204)
       expect((await ask(service(), 'deleteGroup', { externalId })).status).toBe(204)

@@ -13,8 +13,9 @@ import { inLong } from '../support/long.ts'
 
 const PEOPLE = inLong(1500, 10_000)
 const GROUPS = inLong(60, 200)
-const LEAVERS = [1, 2, 3, 4].map((index) => PEOPLE - index)
-const MOVED = PEOPLE - 99
+/** People who are in no group. */
+const LONERS = lonersOf(Array.from({ length: GROUPS }, (_, index) => personGroup(index, BASE, PEOPLE)))
+const [MOVED, ...LEAVERS] = LONERS.slice(-5) as [number, ...number[]]
 
 /** A large company: a real slapd over ldaps with a CA of its own, PostgreSQL, Redis, a daemon and one more worker. */
 const stack = new AsyncDisposableStack()
@@ -142,6 +143,11 @@ function changeTheCompany(): string {
       newsuperior: [`ou=external,ou=people,${BASE}`],
     }),
   ].join('')
+}
+
+function lonersOf(groups: readonly { readonly members: readonly number[] }[]): number[] {
+  const inGroups = new Set(groups.flatMap(({ members }) => members))
+  return Array.from({ length: PEOPLE }, (_, index) => index).filter((index) => !inGroups.has(index))
 }
 
 function replace(dn: string, attribute: string, value: string): string {

@@ -14,6 +14,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
 import { inLong } from '../support/long.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
 
 const PROCESSES = inLong(4, 10)
 
@@ -31,6 +32,7 @@ afterAll(async () => {
 
 async function embedded(): Promise<Store> {
   const dir = await tempDir()
+  await putEmptyStore(dir.path)
   const store = await openStore({ kind: 'embedded', dataDir: dir.path })
   onTestFinished(async () => {
     await store[Symbol.asyncDispose]()
@@ -201,6 +203,7 @@ describe('one owner of a data directory', () => {
 
   test('the leases of an owner that died are free, and keep their epochs', async () => {
     await using dir = await tempDir()
+    await putEmptyStore(dir.path)
     {
       await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
       const dead = { sync: 'corp', epoch: 5, owner: 'dead', renewed_at: new Date() }

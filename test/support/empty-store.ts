@@ -1,15 +1,18 @@
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openEmbeddedPool } from '../../src/store/embedded.ts'
+import { openQueueBackend } from '../../src/queue/backend.ts'
+import { migrateService } from '../../src/service/store/migrations/index.ts'
+import { openStore } from '../../src/store/open.ts'
 
-const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url))
-const CACHE = join(MODULES, '.cache', 'dirsyncd-tests')
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const CACHE = join(ROOT, 'node_modules/.cache/dirsyncd-tests')
 
 /**
- * Puts an empty embedded database into a data directory that has none yet. To create one costs seconds of a whole core,
- * and most tests are about something else.
+ * Puts an embedded database without rows into a data directory that has none yet. To create one and its tables costs seconds
+ * of a whole core, and most tests are about something else.
  */
 export async function putEmptyStore(dataDir: string): Promise<void> {
   const store = join(dataDir, 'store')
@@ -21,18 +24,31 @@ export async function putEmptyStore(dataDir: string): Promise<void> {
 
 /** Makes what is copied, unless it is there, and resolves with its path. */
 export async function makeTemplateStore(): Promise<string> {
-  const about = await readFile(join(MODULES, '@electric-sql/pglite/package.json'), 'utf8')
-  const template = join(CACHE, `store-${JSON.parse(about).version}`)
+  const template = join(CACHE, `store-${await digest()}`)
   if (await exists(template)) return template
   await mkdir(CACHE, { recursive: true })
   const made = await mkdtemp(join(CACHE, 'making-'))
-  await (await openEmbeddedPool(join(made, 'store'))).end()
+  {
+    await using store = await openStore({ kind: 'embedded', dataDir: made })
+    await using _backend = await openQueueBackend({ kind: 'store', store })
+    await migrateService(store.pool)
+  }
   // Whoever comes second finds the place taken, by the same.
   await rename(join(made, 'store'), template).catch(async (error: unknown) => {
     if (!(await exists(template))) throw error
   })
   await rm(made, { recursive: true, force: true })
   return template
+}
+
+/** Of everything that makes tables: the libraries' versions, and our own migrations. */
+async function digest(): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(join(ROOT, 'package-lock.json')))
+  for (const folder of ['src/store/migrations', 'src/service/store/migrations']) {
+    const at = join(ROOT, folder)
+    for (const file of (await readdir(at)).toSorted()) hash.update(await readFile(join(at, file)))
+  }
+  return hash.digest('hex').slice(0, 12)
 }
 
 function exists(path: string): Promise<boolean> {
