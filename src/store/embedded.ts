@@ -39,7 +39,10 @@ export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
  * core and half a gigabyte for a moment, and makes the small statements of a store no quicker; see docs/decisions.md.
  */
 function compileOnce(): void {
-  setFlagsFromString('--liftoff-only')
+  // On the command line the first flag implies the others; here it does not.
+  for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) {
+    setFlagsFromString(flag)
+  }
 }
 
 /** Creation takes seconds; a process that dies in it must not leave half a database under the final name. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
@@ -199,6 +200,19 @@ describe('one owner of a data directory', () => {
     const found = new Set(rows.map(({ n }) => n))
     expect(acknowledged.size).toBeGreaterThan(50)
     expect([...acknowledged].filter((n) => !found.has(n))).toEqual([])
+  })
+
+  test('it needs less than half a gigabyte, also while it is opened', async () => {
+    await using dir = await tempDir()
+    await putEmptyStore(dir.path)
+    const child = startOwner({ dataDir: dir.path, startAt: 0, write: true })
+    expect(await child.next()).toHaveProperty('owns')
+    let rows = 0
+    child.process.on('message', () => (rows += 1))
+    await vi.waitFor(() => expect(rows).toBeGreaterThan(500), 60_000)
+    const status = await readFile(`/proc/${child.process.pid}/status`, 'utf8')
+    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
+    expect(Number(peak) / 1024).toBeLessThan(500)
   })
 
   test('the leases of an owner that died are free, and keep their epochs', async () => {
