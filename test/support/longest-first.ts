@@ -16,6 +16,7 @@ const LONGEST = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not an array's
     const sorted = await super.sort(files)
     return sorted.toSorted((a, b) => rank(a) - rank(b))
   }
