@@ -144,7 +144,10 @@ describe('the people of the demo', () => {
 
   test('are the people of the compose file’s LDAP server too', async () => {
     const ldif = await readFile(new URL('deploy/openldap/people.ldif', ROOT), 'utf8')
-    const people = [...ldif.matchAll(/^uid: (.+)\n(?:.+\n)*?mail: (.+)\n/gm)].map(([, id, mail]) => [id, mail])
+    const people = [...ldif.matchAll(/^uid: (.+)\n(?:.+\n)*?mail: (.+)\n/gm)].map(([, id, mail]) => [
+      id,
+      mail,
+    ])
     expect(people).toHaveLength(199)
     expect(people).toEqual(people.map(([id = '']) => [id, snapshot.users.get(id)?.email]))
   })

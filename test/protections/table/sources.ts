@@ -77,16 +77,17 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-findings-name-nobody',
     file: 'source/statistics.ts',
-    find: 'const sentence = `${what} there more than once',
-    replace: 'const sentence = `${[...ids].join()}: ${what} there more than once',
+    find: "    sentence: (count, { noticesOf }) =>\n      `${several(count, 'id is',",
+    replace:
+      "    sentence: (count, { noticesOf }) =>\n      noticesOf('duplicate-id').map(({ id }) => id).join() + `${several(count, 'id is',",
     test: 'unit/source/statistics.test.ts',
     only: 'no sentence names anybody',
   },
   {
     name: 'sources-read-of-nobody-is-a-finding',
     file: 'source/statistics.ts',
-    find: '  if (users.size > 0) return undefined\n',
-    replace: '  if (users.size >= 0) return undefined\n',
+    find: 'if (snapshot.users.size === 0) {',
+    replace: 'if (snapshot.users.size < 0) {',
     test: 'unit/source/statistics.test.ts',
   },
   {
