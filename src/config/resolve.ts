@@ -21,7 +21,6 @@ export interface ResolveContext {
   /** The configuration file, absolute, and its folder. */
   readonly file: string
   readonly folder: string
-  readonly locate: Config['locate']
   readonly env: Env
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
@@ -33,7 +32,6 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
   const { listen } = parsed.admin
   return {
     file: context.file,
-    locate: context.locate,
     dataDir,
     store: storeConfig(parsed.store, parsed.storePassword, 'storePassword', context),
     queue: queueConfig(parsed, context),
@@ -93,7 +91,12 @@ function resolveRateLimit(
   return limit === null || limit === undefined ? undefined : { requests: limit.requests, perMs: limit.per }
 }
 
-function sourceConfig(source: ParsedSync['source'], option: string, context: ResolveContext): SourceConfig {
+/** `option` is the sync, such as `syncs[0]`. */
+export function sourceConfig(
+  source: ParsedSync['source'],
+  option: string,
+  context: ResolveContext,
+): SourceConfig {
   switch (source.type) {
     case 'ldap':
       return { type: 'ldap', options: ldapOptions(source, `${option}.source`, context) }

@@ -217,10 +217,10 @@ export const SOURCES: readonly Protection[] = [
   // CSV: options.
   {
     name: 'sources-csv-delimiter-is-one-character',
-    file: 'source/csv/compile.ts',
-    find: 'if (delimiter.length !== 1 ||',
-    replace: 'if (delimiter.length > 9 &&',
-    test: 'unit/source/csv/csv-source.test.ts',
+    file: 'config/csv-schema.ts',
+    find: '.regex(/^[^"\\r\\n]$/, {',
+    replace: '.regex(/(?:)/, {',
+    test: 'unit/config/csv.test.ts',
   },
   {
     name: 'sources-csv-members-without-groups-are-refused',
