@@ -138,7 +138,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-name-of-an-attribute-in-an-expression-is-checked',
     file: 'source/mapping/expression.ts',
-    find: '      if (problem !== undefined) throw refusal(place, node.range.start, problem)\n',
+    find: '      if (problem !== undefined) throw refusal(expression, node.range.start, problem)\n',
     replace: '',
     test: 'unit/source/mapping/expression.test.ts',
   },
