@@ -276,7 +276,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-member-without-a-group-is-told',
     file: 'source/csv/csv-source.ts',
-    find: '    reading.collector.addUnreadable(\'group\', `${from()}: column "${column}" is empty`)\n',
+    find: '    state.collector.addUnreadable(\'group\', `${from()}: column "${column}" is empty`)\n',
     replace: '    if (from() === column) return\n',
     test: 'unit/source/csv/csv-source.test.ts',
   },
@@ -290,7 +290,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-members-of-an-unknown-group-are-told',
     file: 'source/csv/csv-source.ts',
-    find: '  if (groupColumn === undefined) addOrphans(reading)\n  else addGroupsOfColumn',
+    find: '  if (groupColumn === undefined) addOrphans(state)\n  else addGroupsOfColumn',
     replace: '  if (groupColumn !== undefined) addGroupsOfColumn',
     test: 'unit/source/csv/csv-source.test.ts',
   },
