@@ -36,9 +36,9 @@ const BASES: { readonly [O in Operation]: (site: Site) => Promise<Ask> } = {
     return { ...subscriptionAsk(subscription), form: [['RelayState', 'check']] }
   },
   readCredentials: async (site) => subscriptionAsk(await first(site, 'listSubscriptions', 'id', maySee)),
-  resetPassword: async ({ target }) => {
-    if (target.resetSubscriptionId !== undefined) {
-      return { params: { subscription_id: String(target.resetSubscriptionId) } }
+  resetPassword: async ({ tested }) => {
+    if (tested.resetSubscriptionId !== undefined) {
+      return { params: { subscription_id: String(tested.resetSubscriptionId) } }
     }
     throw new Unchecked('it would change a password for good, and no subscription was named for that')
   },

@@ -8,10 +8,10 @@ import { inputCases } from './cases/input.ts'
 import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
 import { isNoAnswer, openSite, requireWrites, type Site } from './site.ts'
-import type { Target } from './target.ts'
+import type { TestedService } from './tested-service.ts'
 import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
 
-export type { Target } from './target.ts'
+export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
 
 /** A service that is being compared with the API description. */
@@ -29,8 +29,8 @@ export interface Conformance {
  * Begins a check of every endpoint with every case. Throws where nothing could be learned: the service does not
  * answer, refuses the token, or has no such directory.
  */
-export async function openConformance(target: Target, signal: AbortSignal): Promise<Conformance> {
-  const site = openSite(target, signal)
+export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {
+  const site = openSite(tested, signal)
   try {
     await requireAccess(site)
   } catch (error) {
@@ -48,7 +48,7 @@ export async function openConformance(target: Target, signal: AbortSignal): Prom
 }
 
 async function requireAccess(site: Site): Promise<void> {
-  const { baseUrl, directoryId, organizationId } = site.target
+  const { baseUrl, directoryId, organizationId } = site.tested
   try {
     const { status } = await site.send('getDirectory', {})
     if (status === 401) {
@@ -92,7 +92,7 @@ async function tryCase(site: Site, { operation, endpoint }: Row, each: Case): Pr
   const { number, method, path } = endpoint
   const base = { operation, number, method, path, probe: each.name }
   try {
-    if (method !== 'GET') requireWrites(site.target)
+    if (method !== 'GET') requireWrites(site.tested)
     const refused = each.needsScope ? site.refused.get(operation) : undefined
     if (refused !== undefined) throw new Unchecked(refused)
     const verdict = withoutTokens(site, await each.try(site))
@@ -105,9 +105,9 @@ async function tryCase(site: Site, { operation, endpoint }: Row, each: Case): Pr
 }
 
 /** A service may repeat in its answer what it was asked with. */
-function withoutTokens({ target }: Site, { differences, notes }: Verdict): Verdict {
-  const { expired, without = {} } = target.tokens ?? {}
-  const tokens = [target.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
+function withoutTokens({ tested }: Site, { differences, notes }: Verdict): Verdict {
+  const { expired, without = {} } = tested.tokens ?? {}
+  const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
   const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
   const mask = (faults: Verdict['notes']) =>
     faults.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))

@@ -5,7 +5,7 @@ import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
 import { type Answer, exchange, NoAnswer } from './answer.ts'
 import { type Ask, toWire } from './request.ts'
-import type { Target } from './target.ts'
+import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
@@ -15,9 +15,9 @@ const LIMIT_WAIT_MS = 60_000
 
 type Cleaning = () => Promise<void>
 
-/** The target while it is probed: sends requests, and remembers what is to be removed or put back. */
+/** The tested service while it is probed: sends requests, and remembers what is to be removed or put back. */
 export interface Site extends AsyncDisposable {
-  readonly target: Target
+  readonly tested: TestedService
   /** Operations that the token may not use, with what the service said. */
   readonly refused: Map<Operation, string>
   /** The answer to one request. Throws `Unchecked` for what writes unless that is allowed, and `NoAnswer`. */
@@ -32,10 +32,10 @@ export interface Site extends AsyncDisposable {
   clean(): Promise<readonly string[]>
 }
 
-export function openSite(target: Target, signal: AbortSignal): Site {
+export function openSite(tested: TestedService, signal: AbortSignal): Site {
   const agent = new Agent({ connections: 4, pipelining: 1 })
-  const { origin } = new URL(target.baseUrl)
-  const timeoutMs = target.timeoutMs ?? TIMEOUT_MS
+  const { origin } = new URL(tested.baseUrl)
+  const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
   const cleanings: Cleaning[] = []
   const made = new Map<string, Promise<unknown>>()
   // What was made is removed also when the probing was interrupted.
@@ -43,8 +43,8 @@ export function openSite(target: Target, signal: AbortSignal): Site {
 
   async function sendOnce(operation: Operation, ask: Ask): Promise<Answer> {
     stop.throwIfAborted()
-    await target.limit?.(stop)
-    return exchange(agent, origin, toWire(target, operation, ask), { timeoutMs, signal: stop })
+    await tested.limit?.(stop)
+    return exchange(agent, origin, toWire(tested, operation, ask), { timeoutMs, signal: stop })
   }
 
   async function sendPatiently(operation: Operation, ask: Ask): Promise<Answer> {
@@ -66,10 +66,10 @@ export function openSite(target: Target, signal: AbortSignal): Site {
   }
 
   const site: Site = {
-    target,
+    tested,
     refused: new Map(),
     async send(operation, ask) {
-      if (endpoints[operation].method !== 'GET') requireWrites(target)
+      if (endpoints[operation].method !== 'GET') requireWrites(tested)
       const remember = () => {
         const operationOf = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
         for (const id of ask.creates ?? []) cleanings.push(() => remove(operationOf, id))
@@ -85,7 +85,7 @@ export function openSite(target: Target, signal: AbortSignal): Site {
     },
     newId: () => `dirsyncd-check-${randomUUID()}`,
     afterwards(cleaning) {
-      requireWrites(target)
+      requireWrites(tested)
       cleanings.push(cleaning)
     },
     once<T>(key: string, make: () => Promise<T>) {
@@ -112,7 +112,7 @@ export function openSite(target: Target, signal: AbortSignal): Site {
 }
 
 /** Throws `Unchecked`. */
-export function requireWrites({ writes }: Target): void {
+export function requireWrites({ writes }: TestedService): void {
   if (!writes) throw new Unchecked('it writes, and writing was not allowed')
 }
 

@@ -86,7 +86,7 @@ export function entryForm(kind: 'user' | 'group', id: string): Ask {
 
 /** The id of a user or group to read: one of our own where writing is allowed, otherwise the first that is there. */
 export async function entryId(site: Site, kind: 'user' | 'group'): Promise<string> {
-  if (site.target.writes) return ownEntry(site, kind)
+  if (site.tested.writes) return ownEntry(site, kind)
   return String(
     (await first(site, kind === 'user' ? 'listUsers' : 'listGroups', 'external_id'))['external_id'],
   )
@@ -94,7 +94,7 @@ export async function entryId(site: Site, kind: 'user' | 'group'): Promise<strin
 
 /** The domain in which an e-mail address may be written. */
 export async function emailDomain(site: Site): Promise<string> {
-  if (site.target.emailDomain !== undefined) return site.target.emailDomain
+  if (site.tested.emailDomain !== undefined) return site.tested.emailDomain
   const user = await first(
     site,
     'listUsers',

@@ -76,7 +76,7 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
 async function readOne(site: Site, row: Row): Promise<Verdict> {
   const ask = await baseAsk(site, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const asked = { directory_id: String(site.target.directoryId), ...ask.params } as Record<string, string>
+  const asked = { directory_id: String(site.tested.directoryId), ...ask.params } as Record<string, string>
   const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
   return judge(reads(row.endpoint, isAskedFor), await allowed(site, row, ask))
 }

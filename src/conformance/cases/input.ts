@@ -141,8 +141,8 @@ function fieldCase(
 }
 
 /** For what would be left without the id, or with one that the service made of something else, if it were taken. */
-function requireExpendable({ target }: Site): void {
-  if (target.expendable !== true) {
+function requireExpendable({ tested }: Site): void {
+  if (tested.expendable !== true) {
     throw new Unchecked('nothing could remove what the service made if it took this')
   }
 }

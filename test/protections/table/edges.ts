@@ -577,7 +577,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-conformance-check-waits-for-the-budget',
     file: 'conformance/site.ts',
-    find: '    await target.limit?.(stop)\n',
+    find: '    await tested.limit?.(stop)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
     only: 'every request waits',
