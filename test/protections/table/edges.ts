@@ -553,14 +553,14 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-conformance-token-in-an-answer-is-masked',
     file: 'conformance/conformance.ts',
-    find: 'const verdict = withoutTokens(site, await each.try(site))',
-    replace: 'const verdict = await each.try(site)',
+    find: 'const verdict = withoutTokens(probing, await each.try(probing))',
+    replace: 'const verdict = await each.try(probing)',
     test: 'unit/conformance/conformance.test.ts',
     only: 'a token that an answer repeats',
   },
   {
     name: 'edges-conformance-interrupted-check-removes-what-it-made',
-    file: 'conformance/site.ts',
+    file: 'conformance/probing.ts',
     find: '      stop = AbortSignal.timeout(2 * LIMIT_WAIT_MS)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
@@ -568,7 +568,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-conformance-entry-that-stays-is-told',
-    file: 'conformance/site.ts',
+    file: 'conformance/probing.ts',
     find: '    throw new Error(`${id} could not be removed: the service answered ${answer.status}`)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
@@ -576,7 +576,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-conformance-check-waits-for-the-budget',
-    file: 'conformance/site.ts',
+    file: 'conformance/probing.ts',
     find: '    await tested.limit?.(stop)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
@@ -584,7 +584,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-conformance-limit-is-no-difference',
-    file: 'conformance/site.ts',
+    file: 'conformance/probing.ts',
     find: "if (answer.status === 429) throw new Unchecked('the service lets no more",
     replace: "if (answer.status === 0) throw new Unchecked('the service lets no more",
     test: 'unit/conformance/conformance.test.ts',

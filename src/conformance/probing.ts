@@ -16,7 +16,7 @@ const LIMIT_WAIT_MS = 60_000
 type Cleaning = () => Promise<void>
 
 /** The tested service while it is probed: sends requests, and remembers what is to be removed or put back. */
-export interface Site extends AsyncDisposable {
+export interface Probing extends AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with what the service said. */
   readonly refused: Map<Operation, string>
@@ -32,7 +32,7 @@ export interface Site extends AsyncDisposable {
   clean(): Promise<readonly string[]>
 }
 
-export function openSite(tested: TestedService, signal: AbortSignal): Site {
+export function openProbing(tested: TestedService, signal: AbortSignal): Probing {
   const agent = new Agent({ connections: 4, pipelining: 1 })
   const { origin } = new URL(tested.baseUrl)
   const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
@@ -65,7 +65,7 @@ export function openSite(tested: TestedService, signal: AbortSignal): Site {
     throw new Error(`${id} could not be removed: the service answered ${answer.status}`)
   }
 
-  const site: Site = {
+  const probing: Probing = {
     tested,
     refused: new Map(),
     async send(operation, ask) {
@@ -104,11 +104,11 @@ export function openSite(tested: TestedService, signal: AbortSignal): Site {
       return failed
     },
     [Symbol.asyncDispose]: async () => {
-      await site.clean()
+      await probing.clean()
       await agent.destroy()
     },
   }
-  return site
+  return probing
 }
 
 /** Throws `Unchecked`. */
