@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
-import { type Answer, exchange, NoAnswer } from './answer.ts'
+import { type HttpAnswer, exchange, NoAnswer } from './answer.ts'
 import { type Ask, toWire } from './request.ts'
 import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
@@ -21,7 +21,7 @@ export interface Probing extends AsyncDisposable {
   /** Operations that the token may not use, with what the service said. */
   readonly refused: Map<Operation, string>
   /** The answer to one request. Throws `Unchecked` for what writes unless that is allowed, and `NoAnswer`. */
-  send(operation: Operation, ask: Ask): Promise<Answer>
+  send(operation: Operation, ask: Ask): Promise<HttpAnswer>
   /** An external id that nobody has. */
   newId(): string
   /** Done at the end, the last one first. Throws `Unchecked` where writing is not allowed. */
@@ -41,13 +41,13 @@ export function openProbing(tested: TestedService, signal: AbortSignal): Probing
   // What was made is removed also when the probing was interrupted.
   let stop = signal
 
-  async function sendOnce(operation: Operation, ask: Ask): Promise<Answer> {
+  async function sendOnce(operation: Operation, ask: Ask): Promise<HttpAnswer> {
     stop.throwIfAborted()
     await tested.limit?.(stop)
     return exchange(agent, origin, toWire(tested, operation, ask), { timeoutMs, signal: stop })
   }
 
-  async function sendPatiently(operation: Operation, ask: Ask): Promise<Answer> {
+  async function sendPatiently(operation: Operation, ask: Ask): Promise<HttpAnswer> {
     let answer = await sendOnce(operation, ask)
     for (let tries = 1; answer.status === 429 && tries < LIMIT_TRIES; tries += 1) {
       const seconds = Number(answer.header('retry-after') ?? 1)

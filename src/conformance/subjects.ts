@@ -1,5 +1,5 @@
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
-import type { Answer } from './answer.ts'
+import type { HttpAnswer } from './answer.ts'
 import type { Ask } from './request.ts'
 import type { Probing } from './probing.ts'
 import { Unchecked } from './verdict.ts'
@@ -11,7 +11,7 @@ export type Item = Readonly<Record<string, unknown>>
 const LOOKED_AT = 100
 
 /** The items of the answer to a list; throws `Unchecked` where it is none. */
-export function itemsOf(answer: Answer): readonly Item[] {
+export function itemsOf(answer: HttpAnswer): readonly Item[] {
   if (answer.status === 200 && Array.isArray(answer.json)) return answer.json as Item[]
   throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
 }

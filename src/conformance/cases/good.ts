@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/endpoints.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpAnswer } from '../answer.ts'
 import { baseAsk, userChange } from '../base.ts'
 import {
   anything,
@@ -47,7 +47,7 @@ function good(probing: Probing, row: Row): Promise<Verdict> {
 }
 
 /** The answer, unless the token may not ask. */
-async function allowed(probing: Probing, { operation }: Row, ask: Ask): Promise<Answer> {
+async function allowed(probing: Probing, { operation }: Row, ask: Ask): Promise<HttpAnswer> {
   const answer = await probing.send(operation, ask)
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   return answer

@@ -1,5 +1,5 @@
 import { type Endpoint, PAGE } from '../../contract/endpoints.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpAnswer } from '../answer.ts'
 import { anything, type Check, decides, inTurn, type Expectation, status } from '../checks.ts'
 import { type AskedPage, page, totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
@@ -120,7 +120,7 @@ function allPages(row: Row): Case {
     async try(probing) {
       const { perPage, last, total } = await pagesOf(probing, row)
       if (last > MAX_PAGES) throw new Unchecked('there are too many items to read them all for a check')
-      const answers: Answer[] = []
+      const answers: HttpAnswer[] = []
       for (let number = 1; number <= last; number += 1) {
         answers.push(await probing.send(row.operation, { query: queryOf({ page: number, perPage }) }))
       }
