@@ -4,6 +4,7 @@ import { openControl } from './compose/control.ts'
 import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
 import { createServiceKey, openServiceAdmin } from './compose/service-admin.ts'
 import { runService } from './compose/service.ts'
+import { sourceProblem } from './compose/site.ts'
 import { runWorker } from './compose/worker.ts'
 import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
@@ -15,6 +16,7 @@ import type { Times } from './queue/times.ts'
  */
 export function createCompose(times?: Times) {
   return {
+    sourceProblem,
     openControl: (config: Config, log: Log) => openControl(config, log, times),
     runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) =>
       runDaemon(config, log, signal, output, times),

@@ -1,3 +1,4 @@
+import type { SourceConfig } from '../config/config.ts'
 import type { Config } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { Log } from '../log.ts'
@@ -22,6 +23,7 @@ export interface Io {
 
 /** What `compose.ts` offers to commands. It is loaded when a command needs it: `--help` opens no stores. */
 export interface Compose {
+  readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log) => Promise<Control>
   readonly runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) => Promise<void>
   readonly runWorker: (config: Config, log: Log, signal: AbortSignal) => Promise<void>

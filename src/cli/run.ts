@@ -42,10 +42,12 @@ async function runJob(
 ): Promise<number> {
   using shutdown = installShutdown()
   const file = globals.config
+  const compose = await parts.loadCompose()
+  const { sourceProblem } = compose
   const config =
     options.configured === false
       ? undefined
-      : await loadConfig({ env: parts.env, ...(file !== undefined && { file }) })
+      : await loadConfig({ env: parts.env, sourceProblem, ...(file !== undefined && { file }) })
   const longRunning = options.longRunning === true
   const level = config?.log.level ?? 'warn'
   const configured = longRunning ? level : quieter(level)
@@ -57,7 +59,7 @@ async function runJob(
     }),
     json: globals.json === true,
     signal: shutdown.signal,
-    compose: await parts.loadCompose(),
+    compose,
     stderr: io.stderr,
     columns: io.stdout.isTTY === true ? io.stdout.columns : undefined,
     print: (...lines) => {

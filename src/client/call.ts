@@ -22,7 +22,8 @@ export interface Call<F> extends CallOptions {
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<F | undefined>) | undefined
 }
 
-export type Outcome<F> =
+/** The answer to a call, or what `confirm` found in place of a lost one. */
+export type CallResult<F> =
   | { readonly reply: Reply; readonly requests: number }
   | { readonly found: F; readonly requests: number }
 
@@ -33,14 +34,18 @@ export type Outcome<F> =
  * A write whose answer was lost goes round like this: pause, `confirm`, and only if that found nothing the request
  * again. A `confirm` that fails ends the call, because it has its own attempts behind it.
  */
-export async function performCall<F>(sender: Sender, retries: Retries, call: Call<F>): Promise<Outcome<F>> {
+export async function performCall<F>(
+  sender: Sender,
+  retries: Retries,
+  call: Call<F>,
+): Promise<CallResult<F>> {
   const progress: Progress = { requests: 0, limitWaits: 0, reloaded: false, lost: undefined }
   // p-retry drops the result of an attempt that ends while the signal is aborted, but a write that was done is done.
-  let outcome: Outcome<F> | undefined
+  let result: CallResult<F> | undefined
   try {
     await pRetry(
       async () => {
-        outcome = await attempt(sender, retries, call, progress)
+        result = await attempt(sender, retries, call, progress)
       },
       {
         retries: retries.attempts,
@@ -54,9 +59,9 @@ export async function performCall<F>(sender: Sender, retries: Retries, call: Cal
       },
     )
   } catch (error) {
-    if (outcome === undefined) throw finalError(error, call, progress)
+    if (result === undefined) throw finalError(error, call, progress)
   }
-  return outcome as Outcome<F>
+  return result as CallResult<F>
 }
 
 interface Progress {
@@ -72,7 +77,7 @@ async function attempt<F>(
   retries: Retries,
   call: Call<F>,
   progress: Progress,
-): Promise<Outcome<F>> {
+): Promise<CallResult<F>> {
   if (progress.lost !== undefined && call.confirm !== undefined) {
     const found = await call.confirm(call.signal).catch(giveUp)
     if (found !== undefined) return { found, requests: progress.requests }

@@ -40,17 +40,17 @@ export function createMethod(parts: MethodParts): AnyMethod {
 async function read(parts: MethodParts, params: CallParams, options: ListOptions): Promise<unknown> {
   const { endpoint, sender, settings } = parts
   const request = prepare(parts, params, undefined, options)
-  const outcome = await performCall<never>(sender, settings.retries, {
+  const result = await performCall<never>(sender, settings.retries, {
     request,
     write: false,
     waitWhenLimited: options.whenLimited !== 'throw',
     signal: options.signal,
     onRequest: options.onRequest,
   })
-  if (!('reply' in outcome)) throw new Error('a read has nothing to confirm')
-  const value = parseAnswer(request.destination, endpoint.response, outcome.reply)
+  if (!('reply' in result)) throw new Error('a read has nothing to confirm')
+  const value = parseAnswer(request.destination, endpoint.response, result.reply)
   return endpoint.paged !== undefined
-    ? pageOf(request.destination, value as readonly unknown[], outcome.reply)
+    ? pageOf(request.destination, value as readonly unknown[], result.reply)
     : value
 }
 
@@ -62,7 +62,7 @@ async function write(
 ): Promise<Written<unknown, unknown>> {
   const { endpoint, sender, settings } = parts
   const request = prepare(parts, params, form, {})
-  const outcome = await performCall(sender, settings.retries, {
+  const result = await performCall(sender, settings.retries, {
     request,
     write: true,
     waitWhenLimited: options.whenLimited === 'wait',
@@ -70,9 +70,9 @@ async function write(
     signal: options.signal,
     onRequest: options.onRequest,
   })
-  const { requests } = outcome
-  if ('found' in outcome) return { found: true, value: outcome.found, status: undefined, requests }
-  const { status, body } = outcome.reply
+  const { requests } = result
+  if ('found' in result) return { found: true, value: result.found, status: undefined, requests }
+  const { status, body } = result.reply
   return { found: false, value: readableAnswer(endpoint.response, body), status, requests }
 }
 

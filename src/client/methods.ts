@@ -28,7 +28,7 @@ type Params<O extends Operation> = Flat<PathParams<O> & QueryParams<O>>
 type Flat<T> = [keyof T] extends [never] ? Record<string, never> : { readonly [K in keyof T]: T[K] }
 
 /** The body of a successful answer, as the contract shows it. */
-type Answer<O extends Operation> =
+type BodyOf<O extends Operation> =
   Row<O> extends { readonly response: infer R extends z.ZodType } ? z.output<R> : undefined
 
 type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never
@@ -112,27 +112,27 @@ type WithParams<P, Options, Result> = Nothing extends P
   ? (params?: P, options?: Options) => Result
   : (params: P, options?: Options) => Result
 
-type ReadMethod<O extends Operation> = WithParams<Params<O>, ReadOptions, Promise<Answer<O>>>
+type ReadMethod<O extends Operation> = WithParams<Params<O>, ReadOptions, Promise<BodyOf<O>>>
 
-type ListMethod<O extends Operation> = WithParams<Params<O>, ListOptions, Promise<Page<ItemOf<Answer<O>>>>>
+type ListMethod<O extends Operation> = WithParams<Params<O>, ListOptions, Promise<Page<ItemOf<BodyOf<O>>>>>
 
 type WriteMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
   options?: WriteOptions<Found>,
-) => Promise<Written<Answer<O>, Found>>
+) => Promise<Written<BodyOf<O>, Found>>
 
 type FormMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
   form: FormContent<O>,
   options?: WriteOptions<Found>,
-) => Promise<Written<Answer<O>, Found>>
+) => Promise<Written<BodyOf<O>, Found>>
 
 /** A POST whose form has no required field; a PATCH without any would say nothing. */
 type OptionalFormMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
   form?: FormContent<O>,
   options?: WriteOptions<Found>,
-) => Promise<Written<Answer<O>, Found>>
+) => Promise<Written<BodyOf<O>, Found>>
 
 type MethodWithForm<O extends Operation> =
   Row<O> extends { readonly method: 'POST' }
@@ -162,6 +162,6 @@ export type Iterators = {
   readonly [O in PagedOperation]: WithParams<
     Params<O>,
     EachOptions,
-    AsyncGenerator<ItemOf<Answer<O>>, void, undefined>
+    AsyncGenerator<ItemOf<BodyOf<O>>, void, undefined>
   >
 }

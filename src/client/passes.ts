@@ -12,7 +12,8 @@ export interface Pages<Item> {
   read(number: number): Promise<Page<Item>>
 }
 
-interface Reading<Item> {
+/** What one read of all pages gives. */
+interface Listing<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
   /** Items whose key had come before. */
@@ -21,8 +22,8 @@ interface Reading<Item> {
   readonly total: number | undefined
 }
 
-/** One reading of a list from end to end. */
-export interface Pass<Item> extends Reading<Item> {
+/** One read of a list from end to end. */
+export interface Pass<Item> extends Listing<Item> {
   /** Nothing in this reading hints at a list that changed meanwhile. */
   readonly steady: boolean
 }
@@ -116,7 +117,7 @@ function fits(read: readonly Page<unknown>[], { total, perPage }: Shape): boolea
   )
 }
 
-function sameItems<Item>({ key }: Pages<Item>, first: Reading<Item>, second: Reading<Item>): boolean {
+function sameItems<Item>({ key }: Pages<Item>, first: Listing<Item>, second: Listing<Item>): boolean {
   const count = second.items.length
   if (second.total !== undefined && second.total !== count + second.duplicates.length) return false
   const known = new Set(first.items.map(key))
@@ -124,7 +125,7 @@ function sameItems<Item>({ key }: Pages<Item>, first: Reading<Item>, second: Rea
 }
 
 /** Puts pages together, in the order of the list. */
-function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Reading<Item> {
+function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
   const items = new Map<Key, Item>()
   const duplicates: Item[] = []
   for (const page of read) {

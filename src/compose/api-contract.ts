@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, DirectoryConfig, SyncConfig } from '../config/config.ts'
-import { openConformance, type Result, type Target } from '../conformance/conformance.ts'
+import { openConformance, type Result, type TestedService } from '../conformance/conformance.ts'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -73,8 +73,8 @@ async function* compare(
   await using stack = new AsyncDisposableStack()
   const limit = await openLimit(stack, config, directory, log)
   yield { step: 'begin', sync: name, baseUrl, organizationId, directoryId, writes, paths: PATHS }
-  const target = await targetOf(directory, request)
-  const conformance = await openConformance({ ...target, ...(limit !== undefined && { limit }) }, signal)
+  const tested = await testedServiceOf(directory, request)
+  const conformance = await openConformance({ ...tested, ...(limit !== undefined && { limit }) }, signal)
   stack.defer(async () => {
     const left = await conformance.close()
     if (left.length > 0) log.warn({ sync: name, left }, 'the check could not remove everything that it made')
@@ -86,7 +86,7 @@ async function* compare(
   yield { step: 'end', sync: name, left: await conformance.close() }
 }
 
-async function targetOf(directory: DirectoryConfig, request: ContractRequest): Promise<Target> {
+async function testedServiceOf(directory: DirectoryConfig, request: ContractRequest): Promise<TestedService> {
   const { baseUrl, organizationId, directoryId, token, allowedDomains = [] } = directory
   const [emailDomain] = allowedDomains
   const { writes, resetSubscription } = request

@@ -17,7 +17,7 @@ import {
 import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
-import { openClient, openSite, openSourceOf, type Site } from './site.ts'
+import { openClient, openSite, openSource, type Site } from './site.ts'
 import { digits } from '../directory/wording.ts'
 
 /** `ok` was proved, `info` is only told, `warn` works and somebody should look at it, `fail` does not work. */
@@ -121,7 +121,7 @@ async function* checkSource(
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
   try {
     // What a source would warn of in the log is shown by the check itself.
-    const source = openSourceOf(sync, config, log.child({ sync: sync.name }, { level: quieter(log.level) }))
+    const source = openSource(sync.source, log.child({ sync: sync.name }, { level: quieter(log.level) }))
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal)
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }

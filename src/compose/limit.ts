@@ -10,7 +10,7 @@ type Limit = (signal: AbortSignal | undefined) => Promise<void>
  */
 export function createLimit(
   directory: DirectoryConfig,
-  places: Parameters<typeof createRequestBudget>[0],
+  stores: Parameters<typeof createRequestBudget>[0],
 ): Limit | undefined {
   const { rateLimit, token, baseUrl } = directory
   if (rateLimit === undefined) return undefined
@@ -19,7 +19,7 @@ export function createLimit(
 
   async function open(rate: NonNullable<DirectoryConfig['rateLimit']>) {
     const key = `${new URL(baseUrl).origin} ${hash('sha256', await token.read()).slice(0, 16)}`
-    return createRequestBudget(places, key, rate)
+    return createRequestBudget(stores, key, rate)
   }
 
   return async (signal) => {

@@ -3,7 +3,7 @@ import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/co
 import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../control/executor.ts'
 import { DirsyncdError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { type Log, silentLog } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
 import { type Times, TIMES } from '../queue/times.ts'
@@ -111,7 +111,7 @@ export function targetOf({ directory }: SyncConfig): string {
   return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
 }
 
-function openSource(source: SourceConfig, log: Log): Source {
+export function openSource(source: SourceConfig, log: Log): Source {
   switch (source.type) {
     case 'ldap':
       return createLdapSource(source.options, log)
@@ -125,33 +125,21 @@ function openSource(source: SourceConfig, log: Log): Source {
 /** The source of each sync, by the name of the sync. */
 export type Sources = ReadonlyMap<string, Source>
 
-/** Checks what the configuration says about every source, before anything is opened; connects to none. */
+/** Connects to none of them. */
 export function openSources(config: Config, log: Log): Sources {
-  const sources = new Map<string, Source>()
-  const faults: string[] = []
-  for (const sync of config.syncs) {
-    try {
-      sources.set(sync.name, openSourceOf(sync, config, log.child({ sync: sync.name })))
-    } catch (error) {
-      if (!(error instanceof DirsyncdError) || error.code !== 'config-invalid') throw error
-      faults.push(error.message)
-    }
-  }
-  if (faults.length > 0) throw new DirsyncdError('config-invalid', faults.join('\n'))
-  return sources
+  return new Map(
+    config.syncs.map((sync) => [sync.name, openSource(sync.source, log.child({ sync: sync.name }))]),
+  )
 }
 
-/** A source names its own keys, such as `users.map.email: …`; whose source it is and where that stands is known here. */
-export function openSourceOf(sync: SyncConfig, config: Config, log: Log): Source {
+/** What is wrong with the options of a source, in a sentence that begins with the key, such as `users.map.email: …`. */
+export function sourceProblem(source: SourceConfig): string | undefined {
   try {
-    return openSource(sync.source, log)
+    openSource(source, silentLog())
+    return undefined
   } catch (error) {
     if (!(error instanceof DirsyncdError) || error.code !== 'config-invalid') throw error
-    const key = /^\w+(?:\.\w+|\[\d+\])*(?=: )/.exec(error.message)?.[0]
-    if (key === undefined) throw error
-    const source = `syncs[${config.syncs.indexOf(sync)}].source`
-    const message = `${config.locate(`${source}.${key}`)}: ${source}.${error.message}`
-    throw new DirsyncdError('config-invalid', message, { cause: error })
+    return error.message
   }
 }
 

@@ -77,8 +77,6 @@ export interface ServiceConfig {
 export interface Config {
   /** The file that it was read from, absolute. */
   readonly file: string
-  /** Where an option such as `syncs[0].source.users.filter` stands: `file:line:column`. */
-  readonly locate: (option: string) => string
   readonly dataDir: string
   readonly store: StoreConfig
   readonly queue: QueueConfig

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Fault } from './document.ts'
-import { ldapFaults } from './ldap-faults.ts'
 import { isCron } from './values.ts'
 
 /**
@@ -26,7 +25,7 @@ export function crossFaults(raw: unknown): Fault[] {
         `is the directory of ${nameOf(syncs, other)} too; two syncs must never write to one directory`,
     ),
     ...syncs.flatMap((sync, index) =>
-      [...scheduleFaults(sync), ...ldapFaults(sync), ...memberFaults(sync)].map((fault) => ({
+      [...scheduleFaults(sync), ...ldapFaults(sync)].map((fault) => ({
         ...fault,
         path: ['syncs', index, ...fault.path],
       })),
@@ -103,19 +102,36 @@ function scheduleFaults(sync: unknown): Fault[] {
   return [{ path: ['timezone'], message: 'goes with a cron expression; this sync has none in schedule' }]
 }
 
-const csvMembers = z.object({
+const section = z.looseObject({}).catch({})
+
+const ldap = z.object({
   source: z.object({
-    type: z.literal('csv'),
-    groups: z.union([z.undefined(), z.object({ column: z.string() })]).optional(),
-    members: z.object({}),
+    type: z.literal('ldap'),
+    url: z.union([z.string().transform((url) => [url]), z.array(z.string())]).catch([]),
+    tls: section,
+    users: section,
+    groups: z.looseObject({ map: section }).catch({ map: {} }),
   }),
 })
 
-function memberFaults(sync: unknown): Fault[] {
-  if (!csvMembers.safeParse(sync).success) return []
-  return [
-    { path: ['source', 'members'], message: 'has no use without a file of groups (source.groups.path)' },
-  ]
+/** An option that another one makes idle is a misunderstanding. */
+function ldapFaults(sync: unknown): Fault[] {
+  const source = ldap.safeParse(sync).data?.source
+  if (source === undefined) return []
+  const { url, tls, users, groups } = source
+  const isPlain = tls['startTls'] !== true && url.length > 0 && url.every((each) => /^ldap:/i.test(each))
+  const faults: Fault[] = []
+  const refuse = (message: string, ...path: readonly string[]) =>
+    faults.push({ path: ['source', ...path], message })
+  for (const option of isPlain ? ['ca', 'certificate'] : []) {
+    if (tls[option] !== undefined)
+      refuse('has no use on an unencrypted connection; use ldaps:// or add startTls: true', 'tls', option)
+  }
+  if (users['disabledWhen'] !== undefined && (users['disabled'] ?? 'keep') === 'keep')
+    refuse('has no use while disabled is keep', 'users', 'disabledWhen')
+  if (groups['membersFrom'] === 'memberOf' && groups.map['members'] !== undefined)
+    refuse('has no use while membersFrom is memberOf', 'groups', 'map', 'members')
+  return faults
 }
 
 function listOf(raw: unknown, key: string): readonly unknown[] {

@@ -2,14 +2,18 @@ import { z } from 'zod'
 import { attribute, expression, groupMap, userMap } from './source-schema.ts'
 import { duration, path, text, timeout } from './values.ts'
 
+const QUOTE_HELP = 'must be one character that is no blank, or null for none'
+
 const format = {
   delimiter: z
     .string()
-    .length(1, { error: 'must be one character, such as "," or ";"' })
+    .regex(/^[^"\r\n]$/, { error: 'must be one character, such as "," or ";"' })
     .default(',')
     .describe('Character between two columns; "\\t" is a tab.'),
   quote: z
-    .union([z.string().length(1), z.null()], { error: 'must be one character, or null for none' })
+    .string({ error: QUOTE_HELP })
+    .regex(/^\S$/, { error: QUOTE_HELP })
+    .nullable()
     .default('"')
     .describe('Character around values that hold a delimiter; null where there is none.'),
   encoding: z

@@ -4,8 +4,7 @@ import type { Config } from './config.ts'
  * The configuration as plain data that may be logged and shown: in place of every secret stands where it comes from.
  */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
-  const { locate: _, ...options } = config
-  return describeSection(options)
+  return describeSection(config)
 }
 
 function describe(value: unknown): unknown {

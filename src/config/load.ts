@@ -1,12 +1,12 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { DirsyncdError, systemCode } from '../errors.ts'
 import { checkConfig } from './check.ts'
-import type { Config } from './config.ts'
+import type { Config, SourceConfig } from './config.ts'
 import { optionName, optionPath, readYaml, type Fault, type Position } from './document.ts'
-import { resolveConfig } from './resolve.ts'
+import { resolveConfig, type ResolveContext, sourceConfig } from './resolve.ts'
+import { sourceSection } from './schema.ts'
 import type { Env } from './secret.ts'
 
 const DEFAULT_FILE = 'config/dirsyncd.yaml'
@@ -19,9 +19,13 @@ export function environment(): Env {
 /**
  * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else
  * `config/dirsyncd.yaml`. Throws `config-invalid` with every fault, one on a line: `file:line:column: option: sentence`.
- * Secrets are not read here.
+ * Secrets are not read here, and no source is opened: `sourceProblem` says what is wrong with its options.
  */
-export async function loadConfig(from: { readonly file?: string; readonly env: Env }): Promise<Config> {
+export async function loadConfig(from: {
+  readonly file?: string
+  readonly env: Env
+  readonly sourceProblem?: SourceProblem
+}): Promise<Config> {
   const shown = from.file ?? (from.env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
   const yaml = readYaml(await readText(shown))
   if ('faults' in yaml) {
@@ -31,11 +35,14 @@ export async function loadConfig(from: { readonly file?: string; readonly env: E
   const folder = dirname(file)
   const checked = checkConfig(yaml.value)
   const authorities = await readCaFiles(yaml.value, folder)
-  const faults = [...checked.faults, ...authorities.faults]
+  const context = { file, folder, env: from.env, caFiles: authorities.texts }
+  const faults = [
+    ...checked.faults,
+    ...authorities.faults,
+    ...sourceFaults(yaml.value, context, from.sourceProblem),
+  ]
   if (checked.config === undefined || faults.length > 0)
     throw invalid(describeFaults(shown, faults, yaml.locate))
-  const locate = (option: string) => place(shown, yaml.locate(optionPath(option)))
-  const context = { file, folder, locate, env: from.env, caFiles: authorities.texts }
   return deepFreeze(resolveConfig(checked.config, context))
 }
 
@@ -77,19 +84,12 @@ async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
     if (ca === undefined) continue
     const file = resolve(folder, ca)
     try {
-      const text = await readFile(file, 'utf8')
-      checkCertificate(text)
-      texts.set(ca, text)
+      texts.set(ca, await readFile(file, 'utf8'))
     } catch (error) {
       faults.push({ path: ['syncs', index, 'source', 'tls', 'ca'], message: whyNoCa(error, file) })
     }
   }
   return { texts, faults }
-}
-
-/** Throws where the first certificate is none; every other one is read by TLS itself. */
-function checkCertificate(text: string): X509Certificate {
-  return new X509Certificate(text)
 }
 
 function whyNoCa(error: unknown, file: string): string {
@@ -98,7 +98,27 @@ function whyNoCa(error: unknown, file: string): string {
     return `the CA file ${file} does not exist; put the PEM file of the server's CA there`
   if (code === 'EACCES') return `the CA file ${file} may not be read by this user`
   if (code === 'EISDIR') return `the CA file ${file} is a folder`
-  return `the CA file ${file} holds no certificate in PEM form`
+  return `the CA file ${file} cannot be read: ${code}`
+}
+
+/** Says what is wrong with the options of a source, in a sentence that begins with the key. */
+type SourceProblem = (source: SourceConfig) => string | undefined
+
+const withSources = z.object({
+  syncs: z.array(
+    z.unknown().transform((sync) => z.object({ source: sourceSection }).safeParse(sync).data?.source),
+  ),
+})
+
+/** What each source finds in options that the schema accepts, whatever is wrong elsewhere in the file. */
+function sourceFaults(raw: unknown, context: ResolveContext, problemOf?: SourceProblem): Fault[] {
+  const sources = withSources.safeParse(raw).data?.syncs ?? []
+  return sources.flatMap((source, index) => {
+    const problem = source && problemOf?.(sourceConfig(source, `syncs[${index}]`, context))
+    if (problem === undefined) return []
+    const [, key = '', message = problem] = /^(\w+(?:\.\w+|\[\d+\])*): (.*)$/s.exec(problem) ?? []
+    return [{ path: ['syncs', index, 'source', ...optionPath(key)], message }]
+  })
 }
 
 function describeFaults(
@@ -120,11 +140,7 @@ function describeFaults(
 }
 
 function line(file: string, position: Position, message: string): string {
-  return `${place(file, position)}: ${message}`
-}
-
-function place(file: string, { line: row, column }: Position): string {
-  return `${file}:${row}:${column}`
+  return `${file}:${position.line}:${position.column}: ${message}`
 }
 
 function invalid(lines: readonly string[]): DirsyncdError {

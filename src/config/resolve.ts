@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { CommandSourceOptions } from '../source/command/options.ts'
-import type { CsvFormat, CsvSourceOptions } from '../source/csv/options.ts'
+import type { CsvFile, CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type {
   Config,
@@ -21,7 +21,6 @@ export interface ResolveContext {
   /** The configuration file, absolute, and its folder. */
   readonly file: string
   readonly folder: string
-  readonly locate: Config['locate']
   readonly env: Env
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
@@ -33,7 +32,6 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
   const { listen } = parsed.admin
   return {
     file: context.file,
-    locate: context.locate,
     dataDir,
     store: storeConfig(parsed.store, parsed.storePassword, 'storePassword', context),
     queue: queueConfig(parsed, context),
@@ -93,7 +91,12 @@ function resolveRateLimit(
   return limit === null || limit === undefined ? undefined : { requests: limit.requests, perMs: limit.per }
 }
 
-function sourceConfig(source: ParsedSync['source'], option: string, context: ResolveContext): SourceConfig {
+/** `option` is the sync, such as `syncs[0]`. */
+export function sourceConfig(
+  source: ParsedSync['source'],
+  option: string,
+  context: ResolveContext,
+): SourceConfig {
   switch (source.type) {
     case 'ldap':
       return { type: 'ldap', options: ldapOptions(source, `${option}.source`, context) }
@@ -108,20 +111,18 @@ type ParsedLdap = Extract<ParsedSync['source'], { type: 'ldap' }>
 type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
-function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
-  const { bind, groups } = source
+function ldapOptions(
+  { type: _, tls, bind, timeouts, ...others }: ParsedLdap,
+  option: string,
+  context: ResolveContext,
+): LdapSourceOptions {
   return {
-    url: source.url,
-    tls: tlsOptions(source.tls, `${option}.tls`, context),
+    ...others,
+    tls: tlsOptions(tls, `${option}.tls`, context),
     ...(bind !== undefined && {
       bind: bind.external === true ? bind : passwordBind(bind, `${option}.bind`, context),
     }),
-    pageSize: source.pageSize,
-    timeouts: timeoutOptions(source.timeouts),
-    ...(source.vendor !== undefined && { vendor: source.vendor }),
-    referrals: source.referrals,
-    users: source.users,
-    ...(groups !== undefined && { groups }),
+    timeouts: timeoutOptions(timeouts),
   }
 }
 
@@ -165,26 +166,24 @@ function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['ti
   }
 }
 
-function csvOptions(source: ParsedCsv, { folder }: ResolveContext): CsvSourceOptions {
-  const { users, groups, members, badRows, settle, watch } = source
+function csvOptions(
+  { type: _, users, groups, members, settle, ...others }: ParsedCsv,
+  { folder }: ResolveContext,
+): CsvSourceOptions {
   return {
-    users: { ...csvFormat(users, users.path, folder), map: users.map },
+    ...others,
+    users: csvFile(users, folder),
     ...(groups !== undefined && { groups: csvGroups(groups, folder) }),
-    ...(members !== undefined && {
-      members: { ...csvFormat(members, members.path, folder), map: members.map },
-    }),
-    badRows,
+    ...(members !== undefined && { members: csvFile(members, folder) }),
     ...(settle !== undefined && { settleMs: settle }),
-    watch,
   }
 }
 
 function csvGroups(
-  groups: NonNullable<ParsedCsv['groups']>,
+  { path, map, column, separator, name, ...format }: NonNullable<ParsedCsv['groups']>,
   folder: string,
 ): NonNullable<CsvSourceOptions['groups']> {
-  const { path, map, column, separator, name } = groups
-  if (path !== undefined && map !== undefined) return { ...csvFormat(groups, path, folder), map }
+  if (path !== undefined && map !== undefined) return csvFile({ ...format, path, map }, folder)
   return {
     // The schema has refused a section with neither of both.
     column: column ?? '',
@@ -193,40 +192,28 @@ function csvGroups(
   }
 }
 
-function csvFormat(
-  format: Omit<ParsedCsv['users'], 'map' | 'path'>,
-  path: string | readonly string[],
+function csvFile<M>(
+  { path, maxAge, ...others }: Omit<ParsedCsv['users'], 'map'> & { readonly map: M },
   folder: string,
-): CsvFormat {
-  const { delimiter, quote, encoding, trailer, rows, sha256, maxAge } = format
+): CsvFile<M> {
   return {
+    ...others,
     path: typeof path === 'string' ? resolve(folder, path) : path.map((each) => resolve(folder, each)),
-    delimiter,
-    quote,
-    encoding,
-    ...(trailer !== undefined && { trailer }),
-    rows,
-    sha256,
     ...(maxAge !== undefined && { maxAgeMs: maxAge }),
   }
 }
 
 function commandOptions(
-  source: ParsedCommand,
+  { type: _, timeout, env: names, ...others }: ParsedCommand,
   option: string,
   { env, folder }: ResolveContext,
 ): CommandSourceOptions {
-  const { command, timeout, maxOutput, maxEntries, users, groups } = source
   return {
-    command,
+    ...others,
     folder,
     timeoutMs: timeout,
-    environment: programEnvironment(source.env, env, `${option}.env`),
-    secretNames: source.env,
-    maxOutput,
-    maxEntries,
-    users,
-    ...(groups !== undefined && { groups }),
+    environment: programEnvironment(names, env, `${option}.env`),
+    secretNames: names,
   }
 }
 

@@ -100,6 +100,12 @@ const directory = z
   })
   .describe('The directory in the access-management service.')
 
+export const sourceSection = z
+  .discriminatedUnion('type', [ldapSource, csvSource, commandSource], {
+    error: ({ code }) => (code === 'invalid_union' ? 'must be ldap, csv or command' : undefined),
+  })
+  .describe('Where the truth lives.')
+
 const sync = z
   .strictObject({
     name: z
@@ -116,11 +122,7 @@ const sync = z
     timezone: timezone
       .optional()
       .describe('Time zone of the cron expression; the one of the process otherwise.'),
-    source: z
-      .discriminatedUnion('type', [ldapSource, csvSource, commandSource], {
-        error: ({ code }) => (code === 'invalid_union' ? 'must be ldap, csv or command' : undefined),
-      })
-      .describe('Where the truth lives.'),
+    source: sourceSection,
     directory,
     entries,
     policy: z

@@ -21,10 +21,8 @@ export const expression = z
   )
   .meta({ id: 'expression' })
 
-/** One raw attribute or column, never a template or an expression: ids must lead back to the entry. */
-export const attribute = text.refine((name) => !/^\s*=|[{}]/.test(name), {
-  error: 'must be the name of one attribute or column, not a template or an expression',
-})
+/** One raw attribute or column; the source refuses a template or an expression: ids must lead back to the entry. */
+export const attribute = text
 
 export const userMap = z
   .strictObject({

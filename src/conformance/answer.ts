@@ -5,7 +5,7 @@ import { networkReason, sentence, systemCode } from '../errors.ts'
 import type { WireRequest } from './request.ts'
 
 /** What a service answered. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   header(name: string): string | undefined
   readonly text: string
@@ -33,7 +33,7 @@ export async function exchange(
   origin: string,
   { method, path, headers, body }: WireRequest,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
     const answer = await dispatcher.request({

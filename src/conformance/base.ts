@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/endpoints.ts'
 import type { Ask } from './request.ts'
-import type { Site } from './site.ts'
+import type { Probing } from './probing.ts'
 import { emailDomain, entryForm, entryId, first, type Item } from './subjects.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -11,46 +11,47 @@ export const NO_ID = '2147483645'
  * For each operation a request that succeeds, and that may be sent again and again; only #7 and #11 remove what they
  * are sent for. Throws `Unchecked` where there is nothing to send it for.
  */
-export function baseAsk(site: Site, operation: Operation): Promise<Ask> {
-  return BASES[operation](site)
+export function baseAsk(probing: Probing, operation: Operation): Promise<Ask> {
+  return BASES[operation](probing)
 }
 
-const BASES: { readonly [O in Operation]: (site: Site) => Promise<Ask> } = {
+const BASES: { readonly [O in Operation]: (probing: Probing) => Promise<Ask> } = {
   listDirectories: async () => ({}),
   getDirectory: async () => ({}),
   listUsers: async () => ({}),
-  createUsers: async (site) => entryForm('user', site.newId()),
-  getUser: (site) => entryAsk(site, 'user'),
-  updateUser: async (site) => ({ ...(await entryAsk(site, 'user')), form: [['name', newName()]] }),
-  deleteUser: (site) => entryAsk(site, 'user'),
+  createUsers: async (probing) => entryForm('user', probing.newId()),
+  getUser: (probing) => entryAsk(probing, 'user'),
+  updateUser: async (probing) => ({ ...(await entryAsk(probing, 'user')), form: [['name', newName()]] }),
+  deleteUser: (probing) => entryAsk(probing, 'user'),
   listGroups: async () => ({}),
-  createGroups: async (site) => entryForm('group', site.newId()),
-  getGroup: (site) => entryAsk(site, 'group'),
-  deleteGroup: (site) => entryAsk(site, 'group'),
-  updateGroup: async (site) => ({ ...(await entryAsk(site, 'group')), form: [['name', newName()]] }),
+  createGroups: async (probing) => entryForm('group', probing.newId()),
+  getGroup: (probing) => entryAsk(probing, 'group'),
+  deleteGroup: (probing) => entryAsk(probing, 'group'),
+  updateGroup: async (probing) => ({ ...(await entryAsk(probing, 'group')), form: [['name', newName()]] }),
   listSubscriptions: async () => ({}),
-  getSubscription: async (site) => subscriptionAsk(await first(site, 'listSubscriptions', 'id')),
+  getSubscription: async (probing) => subscriptionAsk(await first(probing, 'listSubscriptions', 'id')),
   updateSubscription: unchanged,
-  createAssertion: async (site) => {
-    const subscription = await first(site, 'listSubscriptions', 'id', hasSaml)
+  createAssertion: async (probing) => {
+    const subscription = await first(probing, 'listSubscriptions', 'id', hasSaml)
     return { ...subscriptionAsk(subscription), form: [['RelayState', 'check']] }
   },
-  readCredentials: async (site) => subscriptionAsk(await first(site, 'listSubscriptions', 'id', maySee)),
-  resetPassword: async ({ target }) => {
-    if (target.resetSubscriptionId !== undefined) {
-      return { params: { subscription_id: String(target.resetSubscriptionId) } }
+  readCredentials: async (probing) =>
+    subscriptionAsk(await first(probing, 'listSubscriptions', 'id', maySee)),
+  resetPassword: async ({ tested }) => {
+    if (tested.resetSubscriptionId !== undefined) {
+      return { params: { subscription_id: String(tested.resetSubscriptionId) } }
     }
     throw new Unchecked('it would change a password for good, and no subscription was named for that')
   },
   listEvents: async () => ({}),
   listOrganizationGroups: async () => ({}),
-  getOrganizationGroup: async (site) => ({
-    params: { group_id: String((await first(site, 'listOrganizationGroups', 'id'))['id']) },
+  getOrganizationGroup: async (probing) => ({
+    params: { group_id: String((await first(probing, 'listOrganizationGroups', 'id'))['id']) },
   }),
 }
 
-async function entryAsk(site: Site, kind: 'user' | 'group'): Promise<Ask> {
-  return { params: { external_id: await entryId(site, kind) } }
+async function entryAsk(probing: Probing, kind: 'user' | 'group'): Promise<Ask> {
+  return { params: { external_id: await entryId(probing, kind) } }
 }
 
 function newName(): string {
@@ -62,8 +63,8 @@ function subscriptionAsk(subscription: Item): Ask {
 }
 
 /** Writes what is there already, so that the request changes nothing whoever takes it. */
-async function unchanged(site: Site): Promise<Ask> {
-  const subscription = await first(site, 'listSubscriptions', 'id')
+async function unchanged(probing: Probing): Promise<Ask> {
+  const subscription = await first(probing, 'listSubscriptions', 'id')
   return {
     ...subscriptionAsk(subscription),
     form: (['favorite', 'name', 'position'] as const).map((name) => [name, String(subscription[name])]),
@@ -79,10 +80,12 @@ function maySee({ permissions }: Item): boolean {
 }
 
 /** A form that changes name and e-mail of a user; only the name where no domain is known. */
-export async function userChange(site: Site): Promise<{ readonly name: string; readonly email?: string }> {
+export async function userChange(
+  probing: Probing,
+): Promise<{ readonly name: string; readonly email?: string }> {
   const name = newName()
   try {
-    return { name, email: `${site.newId()}@${await emailDomain(site)}` }
+    return { name, email: `${probing.newId()}@${await emailDomain(probing)}` }
   } catch (error) {
     if (error instanceof Unchecked) return { name }
     throw error

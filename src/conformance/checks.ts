@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoints.ts'
-import type { Answer } from './answer.ts'
+import type { HttpAnswer } from './answer.ts'
 
 /** What an answer should have been, and what it was; both continue "expected …, got …". */
 export interface Fault {
@@ -9,7 +9,7 @@ export interface Fault {
 }
 
 /** Looks at one answer; no fault = as it should be. */
-export type Check = (answer: Answer) => readonly Fault[]
+export type Check = (answer: HttpAnswer) => readonly Fault[]
 
 /**
  * What an answer must be, on two levels: what the API description states, and what only the service of this repository

@@ -7,11 +7,11 @@ import { idCases } from './cases/ids.ts'
 import { inputCases } from './cases/input.ts'
 import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
-import { isNoAnswer, openSite, requireWrites, type Site } from './site.ts'
-import type { Target } from './target.ts'
+import { isNoAnswer, openProbing, requireWrites, type Probing } from './probing.ts'
+import type { TestedService } from './tested-service.ts'
 import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
 
-export type { Target } from './target.ts'
+export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
 
 /** A service that is being compared with the API description. */
@@ -29,28 +29,28 @@ export interface Conformance {
  * Begins a check of every endpoint with every case. Throws where nothing could be learned: the service does not
  * answer, refuses the token, or has no such directory.
  */
-export async function openConformance(target: Target, signal: AbortSignal): Promise<Conformance> {
-  const site = openSite(target, signal)
+export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {
+  const probing = openProbing(tested, signal)
   try {
-    await requireAccess(site)
+    await requireAccess(probing)
   } catch (error) {
-    await site[Symbol.asyncDispose]()
+    await probing[Symbol.asyncDispose]()
     throw error
   }
   return {
-    check: (operation) => checkEndpoint(site, operation),
+    check: (operation) => checkEndpoint(probing, operation),
     async close() {
-      const left = await site.clean()
-      await site[Symbol.asyncDispose]()
+      const left = await probing.clean()
+      await probing[Symbol.asyncDispose]()
       return left
     },
   }
 }
 
-async function requireAccess(site: Site): Promise<void> {
-  const { baseUrl, directoryId, organizationId } = site.target
+async function requireAccess(probing: Probing): Promise<void> {
+  const { baseUrl, directoryId, organizationId } = probing.tested
   try {
-    const { status } = await site.send('getDirectory', {})
+    const { status } = await probing.send('getDirectory', {})
     if (status === 401) {
       throw new DirsyncdError(
         'token-refused',
@@ -71,10 +71,10 @@ async function requireAccess(site: Site): Promise<void> {
   }
 }
 
-async function* checkEndpoint(site: Site, operation: Operation): AsyncGenerator<Result> {
+async function* checkEndpoint(probing: Probing, operation: Operation): AsyncGenerator<Result> {
   const endpoint: Endpoint = endpoints[operation]
   const row = { operation, endpoint }
-  for (const each of casesOf(row)) yield await tryCase(site, row, each)
+  for (const each of casesOf(row)) yield await tryCase(probing, row, each)
 }
 
 function casesOf(row: Row): readonly Case[] {
@@ -88,14 +88,14 @@ function casesOf(row: Row): readonly Case[] {
   ]
 }
 
-async function tryCase(site: Site, { operation, endpoint }: Row, each: Case): Promise<Result> {
+async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Case): Promise<Result> {
   const { number, method, path } = endpoint
   const base = { operation, number, method, path, probe: each.name }
   try {
-    if (method !== 'GET') requireWrites(site.target)
-    const refused = each.needsScope ? site.refused.get(operation) : undefined
+    if (method !== 'GET') requireWrites(probing.tested)
+    const refused = each.needsScope ? probing.refused.get(operation) : undefined
     if (refused !== undefined) throw new Unchecked(refused)
-    const verdict = withoutTokens(site, await each.try(site))
+    const verdict = withoutTokens(probing, await each.try(probing))
     return { ...base, state: verdict.differences.length > 0 ? 'differs' : 'ok', ...verdict }
   } catch (error) {
     if (error instanceof Unchecked) return { ...base, state: 'not-checked', ...FINE, reason: error.message }
@@ -105,9 +105,9 @@ async function tryCase(site: Site, { operation, endpoint }: Row, each: Case): Pr
 }
 
 /** A service may repeat in its answer what it was asked with. */
-function withoutTokens({ target }: Site, { differences, notes }: Verdict): Verdict {
-  const { expired, without = {} } = target.tokens ?? {}
-  const tokens = [target.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
+function withoutTokens({ tested }: Probing, { differences, notes }: Verdict): Verdict {
+  const { expired, without = {} } = tested.tokens ?? {}
+  const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
   const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
   const mask = (faults: Verdict['notes']) =>
     faults.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))

@@ -1,5 +1,5 @@
 import { PAGE } from '../contract/endpoints.ts'
-import type { Answer } from './answer.ts'
+import type { HttpAnswer } from './answer.ts'
 import type { Check, Fault } from './checks.ts'
 import { type Link, parseLinks } from './links.ts'
 
@@ -12,7 +12,7 @@ export interface AskedPage {
 export const DEFAULT_PAGE: AskedPage = { page: 1, perPage: PAGE.default }
 
 /** The number in the header `total`, where it is one. */
-export function totalOf(answer: Answer): number | undefined {
+export function totalOf(answer: HttpAnswer): number | undefined {
   const value = answer.header('total')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
@@ -44,7 +44,7 @@ function headerFault(name: string, value: string | undefined, wanted: string | u
   ]
 }
 
-function countFaults(asked: AskedPage, total: number, { json }: Answer): Fault[] {
+function countFaults(asked: AskedPage, total: number, { json }: HttpAnswer): Fault[] {
   const wanted = Math.min(Math.max(total - asked.perPage * (asked.page - 1), 0), asked.perPage)
   const got = Array.isArray(json) ? json.length : 0
   if (got === wanted) return []
@@ -57,7 +57,7 @@ function countFaults(asked: AskedPage, total: number, { json }: Answer): Fault[]
 }
 
 /** Past the end the description shows no relations. */
-function linkFaults(asked: AskedPage, total: number, answer: Answer): Fault[] {
+function linkFaults(asked: AskedPage, total: number, answer: HttpAnswer): Fault[] {
   const last = Math.ceil(total / asked.perPage)
   if (asked.page > Math.max(last, 1)) return []
   const header = answer.header('link')
@@ -76,7 +76,7 @@ function relationFaults(
   { page: number, perPage }: AskedPage,
   last: number,
   links: readonly Link[],
-  answer: Answer,
+  answer: HttpAnswer,
 ): Fault[] {
   const wanted = [
     ...(number > 1 ? ['first 1', `prev ${number - 1}`] : []),

@@ -1,5 +1,5 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
-import type { Param, Target } from './target.ts'
+import type { Param, TestedService } from './tested-service.ts'
 
 /** One request, as far as it differs from what every request to the endpoint has. */
 export interface Ask {
@@ -12,9 +12,9 @@ export interface Ask {
   /** The fields of a form, in order. */
   readonly form?: readonly (readonly [name: string, value: string])[]
   readonly body?: { readonly type: string; readonly text: string }
-  /** Default the token of the target; null for none. */
+  /** Default the token of the tested service; null for none. */
   readonly token?: string | null
-  /** Default that of the target; null for none. */
+  /** Default that of the tested service; null for none. */
   readonly deviceId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** External ids that exist afterwards if the service takes the request. */
@@ -33,14 +33,14 @@ export interface WireRequest {
 export const FORM = 'application/x-www-form-urlencoded'
 export const JSON_TYPE = 'application/json'
 
-export function toWire(target: Target, operation: Operation, ask: Ask): WireRequest {
+export function toWire(tested: TestedService, operation: Operation, ask: Ask): WireRequest {
   const endpoint: Endpoint = endpoints[operation]
   const body = ask.form === undefined ? ask.body : { type: FORM, text: encodeForm(ask.form) }
-  const token = ask.token === undefined ? target.token : ask.token
-  const deviceId = ask.deviceId === undefined ? target.deviceId : ask.deviceId
+  const token = ask.token === undefined ? tested.token : ask.token
+  const deviceId = ask.deviceId === undefined ? tested.deviceId : ask.deviceId
   return {
     method: endpoint.method,
-    path: `${new URL(target.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(target, endpoint, ask)}${ask.query ?? ''}`,
+    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, ask)}${ask.query ?? ''}`,
     headers: {
       accept: 'application/json, application/problem+json',
       'user-agent': 'dirsyncd',
@@ -57,10 +57,10 @@ function encodeForm(form: NonNullable<Ask['form']>): string {
   return new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString()
 }
 
-function pathOf(target: Target, endpoint: Endpoint, { params = {}, rawParams = {} }: Ask): string {
+function pathOf(tested: TestedService, endpoint: Endpoint, { params = {}, rawParams = {} }: Ask): string {
   const known: Partial<Record<string, string>> = {
-    organization_id: String(target.organizationId),
-    directory_id: String(target.directoryId),
+    organization_id: String(tested.organizationId),
+    directory_id: String(tested.directoryId),
     ...params,
   }
   const raw: Partial<Record<string, string>> = rawParams

@@ -1,7 +1,7 @@
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
-import type { Answer } from './answer.ts'
+import type { HttpAnswer } from './answer.ts'
 import type { Ask } from './request.ts'
-import type { Site } from './site.ts'
+import type { Probing } from './probing.ts'
 import { Unchecked } from './verdict.ts'
 
 /** An item of a list or a single one, of which nothing is known: the service may differ from the description. */
@@ -11,15 +11,15 @@ export type Item = Readonly<Record<string, unknown>>
 const LOOKED_AT = 100
 
 /** The items of the answer to a list; throws `Unchecked` where it is none. */
-export function itemsOf(answer: Answer): readonly Item[] {
+export function itemsOf(answer: HttpAnswer): readonly Item[] {
   if (answer.status === 200 && Array.isArray(answer.json)) return answer.json as Item[]
   throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
 }
 
 /** What the service has of a kind, a page at most. Throws `Unchecked` where the token may not see it. */
-export function some(site: Site, operation: Operation): Promise<readonly Item[]> {
-  return site.once(operation, async () => {
-    const answer = await site.send(operation, { query: `?per_page=${LOOKED_AT}` })
+export function some(probing: Probing, operation: Operation): Promise<readonly Item[]> {
+  return probing.once(operation, async () => {
+    const answer = await probing.send(operation, { query: `?per_page=${LOOKED_AT}` })
     if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
     return itemsOf(answer)
   })
@@ -38,12 +38,12 @@ export function lacksScope(operation: Operation, status: number): Unchecked {
 
 /** The first item that has a value under the name and suits; throws `Unchecked` with the reason otherwise. */
 export async function first(
-  site: Site,
+  probing: Probing,
   operation: Operation,
   name: string,
   suits: (item: Item) => boolean = () => true,
 ): Promise<Item> {
-  const items = await some(site, operation)
+  const items = await some(probing, operation)
   const item = items.find((each) => isAddress(each[name]) && suits(each))
   if (item !== undefined) return item
   throw new Unchecked(
@@ -58,15 +58,15 @@ function isAddress(value: unknown): boolean {
 }
 
 /** A user of the directory that was made for this check; throws `Unchecked` where none can be made. */
-async function ownEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
-  return site.once(`own ${kind}`, () => newEntry(site, kind))
+async function ownEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
+  return probing.once(`own ${kind}`, () => newEntry(probing, kind))
 }
 
 /** Makes a user or a group; it is removed in the end. */
-export async function newEntry(site: Site, kind: 'user' | 'group'): Promise<string> {
+export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   const operation = kind === 'user' ? 'createUsers' : 'createGroups'
-  const id = site.newId()
-  const answer = await site.send(operation, entryForm(kind, id))
+  const id = probing.newId()
+  const answer = await probing.send(operation, entryForm(kind, id))
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   if (answer.status >= 200 && answer.status < 300) return id
   throw new Unchecked(`no ${kind} could be made: the service answered ${answer.status}`)
@@ -85,18 +85,18 @@ export function entryForm(kind: 'user' | 'group', id: string): Ask {
 }
 
 /** The id of a user or group to read: one of our own where writing is allowed, otherwise the first that is there. */
-export async function entryId(site: Site, kind: 'user' | 'group'): Promise<string> {
-  if (site.target.writes) return ownEntry(site, kind)
+export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise<string> {
+  if (probing.tested.writes) return ownEntry(probing, kind)
   return String(
-    (await first(site, kind === 'user' ? 'listUsers' : 'listGroups', 'external_id'))['external_id'],
+    (await first(probing, kind === 'user' ? 'listUsers' : 'listGroups', 'external_id'))['external_id'],
   )
 }
 
 /** The domain in which an e-mail address may be written. */
-export async function emailDomain(site: Site): Promise<string> {
-  if (site.target.emailDomain !== undefined) return site.target.emailDomain
+export async function emailDomain(probing: Probing): Promise<string> {
+  if (probing.tested.emailDomain !== undefined) return probing.tested.emailDomain
   const user = await first(
-    site,
+    probing,
     'listUsers',
     'id',
     ({ email }) => typeof email === 'string' && /@./.test(email),

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/endpoints.ts'
-import type { Answer } from './answer.ts'
+import type { HttpAnswer } from './answer.ts'
 import type { Expectation, Fault } from './checks.ts'
 
 /** Why a probe could not be made; `refused`: the token may not use the endpoint at all. */
@@ -34,7 +34,7 @@ export interface Result extends Verdict {
 }
 
 /** What the description states counts first; only where that holds it matters what is decided elsewhere. */
-export function judge(expectation: Expectation, answer: Answer): Verdict {
+export function judge(expectation: Expectation, answer: HttpAnswer): Verdict {
   const differences = expectation.stated(answer)
   return { differences, notes: differences.length > 0 ? [] : expectation.here(answer) }
 }

@@ -1,4 +1,5 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
+import { byCodeUnit } from './normalize.ts'
 
 /**
  * Something that the report says about an entry that is not a change: why it was skipped, left alone or kept.
@@ -41,6 +42,16 @@ export type NoticeCode =
   | 'quarantined'
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
+
+/** The order of notices in a report: users before groups, then by id, code and detail; the order of reading is not in it. */
+export function compareNotices(a: Notice, b: Notice): number {
+  return (
+    byCodeUnit(b.kind, a.kind) ||
+    byCodeUnit(a.id ?? '', b.id ?? '') ||
+    byCodeUnit(a.code, b.code) ||
+    byCodeUnit(a.detail, b.detail)
+  )
+}
 
 export interface Coverage {
   readonly groups: boolean

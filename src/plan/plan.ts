@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Kind } from '../directory/entry.ts'
 import { byCodeUnit, canonicalEmail } from '../directory/normalize.ts'
-import { compareNotices } from '../directory/notices.ts'
-import type {
-  DirectorySnapshot,
-  Notice,
-  NoticeCode,
-  Sighting,
-  SourceSnapshot,
+import {
+  compareNotices,
+  type DirectorySnapshot,
+  type Notice,
+  type NoticeCode,
+  type Sighting,
+  type SourceSnapshot,
 } from '../directory/snapshot.ts'
 import { type Change, type DeleteReason, fingerprint, OPS } from './change.ts'
 import { type Difference, diffGroup, diffUser } from './diff.ts'

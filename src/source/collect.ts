@@ -3,8 +3,7 @@ import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
 import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
-import { compareNotices } from '../directory/notices.ts'
-import type { Coverage, Notice, SourceSnapshot } from '../directory/snapshot.ts'
+import { compareNotices, type Coverage, type Notice, type SourceSnapshot } from '../directory/snapshot.ts'
 import { digits } from '../directory/wording.ts'
 
 /** What every entry brings along: all values of its id attribute, and where it was read. */

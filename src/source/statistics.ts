@@ -1,6 +1,6 @@
 import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice, NoticeCode, SourceSnapshot } from '../directory/snapshot.ts'
-import { digits } from '../directory/wording.ts'
+import { amount, digits } from '../directory/wording.ts'
 
 /** What a complete read adds up to. */
 export interface SourceCounts {
@@ -47,142 +47,142 @@ export function countSource({ users, groups }: SourceSnapshot): SourceCounts {
   return { users: users.size, groups: groups.size, memberships, ...counts, groupsWithoutMembers }
 }
 
+interface Read extends SourceSnapshot {
+  readonly mapped: Mapped
+  readonly noticesOf: (code: NoticeCode) => readonly Notice[]
+}
+
+interface Row {
+  readonly code: Finding['code']
+  /** One text for each thing that is found: an id, an address, or the sentence of a notice. */
+  readonly found: (read: Read) => readonly string[]
+  readonly sentence: (count: number, read: Read) => string
+}
+
+/** The findings, the worst first. Every notice that a source makes has its row. */
+const TABLE: readonly Row[] = [
+  {
+    code: 'unreadable',
+    found: details('unreadable'),
+    sentence: (count) => `${entries(count)} cannot be understood; nothing is deleted while that is so`,
+  },
+  {
+    code: 'duplicate-id',
+    found: ({ noticesOf }) => [
+      ...new Set(noticesOf('duplicate-id').map(({ kind, id }) => `${kind} ${id ?? ''}`)),
+    ],
+    sentence: (count, { noticesOf }) =>
+      `${several(count, 'id is', 'ids are')} there more than once, ${entries(noticesOf('duplicate-id').length)} in all; none of them is used`,
+  },
+  {
+    code: 'no-email',
+    found: (read) => (read.mapped.email ? usersWithout(read, 'email') : []),
+    sentence: (count, { users }) => `no e-mail: ${shareOf(count, users.size)}`,
+  },
+  {
+    code: 'duplicate-email',
+    found: ({ users, mapped }) => (mapped.email ? [...emailOwners(users).keys()] : []),
+    sentence: (count, { users }) =>
+      `${several(count, 'e-mail address is', 'e-mail addresses are')} that of more than one user, ${digits(sum(emailOwners(users).values()))} users in all`,
+  },
+  {
+    code: 'no-name',
+    found: (read) => (read.mapped.name ? usersWithout(read, 'name') : []),
+    sentence: (count, { users }) => `no name: ${shareOf(count, users.size)}`,
+  },
+  {
+    code: 'unknown-members',
+    found: (read) => (read.covers.members && read.users.size > 0 ? details('unknown-members')(read) : []),
+    sentence: (count) =>
+      `${several(count, 'group has', 'groups have')} members that are no users of this sync; those are left out`,
+  },
+  {
+    code: 'members-hidden',
+    found: details('members-hidden'),
+    sentence: (count) =>
+      several(
+        count,
+        'group is left as it is: this server does not have all of its members',
+        'groups are left as they are: this server does not have all of their members',
+      ),
+  },
+  {
+    code: 'no-name',
+    found: details('no-name'),
+    sentence: (count) =>
+      `${several(count, 'group has no name and is', 'groups have no name and are')} left out`,
+  },
+  {
+    code: 'disabled',
+    found: details('disabled'),
+    sentence: (count) => `${entries(count)} that cannot log in: skipped, or treated as gone`,
+  },
+  {
+    code: 'value-failed',
+    found: details('value-failed'),
+    sentence: (count) => `${entries(count)} with a value that the mapping could not work out`,
+  },
+  {
+    code: 'doubtful-text',
+    found: details('doubtful-text'),
+    sentence: (count) => `${entries(count)} with text that seems to be in another encoding`,
+  },
+]
+
 /** Everything about a read that is worth a look, the worst first. */
 export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] {
-  const { users, notices, covers } = snapshot
-  const found: (Finding | undefined)[] = [nobody(snapshot)]
-  const byCode = Map.groupBy(notices, (notice) => notice.code)
-  found.push(
-    unreadable(snapshot, byCode.get('unreadable') ?? []),
-    duplicateIds(byCode.get('duplicate-id') ?? []),
-  )
-  if (mapped.email) found.push(without(snapshot, 'email', 'no-email', 'no e-mail'), duplicateEmails(snapshot))
-  if (mapped.name) found.push(without(snapshot, 'name', 'no-name', 'no name'))
-  if (covers.members && users.size > 0) found.push(foreignMembers(byCode.get('unknown-members') ?? []))
-  found.push(hiddenMembers(byCode.get('members-hidden') ?? []))
-  found.push(namelessGroups(byCode.get('no-name') ?? []))
-  for (const [code, group] of byCode) if (!TOLD.has(code)) found.push(told(code, group))
-  return found.filter((finding) => finding !== undefined)
-}
-
-/** The notices that have a sentence of their own here. */
-const TOLD: ReadonlySet<NoticeCode> = new Set([
-  'unreadable',
-  'duplicate-id',
-  'unknown-members',
-  'members-hidden',
-  'no-name',
-])
-
-function nobody({ users }: SourceSnapshot): Finding | undefined {
-  if (users.size > 0) return undefined
-  return { code: 'nobody', count: 0, sentence: 'there is no user that can be used', examples: [] }
-}
-
-function unreadable({ unreadable: count }: SourceSnapshot, notices: readonly Notice[]): Finding | undefined {
-  if (count === 0) return undefined
-  const sentence = `${entries(count)} cannot be understood; nothing is deleted while that is so`
-  return { code: 'unreadable', count, sentence, examples: detailsOf(notices) }
-}
-
-function duplicateIds(notices: readonly Notice[]): Finding | undefined {
-  if (notices.length === 0) return undefined
-  const ids = new Set(notices.map(({ kind, id }) => `${kind} ${id ?? ''}`))
-  const what = ids.size === 1 ? '1 id is' : `${digits(ids.size)} ids are`
-  const sentence = `${what} there more than once, ${entries(notices.length)} in all; none of them is used`
-  return { code: 'duplicate-id', count: ids.size, sentence, examples: [...ids].slice(0, EXAMPLES) }
-}
-
-function without(
-  { users }: SourceSnapshot,
-  field: 'email' | 'name',
-  code: 'no-email' | 'no-name',
-  words: string,
-): Finding | undefined {
-  const ids: string[] = []
-  let count = 0
-  for (const user of users.values()) {
-    if (user[field] !== undefined) continue
-    count += 1
-    if (ids.length < EXAMPLES) ids.push(user.id)
+  const byCode = Map.groupBy(snapshot.notices, (notice) => notice.code)
+  const read: Read = { ...snapshot, mapped, noticesOf: (code) => byCode.get(code) ?? [] }
+  const findings: Finding[] = []
+  if (snapshot.users.size === 0) {
+    findings.push({ code: 'nobody', count: 0, sentence: 'there is no user that can be used', examples: [] })
   }
-  if (count === 0) return undefined
-  const doubt = count === users.size ? '; is the mapping right, and may the reader see it?' : ''
-  const sentence = `${words}: ${percent(count, users.size)} (${digits(count)} of ${users.size === 1 ? '1 user' : `${digits(users.size)} users`})${doubt}`
-  return { code, count, sentence, examples: count === users.size ? [] : ids }
+  for (const { code, found, sentence } of TABLE) {
+    const all = found(read)
+    const count = all.length
+    if (count > 0)
+      findings.push({ code, count, sentence: sentence(count, read), examples: all.slice(0, EXAMPLES) })
+  }
+  return findings
 }
 
-function duplicateEmails({ users }: SourceSnapshot): Finding | undefined {
-  const first = new Set<string>()
-  const shared = new Set<string>()
+function details(code: NoticeCode): Row['found'] {
+  return ({ noticesOf }) => noticesOf(code).map(({ detail }) => detail)
+}
+
+function usersWithout({ users }: Read, field: 'email' | 'name'): string[] {
+  return [...users.values()].filter((user) => user[field] === undefined).map(({ id }) => id)
+}
+
+/** How many users share an e-mail address, for each address that more than one has. */
+function emailOwners(users: Read['users']): ReadonlyMap<string, number> {
+  const owners = new Map<string, number>()
   for (const { email } of users.values()) {
     if (email === undefined) continue
     const canonical = canonicalEmail(email)
-    if (first.has(canonical)) shared.add(canonical)
-    else first.add(canonical)
+    owners.set(canonical, (owners.get(canonical) ?? 0) + 1)
   }
-  if (shared.size === 0) return undefined
-  let owners = 0
-  for (const { email } of users.values())
-    if (email !== undefined && shared.has(canonicalEmail(email))) owners += 1
-  const what = shared.size === 1 ? '1 e-mail address is' : `${digits(shared.size)} e-mail addresses are`
-  const sentence = `${what} that of more than one user, ${digits(owners)} users in all`
-  return { code: 'duplicate-email', count: shared.size, sentence, examples: [...shared].slice(0, EXAMPLES) }
+  for (const [email, count] of owners) if (count === 1) owners.delete(email)
+  return owners
 }
 
-function foreignMembers(notices: readonly Notice[]): Finding | undefined {
-  if (notices.length === 0) return undefined
-  const what = notices.length === 1 ? '1 group has' : `${digits(notices.length)} groups have`
-  const sentence = `${what} members that are no users of this sync; those are left out`
-  return { code: 'unknown-members', count: notices.length, sentence, examples: detailsOf(notices) }
+function shareOf(count: number, users: number): string {
+  const doubt = count === users ? '; is the mapping right, and may the reader see it?' : ''
+  return `${percent(count, users)} (${digits(count)} of ${amount(users, 'user')})${doubt}`
 }
 
-function hiddenMembers(notices: readonly Notice[]): Finding | undefined {
-  if (notices.length === 0) return undefined
-  const what =
-    notices.length === 1
-      ? '1 group is left as it is: this server does not have all of its members'
-      : `${digits(notices.length)} groups are left as they are: this server does not have all of their members`
-  return { code: 'members-hidden', count: notices.length, sentence: what, examples: detailsOf(notices) }
+function sum(counts: Iterable<number>): number {
+  let all = 0
+  for (const count of counts) all += count
+  return all
 }
 
-function namelessGroups(notices: readonly Notice[]): Finding | undefined {
-  if (notices.length === 0) return undefined
-  const what =
-    notices.length === 1
-      ? '1 group has no name and is'
-      : `${digits(notices.length)} groups have no name and are`
-  return {
-    code: 'no-name',
-    count: notices.length,
-    sentence: `${what} left out`,
-    examples: detailsOf(notices),
-  }
-}
-
-/** What else the notices of a read are about. */
-const WHAT: ReadonlyMap<NoticeCode, string> = new Map([
-  ['disabled', 'that cannot log in: skipped, or treated as gone'],
-  ['value-failed', 'with a value that the mapping could not work out'],
-  ['doubtful-text', 'with text that seems to be in another encoding'],
-])
-
-/** The report of a run tells more of these. */
-function told(code: NoticeCode, notices: readonly Notice[]): Finding {
-  return {
-    code,
-    count: notices.length,
-    sentence: `${entries(notices.length)} ${WHAT.get(code) ?? 'noted'}`,
-    examples: detailsOf(notices),
-  }
-}
-
-function detailsOf(notices: readonly Notice[]): string[] {
-  return notices.slice(0, EXAMPLES).map(({ detail }) => detail)
+function several(count: number, one: string, more: string): string {
+  return `${digits(count)} ${count === 1 ? one : more}`
 }
 
 function entries(count: number): string {
-  return count === 1 ? '1 entry' : `${digits(count)} entries`
+  return several(count, 'entry', 'entries')
 }
 
 /** A share that is there is never shown as 0 %, and one that is not whole never as 100 %. */

@@ -13,7 +13,7 @@ import {
   type UserFields,
   writeOptions,
 } from './entries.ts'
-import { type Attempt, create, type Done, remove, type TargetDirectory, update } from './idempotent.ts'
+import { type WriteContext, create, type Done, remove, type TargetDirectory, update } from './idempotent.ts'
 
 export interface Applied extends Done {
   /** Looks and repetitions included. */
@@ -44,48 +44,48 @@ export async function applyChange(
   return { ...done, requests }
 }
 
-function applyOne(attempt: Attempt, change: Change): Promise<Done> {
+function applyOne(context: WriteContext, change: Change): Promise<Done> {
   const { id } = change
-  const { client } = attempt
+  const { client } = context
   switch (change.op) {
     case 'create-user':
-      return createUser(attempt, change)
+      return createUser(context, change)
     case 'update-user':
-      return update<User>(attempt, {
-        find: () => findUser(attempt, id),
+      return update<User>(context, {
+        find: () => findUser(context, id),
         isDone: (user) => isEmpty(missingFields(user, change.want)),
-        send: sendUser(attempt, id, change.want),
+        send: sendUser(context, id, change.want),
       })
     case 'delete-user':
       return remove(
-        attempt,
-        () => findUser(attempt, id),
-        (confirm) => client.deleteUser(paramsOf(attempt, id), writeOptions(attempt, confirm)),
+        context,
+        () => findUser(context, id),
+        (confirm) => client.deleteUser(paramsOf(context, id), writeOptions(context, confirm)),
       )
     case 'create-group':
-      return createGroup(attempt, change)
+      return createGroup(context, change)
     case 'update-group':
-      return update<Group>(attempt, {
-        find: () => findGroup(attempt, id),
+      return update<Group>(context, {
+        find: () => findGroup(context, id),
         isDone: (group) => hasName(group, change.want.name),
-        send: sendGroup(attempt, id, change.want),
+        send: sendGroup(context, id, change.want),
       })
     case 'set-members':
-      return update<Group>(attempt, {
-        find: () => findGroup(attempt, id),
+      return update<Group>(context, {
+        find: () => findGroup(context, id),
         isDone: (group) => hasMembers(group, change.want),
-        send: sendGroup(attempt, id, { name: change.name, external_member_ids: [...change.want] }),
+        send: sendGroup(context, id, { name: change.name, external_member_ids: [...change.want] }),
       })
     case 'delete-group':
       return remove(
-        attempt,
-        () => findGroup(attempt, id),
-        (confirm) => client.deleteGroup(paramsOf(attempt, id), writeOptions(attempt, confirm)),
+        context,
+        () => findGroup(context, id),
+        (confirm) => client.deleteGroup(paramsOf(context, id), writeOptions(context, confirm)),
       )
   }
 }
 
-function createUser(attempt: Attempt, { id, want }: CreateUser): Promise<Done> {
+function createUser(context: WriteContext, { id, want }: CreateUser): Promise<Done> {
   const { email, name, employeeId } = want
   const entry = {
     external_id: id,
@@ -93,37 +93,37 @@ function createUser(attempt: Attempt, { id, want }: CreateUser): Promise<Done> {
     ...(name !== undefined && { name }),
     ...(employeeId !== undefined && { employee_id: employeeId }),
   }
-  const params = { directory_id: attempt.directoryId }
-  return create<User>(attempt, {
-    find: () => findUser(attempt, id),
-    send: (confirm) => attempt.client.createUsers(params, [entry], writeOptions(attempt, confirm)),
+  const params = { directory_id: context.directoryId }
+  return create<User>(context, {
+    find: () => findUser(context, id),
+    send: (confirm) => context.client.createUsers(params, [entry], writeOptions(context, confirm)),
     isDone: (user) => isEmpty(missingFields(user, want)),
-    correct: (user) => sendUser(attempt, id, missingFields(user, want)),
+    correct: (user) => sendUser(context, id, missingFields(user, want)),
   })
 }
 
-function createGroup(attempt: Attempt, { id, want }: CreateGroup): Promise<Done> {
-  const params = { directory_id: attempt.directoryId }
+function createGroup(context: WriteContext, { id, want }: CreateGroup): Promise<Done> {
+  const params = { directory_id: context.directoryId }
   const entry = { external_id: id, name: want.name }
-  return create<Group>(attempt, {
-    find: () => findGroup(attempt, id),
-    send: (confirm) => attempt.client.createGroups(params, [entry], writeOptions(attempt, confirm)),
+  return create<Group>(context, {
+    find: () => findGroup(context, id),
+    send: (confirm) => context.client.createGroups(params, [entry], writeOptions(context, confirm)),
     isDone: (group) => hasName(group, want.name),
-    correct: () => sendGroup(attempt, id, want),
+    correct: () => sendGroup(context, id, want),
   })
 }
 
-function sendUser(attempt: Attempt, id: string, fields: UserFields): Send<User> {
-  return (confirm) => attempt.client.updateUser(paramsOf(attempt, id), fields, writeOptions(attempt, confirm))
+function sendUser(context: WriteContext, id: string, fields: UserFields): Send<User> {
+  return (confirm) => context.client.updateUser(paramsOf(context, id), fields, writeOptions(context, confirm))
 }
 
 function sendGroup(
-  attempt: Attempt,
+  context: WriteContext,
   id: string,
   fields: { readonly name: string; readonly external_member_ids?: string[] },
 ): Send<Group> {
   return (confirm) =>
-    attempt.client.updateGroup(paramsOf(attempt, id), fields, writeOptions(attempt, confirm))
+    context.client.updateGroup(paramsOf(context, id), fields, writeOptions(context, confirm))
 }
 
 function isEmpty(fields: UserFields): boolean {

@@ -9,7 +9,8 @@ export interface TargetDirectory {
   seenAt?: number
 }
 
-export interface Attempt extends Wire {
+/** What every change of a directory is written with. */
+export interface WriteContext extends Wire {
   readonly target: TargetDirectory
   /** Look before anything is sent. */
   readonly check: boolean
@@ -38,24 +39,24 @@ export interface Creation<Found> {
 }
 
 /** A create that finds the entry compares it and updates what differs. */
-export async function create<Found>(attempt: Attempt, creation: Creation<Found>): Promise<Done> {
-  const found = attempt.check ? await creation.find() : undefined
-  const sent = found === undefined ? await sendNew(attempt, creation) : { found }
+export async function create<Found>(context: WriteContext, creation: Creation<Found>): Promise<Done> {
+  const found = context.check ? await creation.find() : undefined
+  const sent = found === undefined ? await sendNew(context, creation) : { found }
   if (!('found' in sent)) return sent
   if (creation.isDone(sent.found)) return FOUND
   const { find, isDone } = creation
-  return update(attempt, { find, isDone, send: creation.correct(sent.found) }, 'sure')
+  return update(context, { find, isDone, send: creation.correct(sent.found) }, 'sure')
 }
 
 async function sendNew<Found>(
-  attempt: Attempt,
+  context: WriteContext,
   { find, send }: Creation<Found>,
 ): Promise<Done | { readonly found: Found }> {
   try {
     const written = await send(find)
     return written.found ? { found: written.value } : { outcome: 'applied', status: written.status }
   } catch (error) {
-    if (isApiError(error, 'not-found')) await requireTarget(attempt)
+    if (isApiError(error, 'not-found')) await requireTarget(context)
     if (!isApiError(error, 'conflict')) throw error
     // The id may be taken by the entry itself. Anything else that is in conflict is the entry's own fault.
     const found = await find()
@@ -72,13 +73,13 @@ export interface Update<Found> {
 
 /** An update that finds nothing reports it. `sure` says that somebody has just looked. */
 export async function update<Found>(
-  attempt: Attempt,
+  context: WriteContext,
   { find, isDone, send }: Update<Found>,
-  looked: 'sure' | 'unsure' = attempt.check ? 'unsure' : 'sure',
+  looked: 'sure' | 'unsure' = context.check ? 'unsure' : 'sure',
 ): Promise<Done> {
   if (looked === 'unsure') {
     const found = await find()
-    if (found === undefined) return nothingThere(attempt, 'missing')
+    if (found === undefined) return nothingThere(context, 'missing')
     if (isDone(found)) return FOUND
   }
   const confirm: Confirm<Found> = async () => {
@@ -90,39 +91,39 @@ export async function update<Found>(
     return written.found ? FOUND : { outcome: 'applied', status: written.status }
   } catch (error) {
     if (!isApiError(error, 'not-found')) throw error
-    return nothingThere(attempt, 'missing')
+    return nothingThere(context, 'missing')
   }
 }
 
 /** A delete that finds nothing is done. */
 export async function remove(
-  attempt: Attempt,
+  context: WriteContext,
   find: () => Promise<unknown>,
   send: Send<true>,
 ): Promise<Done> {
   const isGone = async (): Promise<true | undefined> => ((await find()) === undefined ? true : undefined)
-  if (attempt.check && (await isGone())) {
-    await requireTarget(attempt)
+  if (context.check && (await isGone())) {
+    await requireTarget(context)
     return FOUND
   }
   try {
     const written = await send(isGone)
     if (!written.found) return { outcome: 'applied', status: written.status }
-    await requireTarget(attempt)
+    await requireTarget(context)
     return FOUND
   } catch (error) {
     if (!isApiError(error, 'not-found')) throw error
-    return nothingThere(attempt, 'already')
+    return nothingThere(context, 'already')
   }
 }
 
 /** Not found may also mean that the whole directory is gone, and then nothing is as it should be. */
-async function nothingThere(attempt: Attempt, outcome: 'missing' | 'already'): Promise<Done> {
-  await requireTarget(attempt)
+async function nothingThere(context: WriteContext, outcome: 'missing' | 'already'): Promise<Done> {
+  await requireTarget(context)
   return { outcome, status: 404 }
 }
 
-async function requireTarget({ client, target, signal, onRequest }: Attempt): Promise<void> {
+async function requireTarget({ client, target, signal, onRequest }: WriteContext): Promise<void> {
   const { seenAt } = target
   if (seenAt !== undefined && performance.now() - seenAt < SEEN_FOR_MS) return
   await requireDirectory(client, target.directoryId, { signal, onRequest, whenLimited: 'throw' })

@@ -3,7 +3,7 @@ import {
   type Conformance,
   openConformance,
   type Result,
-  type Target,
+  type TestedService,
 } from '../../src/conformance/conformance.ts'
 import { type Endpoint, endpoints, type Operation } from '../../src/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -13,7 +13,7 @@ import { MARKER, wideFixture } from './wide-fixture.ts'
 import { describeService } from './with-service.ts'
 
 /** Everything that the suite can be given, so that nothing is left unchecked. */
-function targetOf(service: RunningService): Target {
+function targetOf(service: RunningService): TestedService {
   return {
     baseUrl: service.baseUrl,
     organizationId: FIXTURE.organizationId,

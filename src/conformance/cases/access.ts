@@ -16,22 +16,22 @@ export function accessCases(row: Row): readonly Case[] {
     changed(
       row,
       'expired token',
-      ({ target }) => ({ token: given(target.tokens?.expired, 'no expired token was given') }),
+      ({ tested }) => ({ token: given(tested.tokens?.expired, 'no expired token was given') }),
       refuses(401),
       anybody,
     ),
     changed(
       row,
       'another scheme',
-      ({ target }) => ({ token: null, headers: { authorization: `Bearer ${target.token}` } }),
+      ({ tested }) => ({ token: null, headers: { authorization: `Bearer ${tested.token}` } }),
       decides(401),
       anybody,
     ),
     changed(
       row,
       'wrong scope',
-      ({ target }) => ({
-        token: given(target.tokens?.without?.[endpoint.scope], 'no token without the scope was given'),
+      ({ tested }) => ({
+        token: given(tested.tokens?.without?.[endpoint.scope], 'no token without the scope was given'),
       }),
       withoutScope,
       anybody,

@@ -2,7 +2,7 @@ import type { Endpoint, Operation } from '../../contract/endpoints.ts'
 import { baseAsk } from '../base.ts'
 import type { Expectation } from '../checks.ts'
 import type { Ask } from '../request.ts'
-import { isNoAnswer, type Site } from '../site.ts'
+import { isNoAnswer, type Probing } from '../probing.ts'
 import { judge, type Verdict } from '../verdict.ts'
 
 /** One thing to try with one endpoint. */
@@ -11,7 +11,7 @@ export interface Case {
   /** Says nothing about the service unless the token may use the endpoint. */
   readonly needsScope: boolean
   /** Throws `Unchecked` where it cannot be tried. */
-  readonly try: (site: Site) => Promise<Verdict>
+  readonly try: (probing: Probing) => Promise<Verdict>
 }
 
 /** The row that cases are made for. */
@@ -30,7 +30,7 @@ interface ChangeOptions {
 export function changed(
   { operation }: Row,
   name: string,
-  change: (site: Site) => Ask,
+  change: (probing: Probing) => Ask,
   expectation: Expectation,
   options: ChangeOptions = {},
 ): Case {
@@ -38,14 +38,14 @@ export function changed(
   return {
     name,
     needsScope,
-    async try(site) {
-      const different = change(site)
-      const { form, ...base } = await baseAsk(site, operation)
+    async try(probing) {
+      const different = change(probing)
+      const { form, ...base } = await baseAsk(probing, operation)
       // The form is replaced as a whole by another body.
       const body = different.body === undefined && form !== undefined ? { form } : {}
       const params = { ...base.params, ...different.params }
       try {
-        return judge(expectation, await site.send(operation, { ...base, ...body, ...different, params }))
+        return judge(expectation, await probing.send(operation, { ...base, ...body, ...different, params }))
       } catch (error) {
         if (!mayClose || !isNoAnswer(error) || !error.closed) throw error
         return { differences: [], notes: [{ expected: 'an answer', actual: 'a closed connection' }] }

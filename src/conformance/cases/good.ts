@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/endpoints.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpAnswer } from '../answer.ts'
 import { baseAsk, userChange } from '../base.ts'
 import {
   anything,
@@ -16,7 +16,7 @@ import {
 } from '../checks.ts'
 import { DEFAULT_PAGE, page } from '../pages.ts'
 import type { Ask } from '../request.ts'
-import type { Site } from '../site.ts'
+import type { Probing } from '../probing.ts'
 import { first, itemsOf, lacksScope, newEntry } from '../subjects.ts'
 import { judge, Unchecked, type Verdict } from '../verdict.ts'
 import type { Case, Row } from './case.ts'
@@ -26,35 +26,35 @@ export function goodCase(row: Row): Case {
   return {
     name: 'good',
     needsScope: true,
-    async try(site) {
+    async try(probing) {
       try {
-        return await good(site, row)
+        return await good(probing, row)
       } catch (error) {
-        if (error instanceof Unchecked && error.refused) site.refused.set(row.operation, error.message)
+        if (error instanceof Unchecked && error.refused) probing.refused.set(row.operation, error.message)
         throw error
       }
     },
   }
 }
 
-function good(site: Site, row: Row): Promise<Verdict> {
+function good(probing: Probing, row: Row): Promise<Verdict> {
   const { endpoint, operation } = row
-  if (endpoint.paged) return readList(site, row)
-  if (endpoint.method === 'GET') return readOne(site, row)
+  if (endpoint.paged) return readList(probing, row)
+  if (endpoint.method === 'GET') return readOne(probing, row)
   const write = WRITES[operation]
   if (write === undefined) throw new Error(`no good case for ${operation}`)
-  return write(site, row)
+  return write(probing, row)
 }
 
 /** The answer, unless the token may not ask. */
-async function allowed(site: Site, { operation }: Row, ask: Ask): Promise<Answer> {
-  const answer = await site.send(operation, ask)
+async function allowed(probing: Probing, { operation }: Row, ask: Ask): Promise<HttpAnswer> {
+  const answer = await probing.send(operation, ask)
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   return answer
 }
 
-async function readList(site: Site, row: Row): Promise<Verdict> {
-  const answer = await allowed(site, row, {})
+async function readList(probing: Probing, row: Row): Promise<Verdict> {
+  const answer = await allowed(probing, row, {})
   const own = LIST_CHECKS[row.operation] ?? anything
   return judge(reads(row.endpoint, together(page(DEFAULT_PAGE), own)), answer)
 }
@@ -73,57 +73,57 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
 }
 
 /** What was asked for is what comes. */
-async function readOne(site: Site, row: Row): Promise<Verdict> {
-  const ask = await baseAsk(site, row.operation)
+async function readOne(probing: Probing, row: Row): Promise<Verdict> {
+  const ask = await baseAsk(probing, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const asked = { directory_id: String(site.target.directoryId), ...ask.params } as Record<string, string>
+  const asked = { directory_id: String(probing.tested.directoryId), ...ask.params } as Record<string, string>
   const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
-  return judge(reads(row.endpoint, isAskedFor), await allowed(site, row, ask))
+  return judge(reads(row.endpoint, isAskedFor), await allowed(probing, row, ask))
 }
 
-const WRITES: Readonly<Partial<Record<Operation, (site: Site, row: Row) => Promise<Verdict>>>> = {
-  createUsers: (site, row) => createEntry(site, row, 'getUser'),
-  createGroups: (site, row) => createEntry(site, row, 'getGroup'),
-  async updateUser(site, row) {
-    const { params = {} } = await baseAsk(site, row.operation)
-    const change = await userChange(site)
+const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) => Promise<Verdict>>>> = {
+  createUsers: (probing, row) => createEntry(probing, row, 'getUser'),
+  createGroups: (probing, row) => createEntry(probing, row, 'getGroup'),
+  async updateUser(probing, row) {
+    const { params = {} } = await baseAsk(probing, row.operation)
+    const change = await userChange(probing)
     const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-    return writeAndRead(site, row, {
+    return writeAndRead(probing, row, {
       ask: { params, form: Object.entries(change) },
       read: 'getUser',
       written,
     })
   },
-  async updateGroup(site, row) {
-    const { params = {}, form = [] } = await baseAsk(site, row.operation)
+  async updateGroup(probing, row) {
+    const { params = {}, form = [] } = await baseAsk(probing, row.operation)
     const written = field('name', form[0]?.[1])
-    return writeAndRead(site, row, { ask: { params, form }, read: 'getGroup', written })
+    return writeAndRead(probing, row, { ask: { params, form }, read: 'getGroup', written })
   },
-  deleteUser: (site, row) => deleteEntry(site, row, 'user'),
-  deleteGroup: (site, row) => deleteEntry(site, row, 'group'),
+  deleteUser: (probing, row) => deleteEntry(probing, row, 'user'),
+  deleteGroup: (probing, row) => deleteEntry(probing, row, 'group'),
   updateSubscription,
-  async createAssertion(site, row) {
-    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+  async createAssertion(probing, row) {
+    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
     return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
   },
-  async readCredentials(site, row) {
-    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+  async readCredentials(probing, row) {
+    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
     // The one POST whose answer the description shows.
     const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
     return judge({ stated, here: writes(row.endpoint).here }, answer)
   },
-  async resetPassword(site, row) {
-    const answer = await allowed(site, row, await baseAsk(site, row.operation))
+  async resetPassword(probing, row) {
+    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
     return judge(writes(row.endpoint), answer)
   },
 }
 
-async function createEntry(site: Site, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
-  const ask = await baseAsk(site, row.operation)
+async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
+  const ask = await baseAsk(probing, row.operation)
   const [id] = ask.creates ?? []
   const name = ask.form?.find(([key]) => key.endsWith('[name]'))?.[1]
   const written = together(field('external_id', id), field('name', name))
-  return writeAndRead(site, row, { ask, read, written, params: { external_id: id ?? '' }, list: true })
+  return writeAndRead(probing, row, { ask, read, written, params: { external_id: id ?? '' }, list: true })
 }
 
 interface Writing {
@@ -137,25 +137,25 @@ interface Writing {
   readonly list?: boolean
 }
 
-async function writeAndRead(site: Site, row: Row, writing: Writing): Promise<Verdict> {
+async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promise<Verdict> {
   const { ask, read, params = ask.params ?? {}, written, list = false } = writing
-  const answer = await allowed(site, row, ask)
+  const answer = await allowed(probing, row, ask)
   const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
   const verdict = judge(writes(row.endpoint, inAnswer), answer)
   if (verdict.differences.length > 0) return verdict
-  const shown = await site.send(read, { params })
+  const shown = await probing.send(read, { params })
   if (shown.status === 401 || shown.status === 403) return verdict
   const faults = inTurn(success, written)(shown)
   const differences = faults.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
   return { ...verdict, differences }
 }
 
-async function deleteEntry(site: Site, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
-  const params = { external_id: await newEntry(site, kind) }
-  const answer = await allowed(site, row, { params })
+async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
+  const params = { external_id: await newEntry(probing, kind) }
+  const answer = await allowed(probing, row, { params })
   const verdict = judge(writes(row.endpoint), answer)
   if (verdict.differences.length > 0) return verdict
-  const shown = await site.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
+  const shown = await probing.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
   const differences = refusal(shown).map(({ expected, actual }) => ({
     expected: `afterwards ${expected}`,
     actual,
@@ -164,17 +164,17 @@ async function deleteEntry(site: Site, row: Row, kind: 'user' | 'group'): Promis
 }
 
 /** Changes all three fields of the first subscription; they are put back in the end. */
-async function updateSubscription(site: Site, row: Row): Promise<Verdict> {
-  const before = await first(site, 'listSubscriptions', 'id')
+async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> {
+  const before = await first(probing, 'listSubscriptions', 'id')
   const params = { subscription_id: String(before['id']) }
-  const { form = [] } = await baseAsk(site, row.operation)
+  const { form = [] } = await baseAsk(probing, row.operation)
   const change = {
     favorite: before['favorite'] !== true,
     name: `${String(before['name'])} (check)`,
     position: Number(before['position']) + 1,
   }
-  site.afterwards(async () => {
-    const { status } = await site.send(row.operation, { params, form })
+  probing.afterwards(async () => {
+    const { status } = await probing.send(row.operation, { params, form })
     if (status >= 300) {
       throw new Error(
         `subscription ${params.subscription_id} could not be put back: the service answered ${status}`,
@@ -186,5 +186,5 @@ async function updateSubscription(site: Site, row: Row): Promise<Verdict> {
     form: Object.entries(change).map(([name, value]): [string, string] => [name, String(value)]),
   }
   const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-  return writeAndRead(site, row, { ask, read: 'getSubscription', written })
+  return writeAndRead(probing, row, { ask, read: 'getSubscription', written })
 }

@@ -1,6 +1,6 @@
 import { NO_ID } from '../base.ts'
 import { refuses } from '../checks.ts'
-import type { Param } from '../target.ts'
+import type { Param } from '../tested-service.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
@@ -32,8 +32,8 @@ function paramCases(row: Row, param: Param): Case[] {
     changed(
       row,
       `${name} of another organization`,
-      ({ target }) => {
-        const id = target.foreign?.[param]
+      ({ tested }) => {
+        const id = tested.foreign?.[param]
         if (id === undefined) throw new Unchecked('no ids of another organization were given')
         return { params: { [param]: id } }
       },

@@ -1,7 +1,7 @@
 import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
 import { decides, type Expectation, refuses } from '../checks.ts'
 import { type Ask, FORM, JSON_TYPE } from '../request.ts'
-import type { Site } from '../site.ts'
+import type { Probing } from '../probing.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
@@ -50,8 +50,8 @@ function listCases(row: Row, list: string): Case[] {
     changed(
       row,
       'an entry that is a text',
-      (site) => {
-        requireExpendable(site)
+      (probing) => {
+        requireExpendable(probing)
         return { body: { type: FORM, text: `${list}[]=x` } }
       },
       decides(400),
@@ -59,8 +59,8 @@ function listCases(row: Row, list: string): Case[] {
     changed(
       row,
       `${MAX_ENTRIES + 1} entries`,
-      (site) => {
-        const ids = Array.from({ length: MAX_ENTRIES + 1 }, () => site.newId())
+      (probing) => {
+        const ids = Array.from({ length: MAX_ENTRIES + 1 }, () => probing.newId())
         const entries = ids.map((id) => ({ external_id: id, name: 'Check of the API' }))
         return { body: { type: JSON_TYPE, text: JSON.stringify({ [list]: entries }) }, creates: ids }
       },
@@ -129,10 +129,10 @@ function fieldCase(
   return changed(
     row,
     `${field} ${what}`,
-    (site) => {
+    (probing) => {
       if (list === undefined) return jsonAsk({ ...otherFields(row, field), [field]: json })
-      if (field === 'external_id') requireExpendable(site)
-      const id = site.newId()
+      if (field === 'external_id') requireExpendable(probing)
+      const id = probing.newId()
       const entry = { external_id: id, name: 'Check of the API', [field]: json }
       return jsonAsk({ [list]: [entry] }, field === 'external_id' ? [] : [id])
     },
@@ -141,8 +141,8 @@ function fieldCase(
 }
 
 /** For what would be left without the id, or with one that the service made of something else, if it were taken. */
-function requireExpendable({ target }: Site): void {
-  if (target.expendable !== true) {
+function requireExpendable({ tested }: Probing): void {
+  if (tested.expendable !== true) {
     throw new Unchecked('nothing could remove what the service made if it took this')
   }
 }

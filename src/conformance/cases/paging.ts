@@ -1,8 +1,8 @@
 import { type Endpoint, PAGE } from '../../contract/endpoints.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpAnswer } from '../answer.ts'
 import { anything, type Check, decides, inTurn, type Expectation, status } from '../checks.ts'
 import { type AskedPage, page, totalOf } from '../pages.ts'
-import type { Site } from '../site.ts'
+import type { Probing } from '../probing.ts'
 import { some } from '../subjects.ts'
 import { differs, FINE, judge, Unchecked, type Verdict } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
@@ -63,9 +63,12 @@ function atMost(items: number): Check {
 }
 
 /** Pages that are full, and few: three where there is enough for three. */
-async function pagesOf(site: Site, row: Row): Promise<{ perPage: number; last: number; total: number }> {
-  await some(site, row.operation)
-  const total = totalOf(await site.send(row.operation, { query: '?per_page=1' }))
+async function pagesOf(
+  probing: Probing,
+  row: Row,
+): Promise<{ perPage: number; last: number; total: number }> {
+  await some(probing, row.operation)
+  const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
   if (total === undefined) throw new Unchecked('the answers have no total')
   const perPage = Math.min(PAGE.max, Math.max(1, Math.ceil(total / 3)))
   return { perPage, last: Math.max(1, Math.ceil(total / perPage)), total }
@@ -75,13 +78,13 @@ function pageCase(row: Row, name: string, numberOf: (last: number) => number): C
   return {
     name,
     needsScope: true,
-    async try(site) {
-      const { perPage, last } = await pagesOf(site, row)
+    async try(probing) {
+      const { perPage, last } = await pagesOf(probing, row)
       const number = numberOf(last)
       if (last < 2) throw new Unchecked('there is no more than one page')
       if (name === 'a page between' && last < 3) throw new Unchecked('there are only two pages')
       const asked = { page: number, perPage }
-      const answer = await site.send(row.operation, { query: queryOf(asked) })
+      const answer = await probing.send(row.operation, { query: queryOf(asked) })
       return judge({ stated: inTurn(status(200), page(asked)), here: anything }, answer)
     },
   }
@@ -91,10 +94,10 @@ function pastTheEnd(row: Row): Case {
   return {
     name: 'past the end',
     needsScope: true,
-    async try(site) {
-      const { perPage, last } = await pagesOf(site, row)
+    async try(probing) {
+      const { perPage, last } = await pagesOf(probing, row)
       const asked = { page: last + 5, perPage }
-      const answer = await site.send(row.operation, { query: queryOf(asked) })
+      const answer = await probing.send(row.operation, { query: queryOf(asked) })
       const noItems: Check = (got) => (got.status === 200 ? page(asked)(got) : [])
       const expectation: Expectation = { ...decides(200, noItems), here: inTurn(status(200), wayBack(last)) }
       return judge(expectation, answer)
@@ -114,12 +117,12 @@ function allPages(row: Row): Case {
   return {
     name: 'all pages together',
     needsScope: true,
-    async try(site) {
-      const { perPage, last, total } = await pagesOf(site, row)
+    async try(probing) {
+      const { perPage, last, total } = await pagesOf(probing, row)
       if (last > MAX_PAGES) throw new Unchecked('there are too many items to read them all for a check')
-      const answers: Answer[] = []
+      const answers: HttpAnswer[] = []
       for (let number = 1; number <= last; number += 1) {
-        answers.push(await site.send(row.operation, { query: queryOf({ page: number, perPage }) }))
+        answers.push(await probing.send(row.operation, { query: queryOf({ page: number, perPage }) }))
       }
       const lists = answers.map(({ json }) => json)
       if (!lists.every((list) => Array.isArray(list))) return differs('a list on each page', 'something else')

@@ -1,6 +1,6 @@
 import { type Check, decides, type Expectation, type Fault, inTurn, reads } from '../checks.ts'
 import { totalOf } from '../pages.ts'
-import type { Site } from '../site.ts'
+import type { Probing } from '../probing.ts'
 import { first, type Item, itemsOf } from '../subjects.ts'
 import { judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
@@ -36,14 +36,14 @@ function malformed(row: Row, queries: readonly string[]): Case[] {
 function found(
   row: Row,
   name: string,
-  prepare: (site: Site) => Promise<{ readonly query: string; readonly expectation: Expectation }>,
+  prepare: (probing: Probing) => Promise<{ readonly query: string; readonly expectation: Expectation }>,
 ): Case {
   return {
     name,
     needsScope: true,
-    async try(site) {
-      const { query, expectation } = await prepare(site)
-      return judge(expectation, await site.send(row.operation, { query }))
+    async try(probing) {
+      const { query, expectation } = await prepare(probing)
+      return judge(expectation, await probing.send(row.operation, { query }))
     },
   }
 }
@@ -67,8 +67,8 @@ function each(what: string, holds: (item: Item) => boolean, known?: unknown): Ch
 
 function everything(row: Row): Case[] {
   return ['?all=true', '?all=true&page=2&per_page=1'].map((query) =>
-    found(row, query, async (site) => {
-      const total = totalOf(await site.send(row.operation, { query: '?per_page=1' }))
+    found(row, query, async (probing) => {
+      const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
       if (total === undefined) throw new Unchecked('the answers have no total')
       const all: Check = ({ json }) =>
         Array.isArray(json) && json.length === total
@@ -85,8 +85,8 @@ function everything(row: Row): Case[] {
 }
 
 function partOfName(row: Row): Case[] {
-  const search = (query: (name: string) => string) => async (site: Site) => {
-    const group = await first(site, row.operation, 'name')
+  const search = (query: (name: string) => string) => async (probing: Probing) => {
+    const group = await first(probing, row.operation, 'name')
     const name = String(group['name'])
     const part = name.length > 2 ? name.slice(1, -1) : name
     const holds = (item: Item) => String(item['name']).toLowerCase().includes(part.toLowerCase())
@@ -95,12 +95,12 @@ function partOfName(row: Row): Case[] {
   }
   const endpoint = row.endpoint
   return [
-    found(row, 'q is a part of a name', async (site) => {
-      const { query, check } = await search((part) => part)(site)
+    found(row, 'q is a part of a name', async (probing) => {
+      const { query, check } = await search((part) => part)(probing)
       return { query, expectation: reads(endpoint, check) }
     }),
-    found(row, 'q in capitals', async (site) => {
-      const { query, check } = await search((part) => part.toUpperCase())(site)
+    found(row, 'q in capitals', async (probing) => {
+      const { query, check } = await search((part) => part.toUpperCase())(probing)
       return { query, expectation: { ...reads(endpoint), here: check } }
     }),
     changed(row, 'q that no name holds', () => ({ query: '?q=dirsyncd-check-nothing' }), {
@@ -115,22 +115,22 @@ function partOfName(row: Row): Case[] {
 /** What a filter means is stated; the format of times, addresses and ids is not, so only events as shown are compared. */
 function filters(row: Row): Case[] {
   const endpoint = row.endpoint
-  const known = (site: Site) => first(site, row.operation, 'id')
+  const known = (probing: Probing) => first(probing, row.operation, 'id')
   return [
-    found(row, 'filters[type]', async (site) => {
-      const { id, type } = await known(site)
+    found(row, 'filters[type]', async (probing) => {
+      const { id, type } = await known(probing)
       const check = each('of this type', (event) => event['type'] === type, id)
       return { query: filter('type', type), expectation: reads(endpoint, check) }
     }),
-    found(row, 'filters[contact_id]', async (site) => {
-      const { id, actor } = await known(site)
+    found(row, 'filters[contact_id]', async (probing) => {
+      const { id, actor } = await known(probing)
       const contact = (actor as Item | undefined)?.['id']
       const check = each('of this actor', (event) => (event['actor'] as Item)['id'] === contact, id)
       return { query: filter('contact_id', contact), expectation: reads(endpoint, check) }
     }),
     ...(['time_from', 'time_to'] as const).map((name) =>
-      found(row, `filters[${name}]`, async (site) => {
-        const { created_at: at, id } = await known(site)
+      found(row, `filters[${name}]`, async (probing) => {
+        const { created_at: at, id } = await known(probing)
         const when = Date.parse(String(at))
         const inRange = (event: Item) => {
           const time = Date.parse(String(event['created_at']))

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { drawFault, type Faults, type FaultShare } from './faults.ts'
 import { Problem, tooManyRequests } from '../http/problem.ts'
-import { createRateLimiter } from './rate-limit.ts'
+import type { RateLimit } from '../http/limits.ts'
 import type { RequestRecord } from '../http/record.ts'
 
 /**
@@ -32,4 +32,18 @@ async function apply(fault: FaultShare | undefined): Promise<void> {
   if (fault?.kind === '429') throw tooManyRequests(fault.wait)
   // A process that has nothing else to do need not wait for it.
   if (fault?.kind === 'latency') await wait(fault.wait, undefined, { ref: false })
+}
+
+/**
+ * A sliding window over the requests that were let through. Called once per request with the time in milliseconds;
+ * returns 0 to let it through, or the milliseconds after which the next one has a place.
+ */
+export function createRateLimiter({ requests, per }: RateLimit): (now: number) => number {
+  const passed: number[] = []
+  return (now) => {
+    while (passed.length > 0 && passed[0]! <= now - per) passed.shift()
+    if (passed.length >= requests) return passed[0]! + per - now
+    passed.push(now)
+    return 0
+  }
 }

@@ -1,21 +1,20 @@
 import { MAX_RELAY_STATE } from '../../contract/endpoints.ts'
 import { fieldProblem, notFound, Problem } from '../http/problem.ts'
 import { metadataOf } from '../saml/metadata.ts'
-import { createResponse } from '../saml/response.ts'
+import { createResponse, type ServiceProvider } from '../saml/response.ts'
 import { isClean } from '../saml/xml.ts'
-import type { ServiceProvider } from '../saml/service-provider.ts'
 import { recordEvents } from '../store/events.ts'
 import { identityProviderOf } from '../store/identity-providers.ts'
 import { findLaunch, type Launch, recordLogin } from '../store/launches.ts'
 import { timestamp } from '../timestamp.ts'
 import { splitPersonName } from '../values.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 /** The answer is made before the transaction and leaves the service only when its event is committed. */
 export async function createAssertion(
   { db, vault }: HandlerDeps,
   call: Call<'createAssertion'>,
-): Promise<Answer<'createAssertion'>> {
+): Promise<ResponseOf<'createAssertion'>> {
   const { grant, origin, organizationId, subscriptionId, form } = call
   checkRelayState(form.RelayState)
   const launch = await findLaunch(db, grant.contactId, subscriptionId)

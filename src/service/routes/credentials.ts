@@ -4,14 +4,14 @@ import { notFound, Problem } from '../http/problem.ts'
 import * as store from '../store/credentials.ts'
 import { recordEvents } from '../store/events.ts'
 import { findSubscription } from '../store/subscriptions.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription } from './render-subscription.ts'
 
 /** What was opened leaves the transaction only when its event is committed. */
 export async function readCredentials(
   { db, vault }: HandlerDeps,
   { grant, origin, subscriptionId }: Call<'readCredentials'>,
-): Promise<Answer<'readCredentials'>> {
+): Promise<ResponseOf<'readCredentials'>> {
   return db.transaction().execute(async (trx) => {
     const row = await store.findCredentials(trx, grant.contactId, subscriptionId)
     if (row === undefined) throw notFound()
@@ -27,7 +27,7 @@ export async function readCredentials(
 export async function resetPassword(
   { db, vault, estimate }: HandlerDeps,
   { grant, origin, subscriptionId }: Call<'resetPassword'>,
-): Promise<Answer<'resetPassword'>> {
+): Promise<ResponseOf<'resetPassword'>> {
   return db.transaction().execute(async (trx) => {
     const row = await store.lockCredentials(trx, grant.contactId, subscriptionId)
     if (row === undefined) throw notFound()

@@ -1,18 +1,18 @@
 import { notFound } from '../http/problem.ts'
 import * as store from '../store/directories.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listDirectories(
   { db }: HandlerDeps,
   { organizationId, page }: Call<'listDirectories'>,
-): Promise<Answer<'listDirectories'>> {
+): Promise<ResponseOf<'listDirectories'>> {
   return store.listDirectories(db, organizationId, page)
 }
 
 export async function getDirectory(
   { db }: HandlerDeps,
   { organizationId, directoryId }: Call<'getDirectory'>,
-): Promise<Answer<'getDirectory'>> {
+): Promise<ResponseOf<'getDirectory'>> {
   const directory = await store.findDirectory(db, organizationId, directoryId)
   if (directory === undefined) throw notFound()
   return directory

@@ -3,7 +3,7 @@ import type { Party } from '../events/event.ts'
 import { readEventFilters } from '../events/event-filters.ts'
 import * as store from '../store/events.ts'
 import { timestamp } from '../timestamp.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 /** What says what the properties of a party mean. */
 const CONTEXT = 'https://schema.org'
@@ -11,7 +11,7 @@ const CONTEXT = 'https://schema.org'
 export async function listEvents(
   { db }: HandlerDeps,
   { organizationId, baseUrl, query, page }: Call<'listEvents'>,
-): Promise<Answer<'listEvents'>> {
+): Promise<ResponseOf<'listEvents'>> {
   const search = readEventFilters(query.filters)
   const events = await store.listEvents(db, organizationId, search, page)
   const addressOf = (party: Party) => partyAddress(party, organizationId, baseUrl)

@@ -5,12 +5,12 @@ import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/groups.ts'
 import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listGroups(
   { db }: HandlerDeps,
   { organizationId, directoryId, page }: Call<'listGroups'>,
-): Promise<Answer<'listGroups'>> {
+): Promise<ResponseOf<'listGroups'>> {
   const groups = await store.listGroups(db, organizationId, directoryId, page)
   if (groups === undefined) throw notFound()
   return groups
@@ -19,7 +19,7 @@ export async function listGroups(
 export async function createGroups(
   { db, uniqueExternalIds }: HandlerDeps,
   { grant, origin, organizationId, directoryId, form }: Call<'createGroups'>,
-): Promise<Answer<'createGroups'>> {
+): Promise<ResponseOf<'createGroups'>> {
   checkEntries('groups', form, grant.allowedDomains)
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
@@ -39,7 +39,7 @@ export async function createGroups(
 export async function getGroup(
   { db }: HandlerDeps,
   { organizationId, directoryId, externalId }: Call<'getGroup'>,
-): Promise<Answer<'getGroup'>> {
+): Promise<ResponseOf<'getGroup'>> {
   const group = await store.findGroup(db, organizationId, directoryId, externalId)
   if (group === undefined) throw notFound()
   return group
@@ -48,7 +48,7 @@ export async function getGroup(
 export async function deleteGroup(
   { db }: HandlerDeps,
   { origin, organizationId, directoryId, externalId }: Call<'deleteGroup'>,
-): Promise<Answer<'deleteGroup'>> {
+): Promise<ResponseOf<'deleteGroup'>> {
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     const group = await store.deleteGroup(trx, directoryId, externalId)
     if (group === undefined) throw notFound()
@@ -60,7 +60,7 @@ export async function deleteGroup(
 export async function updateGroup(
   { db }: HandlerDeps,
   { grant, origin, organizationId, directoryId, externalId, form }: Call<'updateGroup'>,
-): Promise<Answer<'updateGroup'>> {
+): Promise<ResponseOf<'updateGroup'>> {
   checkValues(form, grant.allowedDomains)
   const { name, external_member_ids: members } = form
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {

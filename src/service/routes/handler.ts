@@ -52,7 +52,7 @@ export type FormOf<O extends Operation> = (typeof endpoints)[O] extends { form: 
   : undefined
 
 /** What the handler answers: the object of the contract, one page of its list, or nothing. */
-export type Answer<O extends Operation> = (typeof endpoints)[O] extends {
+export type ResponseOf<O extends Operation> = (typeof endpoints)[O] extends {
   paged: object
   response: infer List
 }
@@ -64,4 +64,4 @@ export type Answer<O extends Operation> = (typeof endpoints)[O] extends {
     : undefined
 
 /** Does the work of one operation and throws a `Problem` where it cannot. What it wrote is committed when it ends. */
-export type Handler<O extends Operation> = (deps: HandlerDeps, call: Call<O>) => Promise<Answer<O>>
+export type Handler<O extends Operation> = (deps: HandlerDeps, call: Call<O>) => Promise<ResponseOf<O>>

@@ -2,12 +2,12 @@ import type { OrganizationGroup } from '../../contract/resources.ts'
 import { notFound } from '../http/problem.ts'
 import * as store from '../store/organization-groups.ts'
 import { timestamp } from '../timestamp.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listOrganizationGroups(
   { db }: HandlerDeps,
   { organizationId, page, query }: Call<'listOrganizationGroups'>,
-): Promise<Answer<'listOrganizationGroups'>> {
+): Promise<ResponseOf<'listOrganizationGroups'>> {
   const { items, total } = await store.listOrganizationGroups(db, organizationId, query.q ?? '', page)
   return { items: items.map(toGroup), total }
 }
@@ -15,7 +15,7 @@ export async function listOrganizationGroups(
 export async function getOrganizationGroup(
   { db }: HandlerDeps,
   { organizationId, groupId }: Call<'getOrganizationGroup'>,
-): Promise<Answer<'getOrganizationGroup'>> {
+): Promise<ResponseOf<'getOrganizationGroup'>> {
   const row = await store.findOrganizationGroup(db, organizationId, groupId)
   if (row === undefined) throw notFound()
   return toGroup(row)

@@ -3,14 +3,14 @@ import { fieldProblem, notFound } from '../http/problem.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/subscriptions.ts'
 import { subscriptionErrors } from '../values.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription, renderWithSubscriber } from './render-subscription.ts'
 
 /** With `all` everything is on one page, which holds as many as there are; `per-page` is never 0, though. */
 export async function listSubscriptions(
   { db }: HandlerDeps,
   { grant, page, query }: Call<'listSubscriptions'>,
-): Promise<Answer<'listSubscriptions'>> {
+): Promise<ResponseOf<'listSubscriptions'>> {
   if (query.all === true) {
     const rows = await store.listAllSubscriptions(db, grant.contactId)
     return { items: rows.map(renderSubscription), total: rows.length, perPage: Math.max(rows.length, 1) }
@@ -22,7 +22,7 @@ export async function listSubscriptions(
 export async function getSubscription(
   { db }: HandlerDeps,
   { grant, origin, subscriptionId }: Call<'getSubscription'>,
-): Promise<Answer<'getSubscription'>> {
+): Promise<ResponseOf<'getSubscription'>> {
   const row = await store.findSubscriptionWithSubscriber(db, grant.contactId, subscriptionId)
   if (row === undefined) throw notFound()
   return renderWithSubscriber(row, origin.at)
@@ -31,7 +31,7 @@ export async function getSubscription(
 export async function updateSubscription(
   { db }: HandlerDeps,
   { grant, origin, subscriptionId, form }: Call<'updateSubscription'>,
-): Promise<Answer<'updateSubscription'>> {
+): Promise<ResponseOf<'updateSubscription'>> {
   const errors = subscriptionErrors(form)
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
   return db.transaction().execute(async (trx) => {

@@ -6,12 +6,12 @@ import { recordEvents } from '../store/events.ts'
 import * as store from '../store/users.ts'
 import { splitPersonName } from '../values.ts'
 import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
-import type { Answer, Call, HandlerDeps } from './handler.ts'
+import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listUsers(
   { db }: HandlerDeps,
   { organizationId, directoryId, page }: Call<'listUsers'>,
-): Promise<Answer<'listUsers'>> {
+): Promise<ResponseOf<'listUsers'>> {
   const users = await store.listUsers(db, organizationId, directoryId, page)
   if (users === undefined) throw notFound()
   return { items: users.items.map(toUser), total: users.total }
@@ -20,7 +20,7 @@ export async function listUsers(
 export async function createUsers(
   { db, uniqueExternalIds }: HandlerDeps,
   { grant, origin, organizationId, directoryId, form }: Call<'createUsers'>,
-): Promise<Answer<'createUsers'>> {
+): Promise<ResponseOf<'createUsers'>> {
   checkEntries('users', form, grant.allowedDomains)
   const created = await writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
@@ -41,7 +41,7 @@ export async function createUsers(
 export async function getUser(
   { db }: HandlerDeps,
   { organizationId, directoryId, externalId }: Call<'getUser'>,
-): Promise<Answer<'getUser'>> {
+): Promise<ResponseOf<'getUser'>> {
   const user = await store.findUser(db, organizationId, directoryId, externalId)
   if (user === undefined) throw notFound()
   return toUser(user)
@@ -50,7 +50,7 @@ export async function getUser(
 export async function updateUser(
   { db }: HandlerDeps,
   { grant, origin, organizationId, directoryId, externalId, form }: Call<'updateUser'>,
-): Promise<Answer<'updateUser'>> {
+): Promise<ResponseOf<'updateUser'>> {
   checkValues(form, grant.allowedDomains)
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     const update = await store.updateUser(trx, directoryId, externalId, form)
@@ -66,7 +66,7 @@ export async function updateUser(
 export async function deleteUser(
   { db }: HandlerDeps,
   { origin, organizationId, directoryId, externalId }: Call<'deleteUser'>,
-): Promise<Answer<'deleteUser'>> {
+): Promise<ResponseOf<'deleteUser'>> {
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     const user = await store.deleteUser(trx, directoryId, externalId)
     if (user === undefined) throw notFound()

@@ -1,9 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import type { ServiceProvider } from './service-provider.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import { BASIC_NAME, BEARER, NAME_ID_FORMATS, NAMESPACES, SUCCESS, UNSPECIFIED_LOGIN } from './names.ts'
 import { sign } from './sign.ts'
 import { clean, element, type Xml } from './xml.ts'
+
+/** Where the SAML assertions of an installation go. */
+export interface ServiceProvider {
+  readonly entityId: string
+  /** The assertion consumer service, HTTP-POST binding. */
+  readonly acsUrl: string
+  /** What the subject's name id is: the contact's e-mail, or the login of the subscription. */
+  readonly nameId: 'email' | 'login'
+}
 
 /** Who signs in. */
 export interface Subject {

@@ -10,7 +10,7 @@ import {
 import type { Pool } from 'pg'
 import type { Configuration, PasswordStrength, Provider } from '../../contract/subscription.ts'
 import type { Party } from '../events/event.ts'
-import type { ServiceProvider } from '../saml/service-provider.ts'
+import type { ServiceProvider } from '../saml/response.ts'
 
 /** The schema that holds everything of the service, its migration tables included. */
 export const SCHEMA = 'access_management'

@@ -1,5 +1,5 @@
 import type { Configuration, Provider } from '../../contract/subscription.ts'
-import type { ServiceProvider } from '../saml/service-provider.ts'
+import type { ServiceProvider } from '../saml/response.ts'
 import type { Database, Trx } from './database.ts'
 
 /** What signing in to the installation of a subscription needs. */

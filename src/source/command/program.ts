@@ -40,15 +40,15 @@ export async function runProgram<T>(
   const child = await start(options, environment)
   using life = watch(child, options.timeoutMs, signal)
   const said = createTail(child.stderr, secretsOf(options, environment))
-  const outcome = await settle(read(child.stdout))
+  const [result] = await Promise.allSettled([read(child.stdout)])
   if (!child.stdout.readableEnded) life.end()
   const ending = await life.closed
   const why = whyNot(options, { ending, stopped: life.stopped(), said })
-  if (why !== undefined || 'error' in outcome) life.end()
+  if (why !== undefined || result.status === 'rejected') life.end()
   if (signal.aborted) throw interruption(signal, `interrupted while the command "${nameOf(options)}" ran`)
   if (why !== undefined) throw why
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
+  if (result.status === 'rejected') throw result.reason
+  return result.value
 }
 
 type Started = ChildProcessByStdio<null, Readable, Readable>
@@ -80,16 +80,6 @@ export function secretsOf(
   environment: Readonly<Record<string, string>>,
 ): string[] {
   return secretNames.flatMap((name) => environment[name] ?? [])
-}
-
-type Outcome<T> = { readonly value: T } | { readonly error: unknown }
-
-async function settle<T>(promise: Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { value: await promise }
-  } catch (error) {
-    return { error }
-  }
 }
 
 interface Ending {

@@ -8,7 +8,7 @@ import {
   type UserMapping,
 } from '../mapping.ts'
 import type { CsvInput } from './input.ts'
-import type { CsvFile, CsvFormat, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
+import type { CsvFile, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
 
 /** The options, checked and ready to read with. */
 export interface Compiled {
@@ -67,7 +67,7 @@ function compileFile<M>(
   idColumns: readonly string[],
   groupColumn?: string,
 ): CsvInput & { readonly map: M } {
-  checkFormat(format, key)
+  if (format.quote === format.delimiter) throw invalid(`${key}.quote`, 'it is the delimiter, too')
   const named = groupColumn === undefined ? [] : [groupColumn]
   return {
     ...format,
@@ -80,17 +80,6 @@ function compileFile<M>(
   }
 }
 
-function checkFormat({ path, delimiter, quote = '"' }: Omit<CsvFormat, 'trailer'>, key: string): void {
-  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter)) {
-    throw invalid(`${key}.delimiter`, 'it must be one character, such as "," or ";"')
-  }
-  if (quote !== null && (quote.length !== 1 || /[\s\r\n]/.test(quote))) {
-    throw invalid(`${key}.quote`, 'it must be one character that is no blank, or null')
-  }
-  if (quote === delimiter) throw invalid(`${key}.quote`, 'it is the delimiter, too')
-  if (path.length === 0) throw invalid(`${key}.path`, 'the list of files is empty')
-}
-
 function compileTrailer(pattern: string, key: string): RegExp {
   try {
     return new RegExp(pattern, 'u')
@@ -101,7 +90,6 @@ function compileTrailer(pattern: string, key: string): RegExp {
 
 function compileGroupColumn({ column: name, separator, name: text }: GroupColumn): CompiledGroupColumn {
   const column = compileAttribute(name, 'groups.column', anyColumn)
-  if (separator === '') throw invalid('groups.separator', 'it must be one character or more')
   const onlyColumn = (other: string) =>
     other === column ? undefined : `the name of a group can only be made of "${column}", not of "${other}"`
   const map = compileGroupMap({ external_id: column, name: text ?? column }, 'groups', onlyColumn)

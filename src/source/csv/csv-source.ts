@@ -37,7 +37,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
 }
 
 /** What a read of all files puts together. */
-interface Reading {
+interface ReadState {
   readonly collector: Collector
   readonly members: MemberTable
   readonly doubts: Notice[]
@@ -51,22 +51,22 @@ async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promi
   const hasColumn = groupColumn !== undefined
   const covers = { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
   const collector = createCollector(covers)
-  const reading = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
-  await readUsers(users, groupColumn, reading)
-  if (members !== undefined) await readMembers(members, reading)
-  if (groups !== undefined) await readGroups(groups, reading)
-  if (groupColumn === undefined) addOrphans(reading)
-  else addGroupsOfColumn(groupColumn, reading.members, collector)
+  const state = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
+  await readUsers(users, groupColumn, state)
+  if (members !== undefined) await readMembers(members, state)
+  if (groups !== undefined) await readGroups(groups, state)
+  if (groupColumn === undefined) addOrphans(state)
+  else addGroupsOfColumn(groupColumn, state.members, collector)
   const snapshot = collector.snapshot()
   if (compiled.badRows === 'refuse') refuseBadRows(snapshot)
-  return { ...snapshot, notices: [...snapshot.notices, ...reading.doubts] }
+  return { ...snapshot, notices: [...snapshot.notices, ...state.doubts] }
 }
 
 /** Reads the files of one input; what is wrong with one of its rows, or doubtful, is said of this kind of entry. */
 async function readPart(
   input: CsvInput,
   kind: Kind,
-  { collector, doubts, signal, log }: Reading,
+  { collector, doubts, signal, log }: ReadState,
   onRow: CsvListener['onRow'],
 ): Promise<void> {
   const totals = await readCsv(input, signal, {
@@ -80,37 +80,37 @@ async function readPart(
 async function readUsers(
   input: Compiled['users'],
   groupColumn: Compiled['groupColumn'],
-  reading: Reading,
+  state: ReadState,
 ): Promise<void> {
   const { map } = input
-  await readPart(input, 'user', reading, ({ from, cells }) => {
-    const id = reading.collector.addUser({
+  await readPart(input, 'user', state, ({ from, cells }) => {
+    const id = state.collector.addUser({
       ids: notBlank(cells(map.id)),
       idName: map.id,
       from: from(),
       ...map.fieldsOf(cells),
     })
     if (id === undefined || groupColumn === undefined) return
-    for (const group of groupsOf(groupColumn, cells)) reading.members.add(group, id)
+    for (const group of groupsOf(groupColumn, cells)) state.members.add(group, id)
   })
 }
 
-async function readMembers(input: NonNullable<Compiled['members']>, reading: Reading): Promise<void> {
-  await readPart(input, 'group', reading, ({ from, cells }) => {
+async function readMembers(input: NonNullable<Compiled['members']>, state: ReadState): Promise<void> {
+  await readPart(input, 'group', state, ({ from, cells }) => {
     const [group] = notBlank(cells(input.map.group))
     const [user] = notBlank(cells(input.map.user))
-    if (group !== undefined && user !== undefined) return reading.members.add(group, user)
+    if (group !== undefined && user !== undefined) return state.members.add(group, user)
     const column = group === undefined ? input.map.group : input.map.user
-    reading.collector.addUnreadable('group', `${from()}: column "${column}" is empty`)
+    state.collector.addUnreadable('group', `${from()}: column "${column}" is empty`)
   })
 }
 
-async function readGroups(input: NonNullable<Compiled['groups']>, reading: Reading): Promise<void> {
+async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadState): Promise<void> {
   const { map } = input
-  await readPart(input, 'group', reading, ({ from, cells }) => {
+  await readPart(input, 'group', state, ({ from, cells }) => {
     const ids = notBlank(cells(map.id))
-    const resolved = reading.members.take(ids[0])
-    reading.collector.addGroup({
+    const resolved = state.members.take(ids[0])
+    state.collector.addGroup({
       ids,
       idName: map.id,
       from: from(),
@@ -121,7 +121,7 @@ async function readGroups(input: NonNullable<Compiled['groups']>, reading: Readi
   })
 }
 
-function addOrphans({ collector, members }: Reading): void {
+function addOrphans({ collector, members }: ReadState): void {
   for (const { group, users } of members.orphans()) {
     collector.addOrphans(
       group,

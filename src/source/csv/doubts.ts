@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
-import type { Place } from './place.ts'
+import type { TextPosition } from './text-position.ts'
 
 /** Looks at UTF-8 for what is valid and hardly meant; each sort of damage is told once. */
 export interface DoubtSearch {
-  look(bytes: Buffer, place: Place): void
+  look(bytes: Buffer, position: TextPosition): void
 }
 
 interface Damage {
@@ -50,13 +50,13 @@ const DAMAGES: readonly Damage[] = [
 export function createDoubtSearch(encoding: string, onDoubt: (detail: string) => void): DoubtSearch {
   const open = new Set(DAMAGES)
   return {
-    look(bytes, place) {
+    look(bytes, position) {
       if (open.size === 0 || isAscii(bytes)) return
       for (const damage of open) {
         const found = find(bytes, damage)
         if (found === undefined) continue
         open.delete(damage)
-        const where = place.behind(bytes.subarray(0, found.at))
+        const where = position.behind(bytes.subarray(0, found.at))
         const question = damage.asksEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
         onDoubt(`${where}: ${damage.words(found.text)}${question}`)
       }

@@ -1,7 +1,7 @@
 import { DirsyncdError } from '../../errors.ts'
 import { createDoubtSearch } from './doubts.ts'
 import type { Encoding } from './options.ts'
-import { createPlace } from './place.ts'
+import { createTextPosition } from './text-position.ts'
 import { createTranscoder, ENCODING_NAMES } from './transcode.ts'
 
 const LINE_FEED = 0x0a
@@ -22,8 +22,8 @@ export interface TextOptions {
 }
 
 export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions): TextStage {
-  const place = createPlace(name)
-  const transcoder = createTranscoder(encoding, place)
+  const position = createTextPosition(name)
+  const transcoder = createTranscoder(encoding, position)
   const doubts = createDoubtSearch(ENCODING_NAMES[encoding], onDoubt)
   const lastOfQuote = quote === null ? undefined : Buffer.from(quote).at(-1)
   let last: number | undefined
@@ -32,8 +32,8 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
     async *pass(chunks) {
       for await (const chunk of chunks) {
         const text = transcoder.write(chunk)
-        doubts.look(text, place)
-        place.advance(text)
+        doubts.look(text, position)
+        position.advance(text)
         last = text.at(-1) ?? last
         yield text
       }
@@ -43,7 +43,7 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       // Of an empty file there is more to say than that.
       if (lastRowWhole === undefined) return
       if (last === LINE_FEED || last === CARRIAGE_RETURN || (last === lastOfQuote && lastRowWhole)) return
-      const why = `${name}, line ${place.line}: the last row has no line end, so the file may have been cut off`
+      const why = `${name}, line ${position.line}: the last row has no line end, so the file may have been cut off`
       throw new DirsyncdError(
         'source-incomplete',
         `${why}; let the exporter end every row with a line break, or write a trailer or a sha256 file`,

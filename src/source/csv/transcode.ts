@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { DirsyncdError } from '../../errors.ts'
 import type { Encoding } from './options.ts'
-import type { Place } from './place.ts'
+import type { TextPosition } from './text-position.ts'
 
 /** Turns the bytes of a file into UTF-8, chunk by chunk. Throws `source-incomplete` with line and character. */
 export interface Transcoder {
@@ -19,13 +19,13 @@ export const ENCODING_NAMES: Readonly<Record<Exclude<Encoding, 'auto'>, string>>
   'windows-1252': 'Windows-1252',
 }
 
-export function createTranscoder(encoding: Exclude<Encoding, 'auto'>, place: Place): Transcoder {
+export function createTranscoder(encoding: Exclude<Encoding, 'auto'>, position: TextPosition): Transcoder {
   switch (encoding) {
     case 'utf8':
-      return fromUtf8(place)
+      return fromUtf8(position)
     case 'utf16le':
     case 'utf16be':
-      return fromUtf16(encoding, place)
+      return fromUtf16(encoding, position)
     case 'latin1':
       return fromOneByte((chunk) => chunk.toString('latin1'))
     case 'windows-1252': {
@@ -35,7 +35,7 @@ export function createTranscoder(encoding: Exclude<Encoding, 'auto'>, place: Pla
   }
 }
 
-function fromUtf8(place: Place): Transcoder {
+function fromUtf8(position: TextPosition): Transcoder {
   let rest = Buffer.alloc(0)
   return {
     write(chunk) {
@@ -44,14 +44,14 @@ function fromUtf8(place: Place): Transcoder {
       if (!isUtf8(whole)) {
         const valid = validPrefix(whole)
         const byte = `0x${(whole[valid] ?? 0).toString(16).toUpperCase()}`
-        throw fault('utf8', place.behind(whole.subarray(0, valid)), ` (byte ${byte})`)
+        throw fault('utf8', position.behind(whole.subarray(0, valid)), ` (byte ${byte})`)
       }
       rest = Buffer.from(bytes.subarray(whole.length))
       return whole
     },
     end() {
       if (rest.length > 0)
-        throw fault('utf8', place.behind(Buffer.alloc(0)), ' (the file ends within a character)')
+        throw fault('utf8', position.behind(Buffer.alloc(0)), ' (the file ends within a character)')
     },
   }
 }
@@ -80,7 +80,7 @@ function validPrefix(bytes: Buffer): number {
   return valid - unfinished(bytes.subarray(0, valid))
 }
 
-function fromUtf16(encoding: 'utf16le' | 'utf16be', place: Place): Transcoder {
+function fromUtf16(encoding: 'utf16le' | 'utf16be', position: TextPosition): Transcoder {
   let rest = Buffer.alloc(0)
   return {
     write(chunk) {
@@ -93,7 +93,7 @@ function fromUtf16(encoding: 'utf16le' | 'utf16be', place: Place): Transcoder {
       const whole = split ? text.slice(0, -1) : text
       if (!whole.isWellFormed()) {
         const valid = whole.slice(0, whole.search(LONE_SURROGATE))
-        throw fault(encoding, place.behind(Buffer.from(valid)), ' (half of a pair)')
+        throw fault(encoding, position.behind(Buffer.from(valid)), ' (half of a pair)')
       }
       if (split && encoding === 'utf16be') even.subarray(-2).swap16()
       rest = Buffer.from(bytes.subarray(2 * whole.length))
@@ -101,7 +101,7 @@ function fromUtf16(encoding: 'utf16le' | 'utf16be', place: Place): Transcoder {
     },
     end() {
       if (rest.length > 0)
-        throw fault(encoding, place.behind(Buffer.alloc(0)), ' (the file ends within a character)')
+        throw fault(encoding, position.behind(Buffer.alloc(0)), ' (the file ends within a character)')
     },
   }
 }

@@ -20,8 +20,8 @@ const MAX_SOURCE = 4_000
  */
 const grammar = new Environment({ limits: { maxAstNodes: 500, maxDepth: 40, maxCallArguments: 32 } })
 
-/** Says what an expression is asked for, and where faults in it are. */
-interface Place {
+/** An expression as it is written, with its key, for the sentences about its faults. */
+interface ExpressionText {
   readonly text: string
   readonly key: string
   readonly check: NameCheck
@@ -37,11 +37,11 @@ export function isExpression(text: string): boolean {
  * 1) and what is wrong.
  */
 export function compileExpression(text: string, key: string, check: NameCheck): Formula {
-  const place = { text, key, check }
+  const expression = { text, key, check }
   if (text.length > MAX_SOURCE) throw invalid(key, `an expression may have ${MAX_SOURCE} characters`)
-  const node = parse(place)
-  const root = compileNode(place, [], node)
-  if (root.type !== 'text') throw refusal(place, node.range.start, resultProblem(root))
+  const node = parse(expression)
+  const root = compileNode(expression, [], node)
+  if (root.type !== 'text') throw refusal(expression, node.range.start, resultProblem(root))
   return {
     source: text.trim(),
     attributes: root.attributes,
@@ -53,17 +53,17 @@ export function compileExpression(text: string, key: string, check: NameCheck): 
   }
 }
 
-function parse(place: Place): ASTNode {
-  const from = place.text.indexOf('=') + 1
+function parse(expression: ExpressionText): ASTNode {
+  const from = expression.text.indexOf('=') + 1
   const blank = ' '.repeat(from)
   // Blanks in place of the "=" keep the positions of the library those of the configuration.
-  const source = blank + place.text.slice(from)
-  if (source.trim() === '') throw refusal(place, from, 'there is nothing behind the "="')
+  const source = blank + expression.text.slice(from)
+  if (source.trim() === '') throw refusal(expression, from, 'there is nothing behind the "="')
   try {
     return grammar.parse(source).ast
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
-    throw refusal(place, error.range?.start ?? from, parseProblem(error))
+    throw refusal(expression, error.range?.start ?? from, parseProblem(error))
   }
 }
 
@@ -72,7 +72,7 @@ function resultProblem(root: Part): string {
   return `the result must be a text, not ${TYPE_NAMES[root.type]}${remedy}`
 }
 
-function refusal({ text, key }: Place, at: number, problem: string): Error {
+function refusal({ text, key }: ExpressionText, at: number, problem: string): Error {
   const before = text.slice(0, at)
   const line = before.split('\n').length
   const column = at - before.lastIndexOf('\n')
@@ -80,8 +80,8 @@ function refusal({ text, key }: Place, at: number, problem: string): Error {
 }
 
 /** `names` are those of the items of the lists around this node, the outermost first. */
-function compileNode(place: Place, names: readonly string[], node: ASTNode): Part {
-  const scope = createScope(place, names)
+function compileNode(expression: ExpressionText, names: readonly string[], node: ASTNode): Part {
+  const scope = createScope(expression, names)
   const { op, args } = node
   if (op === 'value') return compileLiteral(scope, node, args)
   if (op === 'id') return compileName(scope, node, args, names)
@@ -95,19 +95,19 @@ function compileNode(place: Place, names: readonly string[], node: ASTNode): Par
   return compileOperator(scope, node) ?? scope.fail(node, operatorProblem(op))
 }
 
-function createScope(place: Place, names: readonly string[]): Scope {
+function createScope(expression: ExpressionText, names: readonly string[]): Scope {
   return {
     items: names,
-    compile: (node) => compileNode(place, names, node),
-    compileWithin: (name, node) => compileNode(place, [...names, name], node),
+    compile: (node) => compileNode(expression, names, node),
+    compileWithin: (name, node) => compileNode(expression, [...names, name], node),
     sourceOf: serialize,
     fail: (node, problem) => {
-      throw refusal(place, node.range.start, problem)
+      throw refusal(expression, node.range.start, problem)
     },
     attribute(node, name) {
       const trimmed = name.trim()
-      const problem = trimmed === '' ? 'the name of an attribute is missing' : place.check(trimmed)
-      if (problem !== undefined) throw refusal(place, node.range.start, problem)
+      const problem = trimmed === '' ? 'the name of an attribute is missing' : expression.check(trimmed)
+      if (problem !== undefined) throw refusal(expression, node.range.start, problem)
       return trimmed
     },
   }

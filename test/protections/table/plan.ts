@@ -543,7 +543,7 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-notices-have-one-order',
-    file: 'directory/notices.ts',
+    file: 'directory/snapshot.ts',
     find: "byCodeUnit(a.id ?? '', b.id ?? '') ||",
     replace: '',
     test: PROPERTIES,

@@ -77,16 +77,17 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-findings-name-nobody',
     file: 'source/statistics.ts',
-    find: 'const sentence = `${what} there more than once',
-    replace: 'const sentence = `${[...ids].join()}: ${what} there more than once',
+    find: "    sentence: (count, { noticesOf }) =>\n      `${several(count, 'id is',",
+    replace:
+      "    sentence: (count, { noticesOf }) =>\n      noticesOf('duplicate-id').map(({ id }) => id).join() + `${several(count, 'id is',",
     test: 'unit/source/statistics.test.ts',
     only: 'no sentence names anybody',
   },
   {
     name: 'sources-read-of-nobody-is-a-finding',
     file: 'source/statistics.ts',
-    find: '  if (users.size > 0) return undefined\n',
-    replace: '  if (users.size >= 0) return undefined\n',
+    find: 'if (snapshot.users.size === 0) {',
+    replace: 'if (snapshot.users.size < 0) {',
     test: 'unit/source/statistics.test.ts',
   },
   {
@@ -137,7 +138,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-name-of-an-attribute-in-an-expression-is-checked',
     file: 'source/mapping/expression.ts',
-    find: '      if (problem !== undefined) throw refusal(place, node.range.start, problem)\n',
+    find: '      if (problem !== undefined) throw refusal(expression, node.range.start, problem)\n',
     replace: '',
     test: 'unit/source/mapping/expression.test.ts',
   },
@@ -216,10 +217,10 @@ export const SOURCES: readonly Protection[] = [
   // CSV: options.
   {
     name: 'sources-csv-delimiter-is-one-character',
-    file: 'source/csv/compile.ts',
-    find: 'if (delimiter.length !== 1 ||',
-    replace: 'if (delimiter.length > 9 &&',
-    test: 'unit/source/csv/csv-source.test.ts',
+    file: 'config/csv-schema.ts',
+    find: '.regex(/^[^"\\r\\n]$/, {',
+    replace: '.regex(/(?:)/, {',
+    test: 'unit/config/csv.test.ts',
   },
   {
     name: 'sources-csv-members-without-groups-are-refused',
@@ -275,7 +276,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-member-without-a-group-is-told',
     file: 'source/csv/csv-source.ts',
-    find: '    reading.collector.addUnreadable(\'group\', `${from()}: column "${column}" is empty`)\n',
+    find: '    state.collector.addUnreadable(\'group\', `${from()}: column "${column}" is empty`)\n',
     replace: '    if (from() === column) return\n',
     test: 'unit/source/csv/csv-source.test.ts',
   },
@@ -289,7 +290,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-members-of-an-unknown-group-are-told',
     file: 'source/csv/csv-source.ts',
-    find: '  if (groupColumn === undefined) addOrphans(reading)\n  else addGroupsOfColumn',
+    find: '  if (groupColumn === undefined) addOrphans(state)\n  else addGroupsOfColumn',
     replace: '  if (groupColumn !== undefined) addGroupsOfColumn',
     test: 'unit/source/csv/csv-source.test.ts',
   },

@@ -55,6 +55,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   let checked: CheckRequest | undefined
   let compared: ContractRequest | undefined
   const compose: Compose = {
+    sourceProblem: () => undefined,
     openControl: () => Promise.resolve(scriptedControl(script, seen)),
     runDaemon(_config, _log, _signal, output) {
       output.announce('The admin page is at http://x.')

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { openSources } from '../../../src/compose/site.ts'
+import { sourceProblem } from '../../../src/compose/site.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
-import { createLog } from '../../../src/log.ts'
 import { createFolder } from '../config/folder.ts'
 
 /** What is found before anything is opened, on lines of their own: file, line, column, key, and what to do. */
@@ -16,9 +15,8 @@ async function faultsOf(...sources: readonly string[]): Promise<string[]> {
     ].join('\n'),
   )
   const file = await folder.write('dirsyncd.yaml', `syncs:\n${syncs.join('\n')}\n`)
-  const error = await loadConfig({ file, env: {} })
-    .then((config) => openSources(config, createLog('silent')))
-    .catch((thrown: unknown) => thrown)
+  await folder.write('no.pem', 'nothing')
+  const error = await loadConfig({ file, env: {}, sourceProblem }).catch((thrown: unknown) => thrown)
   if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
   expect(error).toMatchObject({ code: 'config-invalid', exitCode: 78 })
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
@@ -114,6 +112,44 @@ test.each<[string, source: string, line: RegExp]>([
     /\.groups\.name: the name of a group can only be made of "teams", not of "mail"$/,
   ],
   [
+    'StartTLS on ldaps',
+    ldap('map: {}', ', tls: { startTls: true }'),
+    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.tls\.startTls: it is for ldap:\/\/ URLs, and ldaps:/,
+  ],
+  [
+    'a reader by certificate without a certificate',
+    ldap('map: {}', ', bind: { external: true }'),
+    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.bind\.external: it needs tls\.certificate and tls\.key$/,
+  ],
+  [
+    'a reader by certificate on an unencrypted connection',
+    ldap('map: {}', ', bind: { external: true }, tls: { certificate: a.pem, key: b.pem }').replace(
+      'ldaps://ldap.example.org',
+      '[ldaps://a, ldap://b]',
+    ),
+    /\.source\.bind\.external: it needs TLS, and ldap:\/\/b:389 has none$/,
+  ],
+  [
+    'a client certificate without its key',
+    ldap('map: {}', ', tls: { certificate: a.pem }'),
+    /\.source\.tls\.certificate: it has no use without tls\.key$/,
+  ],
+  [
+    'a CA file that holds no certificate',
+    ldap('map: {}', ', tls: { ca: no.pem }'),
+    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.tls\.ca: there is no PEM certificate in it$/,
+  ],
+  [
+    'a template as external_id',
+    ldap('map: { external_id: "{uid}" }'),
+    /\.users\.map\.external_id: "\{uid\}" is a template, and only one plain attribute can be used here$/,
+  ],
+  [
+    'members without groups',
+    csv('delimiter: ";"', ', members: { path: m.csv, map: { group: g, user: u } }'),
+    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.members: there is a file of members and none of groups/,
+  ],
+  [
     'no program',
     command('command: [""]'),
     /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.command: there is no program$/,
@@ -141,10 +177,15 @@ test.each<[string, source: string, line: RegExp]>([
   ])
 })
 
-test('the faults of every source are said at once', async () => {
-  const faults = await faultsOf(ldap('map: { name: "= 5" }'), csv('quote: " "'))
+test('the faults of every source are said at once, with all others', async () => {
+  const faults = await faultsOf(
+    ldap('map: { name: "= 5" }'),
+    csv('quote: " "'),
+    csv('delimiter: ";", quote: ";"'),
+  )
   expect(faults.map((fault) => fault.replace(/:\d+: /, ' '))).toEqual([
     'dirsyncd.yaml:3 syncs[0].source.users.map.name: column 3: the result must be a text, not a number',
-    'dirsyncd.yaml:6 syncs[1].source.users.quote: it must be one character that is no blank, or null',
+    'dirsyncd.yaml:6 syncs[1].source.users.quote: must be one character that is no blank, or null for none',
+    'dirsyncd.yaml:9 syncs[2].source.users.quote: it is the delimiter, too',
   ])
 })

@@ -55,10 +55,16 @@ test.each<[string, object]>([
     'groups.delimiter: must be one character, such as "," or ";"',
     { groups: { column: 'teams', delimiter: '--' } },
   ],
-  [
-    'members: has no use without a file of groups (source.groups.path)',
-    { groups: { column: 'teams' }, members: { path: 'm.csv', map: { group: 'g', user: 'u' } } },
-  ],
+  ...['', '"', '\n'].map((delimiter): [string, object] => [
+    'users.delimiter: must be one character, such as "," or ";"',
+    { users: { path: 'u.csv', map: MAP, delimiter } },
+  ]),
+  ...['""', ' ', ''].map((quote): [string, object] => [
+    'users.quote: must be one character that is no blank, or null for none',
+    { users: { path: 'u.csv', map: MAP, quote } },
+  ]),
+  ['users.path: must not be empty', { users: { path: [], map: MAP } }],
+  ['groups.separator: must not be empty', { groups: { column: 'teams', separator: '' } }],
   ['badRows: must be skip or refuse', { badRows: 'stop' }],
 ])('refused: %s', (fault, source) => {
   expect(faultsOf(source)).toEqual([fault])

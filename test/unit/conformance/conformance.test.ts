@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { openConformance, type Target } from '../../../src/conformance/conformance.ts'
+import { openConformance, type TestedService } from '../../../src/conformance/conformance.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -26,7 +26,7 @@ async function startService(answerer: Answerer) {
   }
 }
 
-function targetAt(baseUrl: string, more: Partial<Target> = {}): Target {
+function serviceAt(baseUrl: string, more: Partial<TestedService> = {}): TestedService {
   return {
     baseUrl,
     organizationId: 1,
@@ -52,12 +52,12 @@ test.each([
   [404, 'directory-unknown', /has no directory 7 in organization 1/],
 ])('where the service answers %i nothing can be learned', async (status, code, message) => {
   await using service = await startService((_request, response) => json(response, status, {}))
-  const opening = openConformance(targetAt(service.baseUrl), never)
+  const opening = openConformance(serviceAt(service.baseUrl), never)
   await expect(opening).rejects.toMatchObject({ code, message: expect.stringMatching(message) as unknown })
 })
 
 test('a service that is away is one sentence', async () => {
-  const opening = openConformance(targetAt('http://127.0.0.1:9'), never)
+  const opening = openConformance(serviceAt('http://127.0.0.1:9'), never)
   await expect(opening).rejects.toMatchObject({
     code: 'directory-unreachable',
     message: 'http://127.0.0.1:9 does not answer: connection refused.',
@@ -71,7 +71,7 @@ test('a request that meets a limit is sent again', async () => {
     if (limited === 1) json(response, 429, {}, { 'retry-after': '0' })
     else json(response, 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl), never)
   const { value } = await conformance.check('getDirectory').next()
   expect(value).toMatchObject({ probe: 'good', state: 'ok' })
   await conformance.close()
@@ -82,7 +82,7 @@ test('a limit that never ends is no difference', async () => {
     if (request.url?.endsWith('/groups') === true) json(response, 429, {}, { 'retry-after': '0' })
     else json(response, 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl), never)
   const { value } = await conformance.check('listGroups').next()
   expect(value).toMatchObject({
     state: 'not-checked',
@@ -96,7 +96,7 @@ test('silence is a difference', async () => {
   await using service = await startService((_request, response) => {
     if (!silent) json(response, 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl, { timeoutMs: 200 }), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl, { timeoutMs: 200 }), never)
   silent = true
   const { value } = await conformance.check('getDirectory').next()
   expect(value).toMatchObject({
@@ -110,7 +110,7 @@ test('every request waits for the budget', async () => {
   let waited = 0
   await using service = await startService((_request, response) => json(response, 200, DIRECTORY))
   const limit = async () => void (waited += 1)
-  const conformance = await openConformance(targetAt(service.baseUrl, { limit }), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl, { limit }), never)
   await conformance.check('getDirectory').next()
   expect(waited).toBe(service.asked.length)
   await conformance.close()
@@ -122,7 +122,7 @@ test('what an interrupted check has made is removed', async () => {
     if (request.method === 'POST') interrupt.abort(new Error('interrupted'))
     json(response, request.method === 'POST' ? 201 : 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl, { writes: true }), interrupt.signal)
+  const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), interrupt.signal)
   await expect(Array.fromAsync(conformance.check('createUsers'))).rejects.toThrow('interrupted')
   expect(await conformance.close()).toEqual([])
   expect(service.asked.at(-1)).toMatch(/^DELETE \/7\/users\/dirsyncd-check-/)
@@ -133,7 +133,7 @@ test('what cannot be removed is told', async () => {
     const statuses: Record<string, number> = { POST: 201, DELETE: 403 }
     json(response, statuses[request.method ?? ''] ?? 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl, { writes: true }), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
   await conformance.check('createUsers').next()
   expect(await conformance.close()).toEqual([
     expect.stringMatching(/^dirsyncd-check-\S+ could not be removed: the service answered 403$/),
@@ -150,7 +150,7 @@ test('a token that an answer repeats is not passed on', async () => {
       opened ? { 'x-token-expires-in': String(request.headers.authorization) } : {},
     )
   })
-  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl), never)
   opened = true
   const { value } = await conformance.check('getDirectory').next()
   expect(JSON.stringify(value)).toContain('[token]')
@@ -163,7 +163,7 @@ test('a list that the token may not see leaves the rest of its endpoints uncheck
     if (request.url?.includes('/subscriptions') === true) json(response, 403, {})
     else json(response, 200, DIRECTORY)
   })
-  const conformance = await openConformance(targetAt(service.baseUrl), never)
+  const conformance = await openConformance(serviceAt(service.baseUrl), never)
   const results = await Array.fromAsync(conformance.check('getSubscription'))
   const reason = 'the service answered 403 to #13: the token seems to lack the scope USER_READ'
   expect(results[0]).toMatchObject({ probe: 'good', state: 'not-checked', reason })

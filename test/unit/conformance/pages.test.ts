@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { page } from '../../../src/conformance/pages.ts'
-import type { Answer } from '../../../src/conformance/answer.ts'
+import type { HttpAnswer } from '../../../src/conformance/answer.ts'
 
 const PATH = '/api/v2/organizations/1/admin/directories'
 
@@ -12,7 +12,7 @@ interface Scene {
 }
 
 /** The answer for page 2 of 3, with 3 of 8 items, where nothing else is said. */
-function answerOf(scene: Scene = {}): Answer {
+function answerOf(scene: Scene = {}): HttpAnswer {
   const headers: Record<string, string | undefined> = {
     total: '8',
     'per-page': '3',

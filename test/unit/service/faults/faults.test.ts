@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { drawFault, parseFaults, seededRandom } from '../../../../src/service/faults/faults.ts'
-import { createRateLimiter } from '../../../../src/service/faults/rate-limit.ts'
+import { createRateLimiter } from '../../../../src/service/faults/inject-faults.ts'
 
 describe('faults', () => {
   test('are read with their shares and waits', () => {

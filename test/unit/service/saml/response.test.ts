@@ -5,9 +5,8 @@ import {
   createIdentityProvider,
   type IdentityProvider,
 } from '../../../../src/service/saml/identity-provider.ts'
-import { createResponse, type Subject } from '../../../../src/service/saml/response.ts'
+import { createResponse, type ServiceProvider, type Subject } from '../../../../src/service/saml/response.ts'
 import { clean, element, isClean } from '../../../../src/service/saml/xml.ts'
-import type { ServiceProvider } from '../../../../src/service/saml/service-provider.ts'
 import { inLong } from '../../../support/long.ts'
 
 const TO: ServiceProvider = {

@@ -317,14 +317,6 @@ test('an entry is explained by its row', async () => {
 
 test.each<[string, (options: CsvSourceOptions) => CsvSourceOptions]>([
   [
-    'users.delimiter: it must be one character',
-    (options) => ({ users: { ...options.users, delimiter: '' } }),
-  ],
-  [
-    'users.delimiter: it must be one character',
-    (options) => ({ users: { ...options.users, delimiter: '"' } }),
-  ],
-  [
     'users.map.name: unclosed "{"',
     ({ users }) => ({ users: { ...users, map: { external_id: 'id', name: '{a' } } }),
   ],

@@ -191,20 +191,11 @@ test.each<[string, () => CsvSourceOptions]>([
     'groups.name: the name of a group can only be made of "teams", not of "mail"',
     () => withColumn({ column: 'teams', name: '{mail}' }),
   ],
-  [
-    'groups.separator: it must be one character or more',
-    () => withColumn({ column: 'teams', separator: '' }),
-  ],
-  [
-    'users.quote: it must be one character that is no blank, or null',
-    () => usersOf(dir.path, { quote: '""' }),
-  ],
   ['users.quote: it is the delimiter, too', () => usersOf(dir.path, { quote: ',' })],
   [
     'users.trailer.pattern: "END (" is not a regular expression',
     () => usersOf(dir.path, { trailer: { pattern: 'END (' } }),
   ],
-  ['users.path: the list of files is empty', () => usersOf(dir.path, { path: [] })],
   [
     'members: there is a file of members and groups.column, so leave one of them out',
     () => ({

@@ -1,7 +1,7 @@
 const LINE_FEED = 0x0a
 
 /** Where a reader of UTF-8 is, for the sentences about its faults. */
-export interface Place {
+export interface TextPosition {
   /** These bytes were read. */
   advance(bytes: Buffer): void
   readonly line: number
@@ -9,7 +9,7 @@ export interface Place {
   behind(bytes: Buffer): string
 }
 
-export function createPlace(name: string): Place {
+export function createTextPosition(name: string): TextPosition {
   let line = 1
   /** Characters of the line that were read. */
   let characters = 0

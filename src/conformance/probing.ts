@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
-import { type Answer, exchange, NoAnswer } from './answer.ts'
+import { type HttpAnswer, exchange, NoAnswer } from './answer.ts'
 import { type Ask, toWire } from './request.ts'
-import type { Target } from './target.ts'
+import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
@@ -15,13 +15,13 @@ const LIMIT_WAIT_MS = 60_000
 
 type Cleaning = () => Promise<void>
 
-/** The target while it is probed: sends requests, and remembers what is to be removed or put back. */
-export interface Site extends AsyncDisposable {
-  readonly target: Target
+/** The tested service while it is probed: sends requests, and remembers what is to be removed or put back. */
+export interface Probing extends AsyncDisposable {
+  readonly tested: TestedService
   /** Operations that the token may not use, with what the service said. */
   readonly refused: Map<Operation, string>
   /** The answer to one request. Throws `Unchecked` for what writes unless that is allowed, and `NoAnswer`. */
-  send(operation: Operation, ask: Ask): Promise<Answer>
+  send(operation: Operation, ask: Ask): Promise<HttpAnswer>
   /** An external id that nobody has. */
   newId(): string
   /** Done at the end, the last one first. Throws `Unchecked` where writing is not allowed. */
@@ -32,22 +32,22 @@ export interface Site extends AsyncDisposable {
   clean(): Promise<readonly string[]>
 }
 
-export function openSite(target: Target, signal: AbortSignal): Site {
+export function openProbing(tested: TestedService, signal: AbortSignal): Probing {
   const agent = new Agent({ connections: 4, pipelining: 1 })
-  const { origin } = new URL(target.baseUrl)
-  const timeoutMs = target.timeoutMs ?? TIMEOUT_MS
+  const { origin } = new URL(tested.baseUrl)
+  const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
   const cleanings: Cleaning[] = []
   const made = new Map<string, Promise<unknown>>()
   // What was made is removed also when the probing was interrupted.
   let stop = signal
 
-  async function sendOnce(operation: Operation, ask: Ask): Promise<Answer> {
+  async function sendOnce(operation: Operation, ask: Ask): Promise<HttpAnswer> {
     stop.throwIfAborted()
-    await target.limit?.(stop)
-    return exchange(agent, origin, toWire(target, operation, ask), { timeoutMs, signal: stop })
+    await tested.limit?.(stop)
+    return exchange(agent, origin, toWire(tested, operation, ask), { timeoutMs, signal: stop })
   }
 
-  async function sendPatiently(operation: Operation, ask: Ask): Promise<Answer> {
+  async function sendPatiently(operation: Operation, ask: Ask): Promise<HttpAnswer> {
     let answer = await sendOnce(operation, ask)
     for (let tries = 1; answer.status === 429 && tries < LIMIT_TRIES; tries += 1) {
       const seconds = Number(answer.header('retry-after') ?? 1)
@@ -65,11 +65,11 @@ export function openSite(target: Target, signal: AbortSignal): Site {
     throw new Error(`${id} could not be removed: the service answered ${answer.status}`)
   }
 
-  const site: Site = {
-    target,
+  const probing: Probing = {
+    tested,
     refused: new Map(),
     async send(operation, ask) {
-      if (endpoints[operation].method !== 'GET') requireWrites(target)
+      if (endpoints[operation].method !== 'GET') requireWrites(tested)
       const remember = () => {
         const operationOf = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
         for (const id of ask.creates ?? []) cleanings.push(() => remove(operationOf, id))
@@ -85,7 +85,7 @@ export function openSite(target: Target, signal: AbortSignal): Site {
     },
     newId: () => `dirsyncd-check-${randomUUID()}`,
     afterwards(cleaning) {
-      requireWrites(target)
+      requireWrites(tested)
       cleanings.push(cleaning)
     },
     once<T>(key: string, make: () => Promise<T>) {
@@ -104,15 +104,15 @@ export function openSite(target: Target, signal: AbortSignal): Site {
       return failed
     },
     [Symbol.asyncDispose]: async () => {
-      await site.clean()
+      await probing.clean()
       await agent.destroy()
     },
   }
-  return site
+  return probing
 }
 
 /** Throws `Unchecked`. */
-export function requireWrites({ writes }: Target): void {
+export function requireWrites({ writes }: TestedService): void {
   if (!writes) throw new Unchecked('it writes, and writing was not allowed')
 }
 

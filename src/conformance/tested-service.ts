@@ -4,7 +4,7 @@ import type { Scope } from '../contract/endpoints.ts'
 export type Param = 'organization_id' | 'directory_id' | 'external_id' | 'subscription_id' | 'group_id'
 
 /** A service to be compared with the API description, and what may be used for it. */
-export interface Target {
+export interface TestedService {
   /** Without a slash at the end. */
   readonly baseUrl: string
   readonly organizationId: number | string
