@@ -22,6 +22,17 @@ function writtenIn(plan: Plan): string[] {
   )
 }
 
+/** Whose e-mail each written user takes, and after how many others. */
+function ordersIn(plan: Plan): Record<string, readonly [string, number | null] | undefined> {
+  return Object.fromEntries(
+    plan.changes.flatMap(({ change }) =>
+      change.op === 'create-user' || change.op === 'update-user'
+        ? [[change.id, change.takes && ([change.takes.from, change.takes.after] as const)]]
+        : [],
+    ),
+  )
+}
+
 describe('two people with one e-mail', () => {
   test('who has it in the directory keeps it, however the source writes it', () => {
     const plan = planOf(
@@ -116,6 +127,32 @@ describe('e-mails that move', () => {
     expect(plan.changes.map(({ phase }) => phase)).toEqual(['free-emails', 'users'])
     expect(plan.changes[1]?.change).toMatchObject({ takes: { from: 'b', after: 1 } })
     expect(plan.notices).toEqual([])
+  })
+
+  test('along a chain say how many others come first', () => {
+    const plan = planOf(
+      sourceOf([person('a', Y), person('b', Z), person('c', 'w@example.org'), person('d', X)]),
+      directoryOf([shown('a', X), shown('b', Y), shown('c', Z)]),
+    )
+    expect(ordersIn(plan)).toEqual({ a: ['b', 2], b: ['c', 1], c: undefined, d: ['a', 3] })
+    expect(plan.notices).toEqual([])
+  })
+
+  test('in a circle have no order, and neither has who waits for the circle and for somebody else', () => {
+    const plan = planOf(
+      sourceOf([person('p', Z), person('q', Y), person('r', X), person('s', 'w@example.org')]),
+      directoryOf([shown('p', X), shown('q', X), shown('r', Y), shown('s', Z)]),
+    )
+    expect(ordersIn(plan)).toEqual({ p: ['s', 1], q: ['r', null], r: ['p', null], s: undefined })
+    expect(noticesOf(plan)).toEqual(['email-swap q', 'email-swap r'])
+  })
+
+  test('are given to nobody by a run that is limited to others', () => {
+    const source = sourceOf([person('a', Y), person('b', Z)])
+    const directory = directoryOf([shown('a', X), shown('b', Y)])
+    const plan = planOf(source, directory, { only: { users: ['a'], groups: [] } })
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a'])
   })
 
   test('between two people are written, with a word about services that refuse it', () => {
