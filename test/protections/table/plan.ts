@@ -645,6 +645,22 @@ export const PLAN: readonly Protection[] = [
     test: EMAILS,
     only: 'in a circle have no order',
   },
+  {
+    name: 'plan-who-waits-for-a-withheld-change-gets-the-rest',
+    file: 'plan/rulings.ts',
+    find: 'return first.length > 0 ? first : ids',
+    replace: 'return first.length >= 0 ? ids : first',
+    test: EMAILS,
+    only: 'in the middle of a chain of quarantined',
+  },
+  {
+    name: 'plan-withheld-circle-stays-withheld',
+    file: 'plan/emails.ts',
+    find: 'if (contest === undefined || withheld.has(winner)) continue',
+    replace: 'if (contest === undefined) continue',
+    test: EMAILS,
+    only: 'nobody of a circle',
+  },
 
   // Members.
   {

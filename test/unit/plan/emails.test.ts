@@ -22,6 +22,11 @@ function writtenIn(plan: Plan): string[] {
   )
 }
 
+/** Every change of the plan was refused before. */
+function allWithheld({ changes }: Plan): ReadonlyMap<string, Withheld> {
+  return new Map(changes.map((each) => [each.fingerprint, { code: 'quarantined', detail: 'refused' }]))
+}
+
 /** Whose e-mail each written user takes, and after how many others. */
 function ordersIn(plan: Plan): Record<string, readonly [string, number | null] | undefined> {
   return Object.fromEntries(
@@ -101,12 +106,28 @@ describe('two people with one e-mail', () => {
   test('somebody who waits for a quarantined change gets the other values all the same', () => {
     const source = sourceOf([{ ...person('a', Y), name: 'Renamed' }, person('b', Z)])
     const directory = directoryOf([shown('a', X), shown('b', Y)])
-    const withheld = new Map<string, Withheld>()
-    for (const each of planOf(source, directory).changes)
-      withheld.set(each.fingerprint, { code: 'quarantined', detail: 'refused' })
-    const plan = planOf(source, directory, { withheld })
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
     expect(writtenIn(plan)).toEqual(['a ?'])
     expect(noticesOf(plan)).toEqual(['duplicate-email a', 'quarantined b'])
+  })
+
+  test('so does somebody in the middle of a chain of quarantined changes', () => {
+    const source = sourceOf([{ ...person('a', Y), name: 'Renamed' }, person('b', Z), person('c', X)])
+    const directory = directoryOf([shown('a', X), shown('b', Y), shown('c', 'c@example.org')])
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
+    expect(writtenIn(plan)).toEqual(['a ?'])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a', 'quarantined b', 'duplicate-email c'])
+  })
+
+  test('nobody of a circle whose changes are all withheld is written', () => {
+    const source = sourceOf([
+      { ...person('a', Y), name: 'Other Name' },
+      { ...person('b', X), name: 'Other Name' },
+    ])
+    const directory = directoryOf([shown('a', X), shown('b', Y)])
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['email-swap a', 'quarantined a', 'email-swap b', 'quarantined b'])
   })
 
   test('share it where that is allowed', () => {
