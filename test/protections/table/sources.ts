@@ -472,6 +472,14 @@ export const SOURCES: readonly Protection[] = [
     only: 'a device is no file',
   },
   {
+    name: 'sources-csv-pipe-is-not-waited-for',
+    file: 'source/csv/read-csv.ts',
+    find: 'constants.O_RDONLY | constants.O_NONBLOCK',
+    replace: 'constants.O_RDONLY',
+    test: 'unit/source/csv/csv-source.test.ts',
+    only: 'a pipe is no file',
+  },
+  {
     name: 'sources-csv-read-stops-in-the-middle-of-a-file',
     file: 'source/csv/read-csv.ts',
     find: '    signal.throwIfAborted()\n    const size',

@@ -1,7 +1,9 @@
-import { appendFile, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { appendFile, mkdtemp, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
+import { setTimeout as delay } from 'node:timers/promises'
+import { inspect, promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { silentLog } from '../../../../src/log.ts'
@@ -212,6 +214,20 @@ test('a device is no file', async () => {
   await expect(source.read(NEVER)).rejects.toMatchObject({
     code: 'source-unreachable',
     message: '/dev/zero (users.path) cannot be read: it is not a file',
+  })
+})
+
+test('a pipe is no file, and nobody waits for what it may bring', async () => {
+  await promisify(execFile)('mkfifo', [pathOf('users.csv')])
+  const reading = usersOnly()
+    .read(NEVER)
+    .catch((error: unknown) => error)
+  const outcome = await Promise.race([reading, delay(3000, 'it waits')])
+  // Lets go who waits for a writer.
+  await using _writer = await open(pathOf('users.csv'), 'r+')
+  expect(outcome).toMatchObject({
+    code: 'source-unreachable',
+    message: `${pathOf('users.csv')} (users.path) cannot be read: it is not a file`,
   })
 })
 
