@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { access, chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { inspect, promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DirsyncdError } from '../../src/errors.ts'
 import { silentLog } from '../../src/log.ts'
@@ -57,7 +59,7 @@ async function printing(
 async function refusalOf(promise: Promise<unknown>): Promise<DirsyncdError> {
   const outcome = await promise.catch((error: unknown) => error)
   if (outcome instanceof DirsyncdError) return outcome
-  throw new Error('this did not end with an error of ours', { cause: outcome })
+  return expect.fail(`this did not end with an error of ours: ${inspect(outcome)}`)
 }
 
 const ada = { user: { id: 'u1', mail: 'Ada@example.org', first: 'Ada', last: 'King', number: '007' } }
@@ -91,6 +93,13 @@ describe('a complete output', () => {
     const { groups: _, ...withoutGroups } = optionsOf(['cat', 'output'])
     const alone = await createCommandSource(withoutGroups, silentLog()).read(NEVER)
     expect(alone.covers).toEqual({ groups: false, members: false })
+  })
+
+  test('with groups and no field of their members says nothing about members', async () => {
+    const groups = { map: { external_id: 'id', name: 'title' } }
+    const snapshot = await (await printing([ada, team, end(1, 1)], { groups })).read(NEVER)
+    expect(snapshot.covers).toEqual({ groups: true, members: false })
+    expect(snapshot.groups.get('g1')?.members).toEqual([])
   })
 
   test('may be empty: that is for the guards to judge', async () => {
@@ -172,6 +181,12 @@ describe('no snapshot is made of', () => {
     const error = await refusalOf(shell(script, secret).read(NEVER))
     expect(error.message).toContain('it ended with exit code 1 and said: connected with *** / lost the tape')
     expect(error.code).toBe('source-incomplete')
+  })
+
+  test('a line that is not JSON; what is shown of it is without secrets', async () => {
+    const secret = { environment: () => ({ PATH, SECRET: 'hunter2' }), secretNames: ['SECRET'] }
+    const error = await refusalOf(shell(`echo "connected with $SECRET"`, secret).read(NEVER))
+    expect(error.message).toContain('it begins with "connected with ***"')
   })
 
   test('a half output and exit code 1: the exit code is the reason', async () => {
@@ -256,7 +271,7 @@ async function appeared(name: string): Promise<string> {
     const text = await readFile(path, 'utf8').catch(() => '')
     if (text.endsWith('\n')) return text.trim()
   }
-  throw new Error(`${name} did not appear`)
+  return expect.fail(`${name} did not appear`)
 }
 
 /** Whether a process is there that is no zombie. */
@@ -271,7 +286,7 @@ async function gone(pid: string): Promise<void> {
   for (const started = Date.now(); Date.now() - started < 5000; await delay(10)) {
     if (!(await alive(pid))) return
   }
-  throw new Error(`the process ${pid} is still there`)
+  expect.fail(`the process ${pid} is still there`)
 }
 
 describe('a program that does not end', () => {
@@ -302,6 +317,29 @@ describe('a program that does not end', () => {
     const script = `echo '${JSON.stringify(end(0))}'; sleep 1000 & exit 0`
     const error = await refusalOf(shell(script, { timeoutMs: 500 }).read(NEVER))
     expect(error.message).toContain('it did not end within 0.5 s')
+  })
+
+  test('is killed when the process that reads it exits', async () => {
+    const folder = new URL('../../src/', import.meta.url)
+    const options = { ...optionsOf(['sh', '-c', 'echo $$ > self; exec sleep 1000']), environment: undefined }
+    await writeFile(
+      join(dir.path, 'reader.mjs'),
+      `import { existsSync } from 'node:fs'
+      import { setTimeout as delay } from 'node:timers/promises'
+      import { runProgram } from ${JSON.stringify(new URL('source/command/program.ts', folder))}
+      const options = { ...${JSON.stringify(options)}, environment: () => ({ PATH: process.env.PATH }) }
+      void runProgram(options, new AbortController().signal, async (output) => { for await (const _ of output); })
+      do await delay(50)
+      while (!existsSync('self'))
+      process.exit(0)`,
+    )
+    await promisify(execFile)(process.execPath, ['reader.mjs'], { cwd: dir.path })
+    const pid = await appeared('self')
+    try {
+      await gone(pid)
+    } finally {
+      if (await alive(pid)) process.kill(Number(pid), 'SIGKILL')
+    }
   })
 
   test('is ended when the run is', async () => {
@@ -363,6 +401,13 @@ describe('the second look', () => {
       ]),
     )
     expect(await printed.lookAgain('user', [], NEVER)).toEqual(new Map())
+  })
+
+  test('proves no group absent where the source is not asked for groups', async () => {
+    await printing([ada, end(1)])
+    const { groups: _, ...withoutGroups } = optionsOf(['cat', 'output'])
+    const usersOnly = createCommandSource(withoutGroups, silentLog())
+    expect(await usersOnly.lookAgain('group', ['g1'], NEVER)).toEqual(new Map([['g1', 'present']]))
   })
 
   test('proves nobody absent when it is not complete', async () => {

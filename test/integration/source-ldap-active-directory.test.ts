@@ -192,6 +192,32 @@ describe('a group with more members than one answer holds', () => {
     expect(snapshot.groups.get(guid(9000))?.members).toHaveLength(3000)
   })
 
+  test.each<[string, (look: number) => boolean, number | undefined]>([
+    ['and is there again is read again', (look) => look === 2, 3000],
+    ['for good is an incomplete read', (look) => look > 1, undefined],
+  ])('that vanishes between two ranges %s', async (_, isAway, expected) => {
+    const members = Array.from({ length: 3000 }, (__, index) => userDn(index))
+    const world = controller({ users: people(3000), groups: [], big: () => ({ members, usn: 7 }) })
+    let looks = 0
+    await using server = await startFakeLdap((search) => {
+      if (search.base === BIG) looks += 1
+      return search.base === BIG && isAway(looks) ? { code: 32 } : world(search)
+    })
+    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+    const source = createLdapSource(
+      { ...SETTINGS, url: server.url, users: place, groups: place },
+      silentLog(),
+    )
+    const reading = source.read(NEVER)
+    if (expected === undefined) {
+      await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+      await expect(reading).rejects.toThrow(/could not read all of "CN=big.*it is no longer there/)
+      return
+    }
+    const whole = reading.then(({ groups }) => groups.get(guid(9000))?.members.length)
+    await expect(whole).resolves.toBe(expected)
+  })
+
   test.each<[string, string, number]>([
     ['begins again', 'member;range=0-*', 1500],
     ['has fewer values than it says', 'member;range=1499-2998', 3],
@@ -258,6 +284,41 @@ test('a server of unknown make needs an id attribute from the configuration', as
   await expect(source.read(NEVER)).rejects.toThrow(words)
 })
 
+test('a source that is not told where members are says nothing about them', async () => {
+  await using server = await startFakeLdap(({ attributes }) =>
+    attributes.includes('cn') ? { entries: [{ dn: `cn=g,${BASE}`, attributes: { cn: ['g'] } }] } : {},
+  )
+  const place = { base: BASE, scope: 'sub' } as const
+  const source = createLdapSource(
+    {
+      ...SETTINGS,
+      url: server.url,
+      users: { ...place, filter: '(uid=*)', map: { external_id: 'uid' } },
+      groups: { ...place, filter: '(cn=*)', map: { external_id: 'cn', name: 'cn' } },
+    },
+    silentLog(),
+  )
+  const { covers, groups } = await source.read(NEVER)
+  expect(covers).toEqual({ groups: true, members: false })
+  expect(groups.get('g')?.members).toEqual([])
+})
+
+test('bases that overlap in other spellings count nobody twice', async () => {
+  const staff = `OU=Staff,${BASE}`
+  const spelled = 'ou=staff, dc=AD, dc=test'
+  await using server = await startFakeLdap(({ base }) => {
+    const dn = base === spelled ? `cn=No Id,${spelled}` : `CN=No Id,${staff}`
+    return base === '' ? {} : { entries: [{ dn, attributes: { cn: ['No Id'] } }, user(1)] }
+  })
+  const users = { base: [staff, spelled], scope: 'sub', map: {} } as const
+  const source = createLdapSource(
+    { ...SETTINGS, url: server.url, vendor: 'active-directory', users },
+    silentLog(),
+  )
+  const { users: found, unreadable } = await source.read(NEVER)
+  expect([[...found.keys()], unreadable]).toEqual([[guid(1)], 1])
+})
+
 describe('Active Directory', () => {
   test('names people by objectGUID, and computes the primary group in each domain', async () => {
     const stranger = user(2, 'S-1-5-21-9-9-9')
@@ -275,6 +336,13 @@ describe('Active Directory', () => {
 
   test('says who is disabled by the bit of userAccountControl', async () => {
     const world = { users: people(3), groups: [], disabled: [user(1)] }
+    const { snapshot } = await read(world, { users: { disabled: 'delete' } })
+    expect([...snapshot.users.keys()]).toEqual([guid(0), guid(2)])
+    expect(snapshot.notices).toMatchObject([{ code: 'disabled', id: guid(1) }])
+  })
+
+  test('says who is disabled of an account that moved between the two searches, too', async () => {
+    const world = { users: people(3), groups: [], disabled: [{ ...user(1), dn: `CN=Before,${BASE}` }] }
     const { snapshot } = await read(world, { users: { disabled: 'delete' } })
     expect([...snapshot.users.keys()]).toEqual([guid(0), guid(2)])
     expect(snapshot.notices).toMatchObject([{ code: 'disabled', id: guid(1) }])
@@ -409,6 +477,25 @@ describe('a global catalog', () => {
     expect(hidden[0]?.detail).toMatch(/CN=Hidden,.* does not have its members, but only those of universal/)
   })
 
+  test('that does not say which domain is its own leaves all groups alone that are not universal', async () => {
+    const odd = typed('CN=Odd,O=odd', 9005, global)
+    const answer = controller({ users: world.users, groups: [...world.groups, odd] })
+    const root = { dn: '', attributes: { supportedCapabilities: ['1.2.840.113556.1.4.800'] } }
+    await using server = await startFakeLdap(
+      (search) => (search.base === '' ? { entries: [root] } : answer(search)),
+      at,
+    )
+    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+    const source = createLdapSource(
+      { ...SETTINGS, url: server.url, users: place, groups: place },
+      silentLog(),
+    )
+    const { groups, notices } = await source.read(NEVER)
+    expect([...groups.keys()]).toEqual([guid(9001), guid(9004)])
+    const hidden = notices.filter(({ code }) => code === 'members-hidden')
+    expect(hidden.map(({ id }) => id)).toEqual([guid(9002), guid(9003), guid(9005)])
+  })
+
   test('leaves groups alone that hold such a group, when groups are flattened', async () => {
     const { snapshot } = await read(world, { at, groups: { nested: 'flatten' } })
     expect([...snapshot.groups.keys()]).toEqual([guid(9001), guid(9003)])
@@ -426,7 +513,12 @@ describe('a global catalog', () => {
         dn,
         attributes: { ...attributes, ...(dn === hidden && { memberOf: [around] }) },
       }))
-      const answer = controller({ users: world.users, groups: told.filter(isInFilter) })
+      // No member names a group that was not read.
+      const users = world.users.map(({ dn, attributes }) => ({
+        dn,
+        attributes: { ...attributes, memberOf: [around] },
+      }))
+      const answer = controller({ users, groups: told.filter(isInFilter) })
       await using server = await startFakeLdap(
         (search) => (isOther(search) ? { entries: told } : answer(search)),
         at,

@@ -147,6 +147,29 @@ describe('a server', () => {
     await expect(reading).rejects.toThrow('an answer to nothing arrived while reading')
   })
 
+  test('that ends a search with the answer to something else is not believed', async () => {
+    await using server = await startScript((request) =>
+      request.socket.write(
+        Buffer.concat([entry(request.id, 'a'), result({ id: request.id, operation: EXTENDED }, 0)]),
+      ),
+    )
+    const reading = createLdapSource(options(server.url), silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow('the server gave an answer to something else')
+  })
+
+  test('that answers a bind with the end of a search has not let the reader in', async () => {
+    await using server = await startScript((request) => {
+      if (request.operation === BIND) request.socket.write(result({ id: request.id, operation: SEARCH }, 0))
+      else request.socket.write(result(request, 0))
+    })
+    const reader = createLdapSource(options(server.url, { bind: READER }), silentLog())
+    await expect(reader.read(NEVER)).rejects.toMatchObject({
+      code: 'source-refused',
+      message: expect.stringContaining('refused the bind as "cn=reader"'),
+    })
+  })
+
   test.each<[string, (request: Request) => Buffer, string]>([
     ['half a message', ({ id }) => entry(id, 'a').subarray(0, 9), 'half a message arrived before TLS began'],
     ['a message', ({ id }) => entry(id, 'a'), 'an answer to nothing arrived'],

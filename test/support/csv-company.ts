@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
@@ -28,7 +30,7 @@ export function read(options: CsvSourceOptions): Promise<SourceSnapshot> {
 export async function refusal(reading: Promise<unknown>): Promise<{ code: string; message: string }> {
   const outcome = await reading.catch((error: unknown) => error)
   if (outcome instanceof DirsyncdError) return { code: outcome.code, message: outcome.message }
-  throw new Error('this was read without an error of ours', { cause: outcome })
+  return expect.fail(`this was read without an error of ours: ${inspect(outcome)}`)
 }
 
 export async function write(folder: string, files: Record<string, string | Buffer>): Promise<void> {

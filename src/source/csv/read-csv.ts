@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, fileReason } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import { detectEncoding, refuseOtherEncoding, refuseWorkbook } from './encoding.ts'
@@ -49,7 +49,8 @@ async function readFileOf(
 ): Promise<CsvTotals> {
   try {
     signal.throwIfAborted()
-    await using file = await open(at.path)
+    // A pipe that nobody writes to would keep the open waiting for ever.
+    await using file = await open(at.path, constants.O_RDONLY | constants.O_NONBLOCK)
     return await readOpened(file, input, at, signal, listener)
   } catch (error) {
     if (error instanceof DirsyncdError) throw error

@@ -29,7 +29,7 @@ async function faultsOf(text: string): Promise<string[]> {
   await using folder = await createFolder()
   const file = await folder.write('dirsyncd.yaml', text)
   const error = await loadConfig({ file, env: {} }).catch((thrown: unknown) => thrown)
-  if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
+  if (!(error instanceof DirsyncdError)) return expect.fail('the configuration was accepted')
   expect(error.code).toBe('config-invalid')
   expect(error.exitCode).toBe(78)
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))

@@ -22,6 +22,22 @@ function writtenIn(plan: Plan): string[] {
   )
 }
 
+/** Every change of the plan was refused before. */
+function allWithheld({ changes }: Plan): ReadonlyMap<string, Withheld> {
+  return new Map(changes.map((each) => [each.fingerprint, { code: 'quarantined', detail: 'refused' }]))
+}
+
+/** Whose e-mail each written user takes, and after how many others. */
+function ordersIn(plan: Plan): Record<string, readonly [string, number | null] | undefined> {
+  return Object.fromEntries(
+    plan.changes.flatMap(({ change }) =>
+      change.op === 'create-user' || change.op === 'update-user'
+        ? [[change.id, change.takes && ([change.takes.from, change.takes.after] as const)]]
+        : [],
+    ),
+  )
+}
+
 describe('two people with one e-mail', () => {
   test('who has it in the directory keeps it, however the source writes it', () => {
     const plan = planOf(
@@ -90,12 +106,28 @@ describe('two people with one e-mail', () => {
   test('somebody who waits for a quarantined change gets the other values all the same', () => {
     const source = sourceOf([{ ...person('a', Y), name: 'Renamed' }, person('b', Z)])
     const directory = directoryOf([shown('a', X), shown('b', Y)])
-    const withheld = new Map<string, Withheld>()
-    for (const each of planOf(source, directory).changes)
-      withheld.set(each.fingerprint, { code: 'quarantined', detail: 'refused' })
-    const plan = planOf(source, directory, { withheld })
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
     expect(writtenIn(plan)).toEqual(['a ?'])
     expect(noticesOf(plan)).toEqual(['duplicate-email a', 'quarantined b'])
+  })
+
+  test('so does somebody in the middle of a chain of quarantined changes', () => {
+    const source = sourceOf([{ ...person('a', Y), name: 'Renamed' }, person('b', Z), person('c', X)])
+    const directory = directoryOf([shown('a', X), shown('b', Y), shown('c', 'c@example.org')])
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
+    expect(writtenIn(plan)).toEqual(['a ?'])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a', 'quarantined b', 'duplicate-email c'])
+  })
+
+  test('nobody of a circle whose changes are all withheld is written', () => {
+    const source = sourceOf([
+      { ...person('a', Y), name: 'Other Name' },
+      { ...person('b', X), name: 'Other Name' },
+    ])
+    const directory = directoryOf([shown('a', X), shown('b', Y)])
+    const plan = planOf(source, directory, { withheld: allWithheld(planOf(source, directory)) })
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['email-swap a', 'quarantined a', 'email-swap b', 'quarantined b'])
   })
 
   test('share it where that is allowed', () => {
@@ -116,6 +148,32 @@ describe('e-mails that move', () => {
     expect(plan.changes.map(({ phase }) => phase)).toEqual(['free-emails', 'users'])
     expect(plan.changes[1]?.change).toMatchObject({ takes: { from: 'b', after: 1 } })
     expect(plan.notices).toEqual([])
+  })
+
+  test('along a chain say how many others come first', () => {
+    const plan = planOf(
+      sourceOf([person('a', Y), person('b', Z), person('c', 'w@example.org'), person('d', X)]),
+      directoryOf([shown('a', X), shown('b', Y), shown('c', Z)]),
+    )
+    expect(ordersIn(plan)).toEqual({ a: ['b', 2], b: ['c', 1], c: undefined, d: ['a', 3] })
+    expect(plan.notices).toEqual([])
+  })
+
+  test('in a circle have no order, and neither has who waits for the circle and for somebody else', () => {
+    const plan = planOf(
+      sourceOf([person('p', Z), person('q', Y), person('r', X), person('s', 'w@example.org')]),
+      directoryOf([shown('p', X), shown('q', X), shown('r', Y), shown('s', Z)]),
+    )
+    expect(ordersIn(plan)).toEqual({ p: ['s', 1], q: ['r', null], r: ['p', null], s: undefined })
+    expect(noticesOf(plan)).toEqual(['email-swap q', 'email-swap r'])
+  })
+
+  test('are given to nobody by a run that is limited to others', () => {
+    const source = sourceOf([person('a', Y), person('b', Z)])
+    const directory = directoryOf([shown('a', X), shown('b', Y)])
+    const plan = planOf(source, directory, { only: { users: ['a'], groups: [] } })
+    expect(plan.changes).toEqual([])
+    expect(noticesOf(plan)).toEqual(['duplicate-email a'])
   })
 
   test('between two people are written, with a word about services that refuse it', () => {

@@ -6,7 +6,7 @@ import {
   heldChanges,
   isApproved,
 } from '../../../src/plan/guards.ts'
-import { directoryOf, haveGroup, haveUser, planOf, sourceOf, wantGroup, wantUser } from './build.ts'
+import { directoryOf, haveGroup, haveUser, linesOf, planOf, sourceOf, wantGroup, wantUser } from './build.ts'
 
 const KIND = {
   maxDeletes: 50,
@@ -50,6 +50,8 @@ describe('deletes of users', () => {
     [51, 1000, ['max-deletes-users']],
     [10, 100, []],
     [11, 100, ['max-delete-percent-users']],
+    // 10.9 % are more than 10 %.
+    [11, 101, ['max-delete-percent-users']],
     [1, 5, ['max-delete-percent-users']],
     [60, 100, ['max-deletes-users', 'max-delete-percent-users']],
   ])('%i of %i', (gone, have, expected) => {
@@ -89,17 +91,61 @@ describe('deletes of users', () => {
     expect(guards(breaches)).toEqual(['first-contact'])
     expect(breaches[0]?.detail).toContain('1 user')
   })
+
+  test.each([
+    ['deletes a group', [haveGroup('g', 'G'), haveGroup('old', 'Old')], 'delete-group old', '1 group'],
+    ['takes a member out', [haveGroup('g', 'G', ['a'])], 'set-members g', '1 membership'],
+  ])('a first contact that only %s is held, too', (_case, groups, line, what) => {
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G')]),
+      directoryOf([haveUser('a')], groups),
+    )
+    expect(linesOf(plan)).toEqual([line])
+    const directory = { users: 1, groups: 1000, memberships: 1000 }
+    const breaches = checkGuards(plan, facts(1, 1, { lastGood: undefined, directory }), LIMITS)
+    expect(breaches).toMatchObject([{ guard: 'first-contact', changes: [plan.changes[0]?.fingerprint] }])
+    expect(breaches[0]?.detail).toContain(what)
+  })
+})
+
+test('deletes and updates of groups and added members have limits of their own', () => {
+  const source = sourceOf(
+    [wantUser('a'), wantUser('b')],
+    [wantGroup('g1', 'New 1', ['a', 'b']), wantGroup('g2', 'New 2')],
+  )
+  const directory = directoryOf(
+    [haveUser('a'), haveUser('b')],
+    [haveGroup('g1', 'Old 1'), haveGroup('g2', 'Old 2'), haveGroup('g3', 'G3'), haveGroup('g4', 'G4')],
+  )
+  const counts = { users: 2, groups: 4, memberships: 1000 }
+  const kind = { ...KIND, maxDeletes: 1, maxDeletePercent: 100, maxUpdates: 1 }
+  const limits = { ...LIMITS, groups: kind, memberships: kind }
+  const breaches = checkGuards(planOf(source, directory), facts(2, 2, { directory: counts }), limits)
+  expect(breaches.map(({ guard, detail }) => `${guard}: ${detail}`)).toEqual([
+    'max-deletes-groups: 2 of 4 groups would be removed, limit 1',
+    'max-updates-groups: 2 groups would be updated, limit 1',
+    'max-updates-memberships: 2 memberships would be added, limit 1',
+  ])
 })
 
 test('an empty directory is free to be filled', () => {
   const source = sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])])
   const plan = planOf(source, directoryOf([]))
-  expect(checkGuards(plan, facts(2, 0, { lastGood: undefined }), LIMITS)).toEqual([])
+  const kind = { ...KIND, maxUpdatePercent: 10 }
+  const limits = { ...LIMITS, users: kind, groups: kind, memberships: kind }
+  expect(checkGuards(plan, facts(2, 0, { lastGood: undefined }), limits)).toEqual([])
 })
 
 test('an empty source is held whatever the plan does', () => {
   const plan = planOf(sourceOf([], [wantGroup('g', 'G')]), directoryOf([]))
   expect(guards(checkGuards(plan, facts(0, 0), LIMITS))).toEqual(['min-source-users'])
+})
+
+test('an empty source holds every change by name, so no older approval releases it', () => {
+  const plan = planOf(sourceOf([], [wantGroup('g', 'G'), wantGroup('h', 'H')]), directoryOf([]))
+  const breaches = checkGuards(plan, facts(0, 0), LIMITS)
+  expect(heldChanges(breaches)).toEqual(plan.changes.map((planned) => planned.fingerprint).toSorted())
+  expect(isApproved(breaches, new Set())).toBe(false)
 })
 
 test('a source that shrank since the last good run holds even a small number of deletes', () => {
@@ -149,5 +195,17 @@ describe('approval', () => {
   test('does not cover a single change more', () => {
     const more = checkGuards(losing(61, 100).plan, facts(39, 100), LIMITS)
     expect(isApproved(more, new Set(heldChanges(breaches)))).toBe(false)
+  })
+
+  test('of one breach does not release the changes of another one', () => {
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G')]),
+      directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G'), haveGroup('old', 'Old')]),
+    )
+    const directory = { users: 2, groups: 2, memberships: 0 }
+    const both = checkGuards(plan, facts(1, 2, { directory }), LIMITS)
+    expect(guards(both)).toEqual(['max-delete-percent-users', 'max-delete-percent-groups'])
+    for (const breach of both) expect(isApproved(both, new Set(breach.changes))).toBe(false)
+    expect(isApproved(both, new Set(heldChanges(both)))).toBe(true)
   })
 })

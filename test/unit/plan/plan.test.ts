@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprint } from '../../../src/plan/change.ts'
+import { type Change, fingerprint } from '../../../src/plan/change.ts'
 import type { Policy } from '../../../src/plan/policy.ts'
 import {
   directoryOf,
@@ -72,6 +72,50 @@ describe('users', () => {
     expect(noticesOf(plan)).toEqual(['email-not-allowed a', 'email-not-allowed new'])
   })
 
+  test('a name that the source lacks is kept, too', () => {
+    const plan = planOf(
+      sourceOf([{ ...wantUser('a', 'Ana', 'new@example.org'), name: undefined }]),
+      directoryOf([haveUser('a', 'Ana')]),
+    )
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ want: { email: 'new@example.org' } }])
+    expect(plan.changes[0]?.change).not.toHaveProperty('want.name')
+    expect(noticesOf(plan)).toEqual(['value-kept a'])
+  })
+
+  test.each([
+    ['new@example.org', true],
+    ['new@EXAMPLE.ORG', true],
+    ['new@evil-example.org', false],
+    ['new@sub.example.org', false],
+    ['"new@example.org"@elsewhere.example', false],
+    ['"new@elsewhere.example"@example.org', true],
+  ])('the e-mail %s is in the domain Example.org: %s', (email, isAllowed) => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['Example.org'] } as const
+    const plan = planOf(sourceOf([wantUser('new', 'New', email)]), directoryOf([]), { rules })
+    expect(linesOf(plan)).toEqual(isAllowed ? ['create-user new'] : [])
+    expect(noticesOf(plan)).toEqual(isAllowed ? [] : ['email-not-allowed new'])
+  })
+
+  test('an e-mail that the directory shows already may stay, whatever its domain', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a', 'Renamed', 'A@elsewhere.example')]),
+      directoryOf([haveUser('a', 'Ana', 'a@elsewhere.example')]),
+      { rules },
+    )
+    expect(plan.changes.map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
+      { name: 'Renamed' },
+    ])
+    expect(plan.notices).toEqual([])
+  })
+
+  test('the employee id is sent when the user is created, and never later', () => {
+    const numbered = { ...wantUser('a'), employeeId: '007' }
+    const [created] = planOf(sourceOf([numbered]), directoryOf([])).changes
+    expect(created?.change).toMatchObject({ op: 'create-user', want: { employeeId: '007' } })
+    expect(planOf(sourceOf([numbered]), directoryOf([haveUser('a')])).changes).toEqual([])
+  })
+
   test('ids are compared byte for byte', () => {
     const plan = planOf(sourceOf([wantUser('Ana', 'Ana', 'new@example.org')]), directoryOf([haveUser('ana')]))
     expect(linesOf(plan)).toEqual(['create-user Ana', 'delete-user ana'])
@@ -87,6 +131,18 @@ describe('what is never deleted', () => {
   test('an entry whose id was seen but that was skipped', () => {
     const source = sourceOf([], [], { seen: { user: new Set(['double']), group: new Set() } })
     expect(planOf(source, directoryOf([haveUser('double')])).changes).toEqual([])
+  })
+
+  test('a group whose id was seen but that was skipped', () => {
+    const seen = { user: new Set<string>(), group: new Set(['nameless']) }
+    const plan = planOf(sourceOf([], [], { seen }), directoryOf([], [haveGroup('nameless', 'G')]))
+    expect(plan.changes).toEqual([])
+  })
+
+  test('a group that the directory has twice under one id', () => {
+    const twice = { kind: 'group', id: 'g', code: 'unaddressable', detail: 'is there twice' } as const
+    const directory = directoryOf([haveUser('g')], [haveGroup('g', 'G')], { notices: [twice] })
+    expect(linesOf(planOf(sourceOf([]), directory))).toEqual(['delete-user g'])
   })
 
   test('an entry that the directory has twice under one id', () => {
@@ -168,6 +224,11 @@ describe('policy', () => {
 })
 
 describe('order', () => {
+  test('within a phase is that of the ids by code unit', () => {
+    const plan = planOf(sourceOf(['b', 'ä', 'a', 'B', 'Z'].map((id) => wantUser(id))), directoryOf([]))
+    expect(plan.changes.map(({ change }) => change.id)).toEqual(['B', 'Z', 'a', 'b', 'ä'])
+  })
+
   test('a deletion that frees an e-mail which somebody else gets comes first, the others last', () => {
     const plan = planOf(
       sourceOf([wantUser('rehired', 'Ana', 'ana@example.org'), wantUser('m')], [wantGroup('g', 'G', ['m'])]),
@@ -214,6 +275,36 @@ describe('members', () => {
     expect(plan.withheld).toEqual([fingerprint(left)])
   })
 
+  test('are left alone with membership: off', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: [] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a']), wantGroup('new', 'New', ['a'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G')]),
+      { rules },
+    )
+    expect(linesOf(plan)).toEqual(['create-group new'])
+    expect(plan.notices).toEqual([])
+  })
+
+  test('who are in the source and cannot be used are not taken out', () => {
+    const seen = { user: new Set(['a', 'double']), group: new Set(['g']) }
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])], { seen }),
+      directoryOf([haveUser('a'), haveUser('double')], [haveGroup('g', 'G', ['a', 'double'])]),
+    )
+    expect(plan.changes).toEqual([])
+  })
+
+  test('stand once in the list, where nobody is taken out, too', () => {
+    const rules = { policy: 'upsert', membership: 'write', allowedDomains: [] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])]),
+      directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'G', ['a'])]),
+      { rules },
+    )
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ op: 'set-members', want: ['a', 'b'] }])
+  })
+
   test('are only told of with membership: report', () => {
     const rules = { policy: 'mirror', membership: 'report', allowedDomains: [] } as const
     const plan = planOf(
@@ -224,6 +315,85 @@ describe('members', () => {
     expect(plan.changes).toEqual([])
     expect(noticesOf(plan)).toEqual(['membership-differs g'])
   })
+})
+
+describe('groups', () => {
+  test('another Unicode form of the name and blanks around it are no difference', () => {
+    const want = [wantGroup('g', ' Zoe\u0308s Team')]
+    expect(planOf(sourceOf([], want), directoryOf([], [haveGroup('g', 'Zo\u00ebs Team')])).changes).toEqual(
+      [],
+    )
+  })
+
+  test.each([
+    ['rejected', [wantGroup('g', 'New')], [haveGroup('g', 'Old')]],
+    ['quarantined', [wantGroup('g', 'New')], []],
+    ['rejected', [], [haveGroup('g', 'Old')]],
+    ['quarantined', [wantGroup('g', 'G', ['a'])], [haveGroup('g', 'G')]],
+  ] as const)('a change that is %s stays so', (code, want, have) => {
+    const source = sourceOf([wantUser('a')], want)
+    const directory = directoryOf([haveUser('a')], have)
+    const [change, ...others] = planOf(source, directory).changes
+    expect([change?.change.id, others]).toEqual(['g', []])
+    const print = change?.fingerprint ?? ''
+    const plan = planOf(source, directory, { withheld: new Map([[print, { code, detail: 'no' }]]) })
+    expect(plan).toMatchObject({
+      changes: [],
+      withheld: [print],
+      notices: [{ kind: 'group', id: 'g', code }],
+    })
+  })
+})
+
+describe('a fingerprint', () => {
+  const group = { op: 'update-group', id: 'x', have: { name: 'Old' }, want: { name: 'New' } } as const
+  const members = { op: 'set-members', id: 'x', name: 'X', have: ['a'], want: ['a', 'b'] } as const
+  const user = { op: 'update-user', id: 'x', have: { email: null, name: null } } as const
+
+  test.each<[string, Change, Change]>([
+    [
+      'a delete of a user and of a group',
+      { op: 'delete-user', id: 'x', have: { email: null, name: null }, why: 'gone' },
+      { op: 'delete-group', id: 'x', have: { name: 'X', members: [] }, why: 'gone' },
+    ],
+    ['two names of a group', group, { ...group, want: { name: 'Newer' } }],
+    ['two lists of members', members, { ...members, want: ['b'] }],
+    ['an e-mail and a name', { ...user, want: { email: 'x' } }, { ...user, want: { name: 'x' } }],
+  ])('differs for %s', (_case, one, other) => {
+    expect(fingerprint(one)).not.toBe(fingerprint(other))
+  })
+
+  test.each<[string, Change, Change]>([
+    [
+      'an e-mail in capital letters',
+      { ...user, want: { email: 'a@example.org' } },
+      { ...user, want: { email: ' A@Example.org' } },
+    ],
+    [
+      'a name in another Unicode form',
+      { ...user, want: { name: 'Zoe\u0308' } },
+      { ...user, want: { name: 'Zo\u00eb' } },
+    ],
+    [
+      'the name of a group in another Unicode form',
+      { ...group, want: { name: 'Zoe\u0308' } },
+      { ...group, want: { name: 'Zo\u00eb' } },
+    ],
+  ])('is the same for %s', (_case, one, other) => {
+    expect(fingerprint(one)).toBe(fingerprint(other))
+  })
+})
+
+test('the digest covers every change', () => {
+  const digests = [['a'], ['a', 'b'], ['a', 'b', 'c'], ['a', 'c'], ['b', 'c'], []].map(
+    (ids) => planOf(sourceOf(ids.map((id) => wantUser(id))), directoryOf([])).digest,
+  )
+  expect(new Set(digests).size).toBe(digests.length)
+})
+
+test('what the source says of its entries is in the plan', () => {
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-id', detail: 'row 2' } as const
+  expect(planOf(sourceOf([], [], { notices: [notice] }), directoryOf([])).notices).toEqual([notice])
 })
 
 test('a run that is limited to some entries leaves the others alone', () => {

@@ -93,6 +93,18 @@ describe('excluded entries', () => {
     expect(linesOf(planOf(sourceOf([]), directoryOf([haveUser('a')]), { rules }))).toEqual(['delete-user a'])
   })
 
+  test('want no e-mail: another user gets it', () => {
+    const plan = planOf(
+      sourceOf([wantUser('svc-1', 'S', 'box@example.org'), wantUser('x', 'X', 'box@example.org')]),
+      directoryOf([]),
+      { rules: rulesWith({ users: { exclude: ['svc-*'] } }) },
+    )
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+      { id: 'x', want: { email: 'box@example.org' } },
+    ])
+    expect(noticesOf(plan)).toEqual(['excluded svc-1'])
+  })
+
   test('keep their e-mails', () => {
     const rules = rulesWith({ users: { exclude: ['svc-*'] } })
     const plan = planOf(
@@ -127,6 +139,8 @@ describe('an id that goes to another person', () => {
     ['a new domain', 'Bo Kos', 'ana@other.example', false],
     ['only a name', 'Bo Kos', 'ana@example.org', false],
     ['another order and accents', 'NOVÁK, Ana', 'novak@example.org', false],
+    ['capital letters', 'ANA NOVAK', 'novak@example.org', false],
+    ['accents on every word', 'Ána Novák', 'novak@example.org', false],
   ])('%s', (_case, name, email, expected) => {
     const plan = planOf(
       sourceOf([wantUser('1', name, email)]),

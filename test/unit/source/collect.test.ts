@@ -190,6 +190,30 @@ test('a group without a name makes its twin a duplicate', () => {
   expect(codesOf(collector)).toEqual(['group g duplicate-id', 'group g duplicate-id', 'group g no-name'])
 })
 
+test('a group whose members are hidden is left alone, and so is another group of its id', () => {
+  const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why: 'the server hides members' }
+  const collector = createCollector()
+  collector.addHidden(hidden)
+  expect(collector.snapshot()).toMatchObject({ groups: new Map(), seen: { group: new Set(['g']) } })
+  expect(codesOf(collector)).toEqual(['group g members-hidden'])
+  collector.addGroup(group('g', 'cn=other'))
+  expect(collector.snapshot().groups.size).toBe(0)
+  expect(codesOf(collector)).toEqual([
+    'group g duplicate-id',
+    'group g duplicate-id',
+    'group g members-hidden',
+  ])
+})
+
+test('a disabled user is left alone, and so is another user of its id', () => {
+  const collector = createCollector()
+  expect(collector.addDisabled({ ids: ['1'], idName: 'uid', from: 'uid=disabled', gone: false })).toBe('1')
+  expect(collector.snapshot()).toMatchObject({ users: new Map(), seen: { user: new Set(['1']) } })
+  collector.addUser(user('1', 'uid=other'))
+  expect(collector.snapshot().users.size).toBe(0)
+  expect(codesOf(collector)).toEqual(['user 1 disabled', 'user 1 duplicate-id', 'user 1 duplicate-id'])
+})
+
 test('members are sorted and unique, strangers are one notice with examples', () => {
   const collector = createCollector()
   collector.addGroup(group('g', 'cn=g', { members: ['b', 'a', 'b'], strangers: ['u', 'v', 'w', 'x', 'y'] }))

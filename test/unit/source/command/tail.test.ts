@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTail, withoutSecrets } from '../../../../src/source/command/tail.ts'
 
 function said(text: string, secrets: readonly string[] = []): string {
@@ -20,6 +20,17 @@ test('the last lines are shown on one', () => {
 
 test('no more is kept and shown than a few lines', () => {
   expect(said('x'.repeat(100_000)).length).toBeLessThan(700)
+})
+
+test('what is not shown any more is forgotten', () => {
+  const stream = new PassThrough()
+  const tail = createTail(stream, [])
+  using joining = vi.spyOn(Buffer, 'concat')
+  for (let chunk = 0; chunk < 50; chunk += 1) stream.emit('data', Buffer.alloc(65_536, 'x'))
+  const sizes = joining.mock.results.map(({ value }) => (value as Buffer).length)
+  expect(Math.max(...sizes)).toBeLessThan(2 * 65_536)
+  stream.emit('data', Buffer.from('\nlost'))
+  expect(tail.inWords()).toMatch(/^ and said: x+ \/ lost$/)
 })
 
 test('no end of a secret is shown where its beginning is forgotten', () => {

@@ -1,6 +1,9 @@
-import { appendFile, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { appendFile, mkdtemp, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { inspect, promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { silentLog } from '../../../../src/log.ts'
@@ -44,7 +47,7 @@ async function readUsers(content: string | Buffer, delimiter = ';'): Promise<Sou
 async function refusal(content: string | Buffer): Promise<DirsyncdError> {
   const outcome = await readUsers(content).catch((error: unknown) => error)
   if (outcome instanceof DirsyncdError) return outcome
-  throw new Error('this was read without an error of ours', { cause: outcome })
+  return expect.fail(`this was read without an error of ours: ${inspect(outcome)}`)
 }
 
 const HEADER = 'id;mail;first;last;note\n'
@@ -136,6 +139,24 @@ test.each([
   expect(snapshot.notices[0]?.detail).toContain('is a quote missing?')
 })
 
+test('a line break in a mapped column is unreadable, even where no row seems to be swallowed', async () => {
+  const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n2;b@x;"B\nC";B;\n`)
+  expect([...snapshot.users.keys()]).toEqual(['1'])
+  expect(snapshot.unreadable).toBe(1)
+  expect(snapshot.notices[0]?.detail).toBe(
+    'users.csv, row 3: column "first" has a line break in it; is a quote missing?',
+  )
+})
+
+test('a broken row is told, even where all that is left of it is blank', async () => {
+  const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n"" ;;;;\n`)
+  expect([...snapshot.users.keys()]).toEqual(['1'])
+  expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
+    'users.csv, row 3: column "id": there is text behind a closing quote',
+  ])
+  expect(snapshot.unreadable).toBe(1)
+})
+
 test('two rows of one id are both skipped and named', async () => {
   const snapshot = await readUsers(`${HEADER}1;;;;\n2;;;;\n1;;;;\n`)
   expect([...snapshot.users.keys()]).toEqual(['2'])
@@ -188,6 +209,28 @@ test('a file that is not there cannot be read', async () => {
   )
 })
 
+test('a device is no file', async () => {
+  const source = createCsvSource({ users: { ...optionsFor().users, path: '/dev/zero' } }, silentLog())
+  await expect(source.read(NEVER)).rejects.toMatchObject({
+    code: 'source-unreachable',
+    message: '/dev/zero (users.path) cannot be read: it is not a file',
+  })
+})
+
+test('a pipe is no file, and nobody waits for what it may bring', async () => {
+  await promisify(execFile)('mkfifo', [pathOf('users.csv')])
+  const reading = usersOnly()
+    .read(NEVER)
+    .catch((error: unknown) => error)
+  const outcome = await Promise.race([reading, delay(3000, 'it waits')])
+  // Lets go who waits for a writer.
+  await using _writer = await open(pathOf('users.csv'), 'r+')
+  expect(outcome).toMatchObject({
+    code: 'source-unreachable',
+    message: `${pathOf('users.csv')} (users.path) cannot be read: it is not a file`,
+  })
+})
+
 test('a directory is no file', async () => {
   const users = { ...optionsFor().users, path: directory }
   const source = createCsvSource({ users }, silentLog())
@@ -229,6 +272,33 @@ test('a read that is told to stop stops', async () => {
   controller.abort()
   await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
   await expect(usersOnly().read(AbortSignal.abort())).rejects.toMatchObject({ code: 'interrupted' })
+})
+
+test('a read that is told to stop stops in the middle of a file', async () => {
+  const path = pathOf('users.csv')
+  await writeFile(path, HEADER + '1;a@x;A;A;\n'.repeat(50_000))
+  const stop = new AbortController()
+  const input = { path, delimiter: ';', columns: ['id'], key: 'users' }
+  let rows = 0
+  const reading = readCsv(input, stop.signal, {
+    onUnreadable: () => undefined,
+    onRow: () => {
+      rows += 1
+      stop.abort()
+    },
+  })
+  await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+  expect(rows).toBeLessThan(50_000)
+})
+
+test('without files of groups or of members the source says nothing about them', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;;;;\n`)
+  await writeFile(pathOf('groups.csv'), 'id;title\ng1;One\n')
+  const { users, groups } = optionsFor()
+  const usersAlone = await usersOnly().read(NEVER)
+  expect(usersAlone.covers).toEqual({ groups: false, members: false })
+  const withoutMembers = await createCsvSource({ users, ...(groups && { groups }) }, silentLog()).read(NEVER)
+  expect(withoutMembers.covers).toEqual({ groups: true, members: false })
 })
 
 test('groups have their members, and strangers are counted by group', async () => {

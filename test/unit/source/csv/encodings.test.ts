@@ -159,7 +159,8 @@ test.each<[string, Encoding, Buffer, string]>([
 })
 
 test('each sort of damage of a file is told once', async () => {
-  const rows = Array.from({ length: 50 }, (_, n) => `${n},p${n}@x,JÃ¼rgen\n`)
+  // More than one chunk of 64 KB, so that each of them is looked at.
+  const rows = Array.from({ length: 10_000 }, (_, n) => `${n},p${n}@x,JÃ¼rgen\n`)
   const { notices } = await readAs('utf8', `id,mail,name\n${rows.join('')}`)
   expect(notices).toHaveLength(1)
 })

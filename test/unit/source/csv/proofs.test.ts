@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DirsyncdError } from '../../../../src/errors.ts'
 import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-company.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
@@ -169,12 +170,26 @@ test('a file that is still being written is not read', async () => {
   expect(namesOf(await read({ ...usersOf(dir.path), settleMs: 10 }))).toEqual(['Ann', 'Bo'])
 })
 
-test('who waits for the files to settle can be told to stop', async () => {
+test('a file that is still being written proves nobody absent', async () => {
+  await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,Ann\n' })
+  const source = sourceOf({ ...usersOf(dir.path), settleMs: 200 })
+  const looking = refusal(source.lookAgain('user', ['2'], NEVER))
+  await sleep(50)
+  await write(dir.path, { 'users.csv': TEXT })
+  const said = await looking
+  expect(said.code).toBe('source-incomplete')
+  expect(said.message).toContain('is still being written')
+})
+
+test.each([
+  ['can be told to stop', undefined, 'interrupted'],
+  ['passes the reason to stop on', new DirsyncdError('store-owned', 'the lease was lost'), 'store-owned'],
+])('who waits for the files to settle %s', async (_, reason, code) => {
   await write(dir.path, { 'users.csv': TEXT })
   const stop = new AbortController()
   const reading = refusal(sourceOf({ ...usersOf(dir.path), settleMs: 60_000 }).read(stop.signal))
-  stop.abort()
-  expect(await reading).toMatchObject({ code: 'interrupted' })
+  stop.abort(reason)
+  expect(await reading).toMatchObject({ code })
 })
 
 /** The path of a file that takes long to read: long enough to be disturbed. */

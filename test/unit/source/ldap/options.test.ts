@@ -38,6 +38,12 @@ test.each<[string, Partial<LdapSourceOptions>]>([
     'bind: the password of "cn=me" would cross the network in the clear to ldap://b:389',
     { url: ['ldaps://a', 'ldap://b'], bind: READER },
   ],
+  ...['127.evil.org', 'evillocalhost', 'localhost.evil.org', '128.0.0.1'].map(
+    (host): [string, Partial<LdapSourceOptions>] => [
+      `bind: the password of "cn=me" would cross the network in the clear to ldap://${host}:389`,
+      { url: `ldap://${host}`, bind: READER },
+    ],
+  ),
   ['bind.external: it needs tls.certificate', { url: 'ldaps://x', bind: { external: true } }],
   ['bind.external: it needs TLS', { bind: { external: true }, tls: { startTls: false, ...CLIENT } }],
   ['tls.key: it has no use without tls.certificate', { tls: { startTls: true, key: CLIENT.key } }],

@@ -1,3 +1,4 @@
+import { AndFilter, EqualityFilter, type Filter } from 'ldapts'
 import { expect, test } from 'vitest'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
 import { parseFilter } from '../../../../src/source/ldap/filter.ts'
@@ -56,6 +57,29 @@ test.each([
     users: { base: 'dc=x', scope: 'sub', map: {} },
   } as const
   expect(compileOptions(options, PROFILES[vendor]).pageSize).toBe(asked)
+})
+
+/** Whether an entry matches a filter of equalities, of which all must hold. */
+function isMatch(filter: Filter, entry: Readonly<Record<string, readonly string[]>>): boolean {
+  if (filter instanceof AndFilter) return filter.filters.every((each) => isMatch(each, entry))
+  if (!(filter instanceof EqualityFilter)) return expect.fail('there is more in the filter')
+  return (entry[filter.attribute] ?? []).includes(filter.value.toString())
+}
+
+test.each([
+  ['locked by an administrator', ['000001010000Z'], true],
+  ['locked out for some minutes after wrong passwords', ['20261122031500Z'], false],
+  ['not locked', [], false],
+])('an account of OpenLDAP that is %s', (_, pwdAccountLockedTime, isDisabled) => {
+  const filter = parseFilter(PROFILES.openldap.disabledWhen ?? '', 'openldap')
+  expect(isMatch(filter, { pwdAccountLockedTime })).toBe(isDisabled)
+})
+
+test('the copies that FreeIPA makes of everybody below cn=compat are no users', () => {
+  const filter = parseFilter(PROFILES.freeipa.userFilter ?? '', 'freeipa')
+  const person = ['top', 'person', 'posixAccount']
+  expect(isMatch(filter, { objectClass: [...person, 'ipaObject'] })).toBe(true)
+  expect(isMatch(filter, { objectClass: person })).toBe(false)
 })
 
 test('every filter of a vendor is one', () => {
