@@ -19,7 +19,7 @@ async function faultsOf(...sources: readonly string[]): Promise<string[]> {
   const error = await loadConfig({ file, env: {} })
     .then((config) => openSources(config, createLog('silent')))
     .catch((thrown: unknown) => thrown)
-  if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
+  if (!(error instanceof DirsyncdError)) expect.unreachable('the configuration was accepted')
   expect(error).toMatchObject({ code: 'config-invalid', exitCode: 78 })
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
 }

@@ -29,7 +29,7 @@ async function faultsOf(text: string): Promise<string[]> {
   await using folder = await createFolder()
   const file = await folder.write('dirsyncd.yaml', text)
   const error = await loadConfig({ file, env: {} }).catch((thrown: unknown) => thrown)
-  if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
+  if (!(error instanceof DirsyncdError)) expect.unreachable('the configuration was accepted')
   expect(error.code).toBe('config-invalid')
   expect(error.exitCode).toBe(78)
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
@@ -201,6 +201,11 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'two syncs on one directory, spelled differently',
     text: `${CORP}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('https://access.example.com', 'HTTPS://Access.Example.com:443/')} }\n`,
+    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
+  },
+  {
+    name: 'two syncs on one directory behind a path, one with a slash at its end',
+    text: `${CORP.replace('example.com', 'example.com/api')}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('example.com', 'example.com/api/')} }\n`,
     line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
   },
   {

@@ -18,7 +18,7 @@ function errorOf(work: () => unknown): DirsyncdError {
     if (error instanceof DirsyncdError) return error
     throw error
   }
-  throw new Error('nothing was thrown')
+  expect.unreachable('nothing was thrown')
 }
 
 describe('a sealed value', () => {
