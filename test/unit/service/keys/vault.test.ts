@@ -108,6 +108,21 @@ describe('a key file', () => {
     expect(running.keyId).toBe('old')
   })
 
+  test('whose known key has other bytes when it is read again leaves the bytes that are known', async () => {
+    await using file = await keyFile(newKeyLine('old'))
+    const running = openVault(file.path)
+    const sealed = running.seal('secret', 'a')
+    await file.write(`${newKeyLine('new')}${newKeyLine('old')}`)
+    expect(running.has('new')).toBe(true)
+    let opened: unknown
+    try {
+      opened = running.open(sealed, 'old', 'a')
+    } catch (error) {
+      opened = error
+    }
+    expect(opened).toBe('secret')
+  })
+
   test('that is gone or broken when it is read again leaves the keys that are known', async () => {
     await using file = await keyFile(newKeyLine('old'))
     const running = openVault(file.path)
