@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { printable } from './printable.ts'
 
 /** A structured logger; messages are static and everything that varies is a field. Scope it with `.child({ sync })`. */
 export type Log = Logger
@@ -32,7 +33,7 @@ function textOn(destination: DestinationStream): DestinationStream {
       const { level, time: _, msg, ...fields }: Record<string, unknown> = JSON.parse(line)
       const details = Object.entries(fields).map(([name, value]) => `${name} ${textOf(value)}`)
       const behind = details.length === 0 ? '' : ` (${details.join(', ')})`
-      destination.write(`${String(level)}: ${String(msg)}${behind}\n`)
+      destination.write(`${printable(`${String(level)}: ${String(msg)}${behind}`)}\n`)
     },
   }
 }

@@ -7,7 +7,7 @@ import {
   renderContractEnd,
   renderContractEndpoint,
 } from './render/api-contract.ts'
-import { printable } from './render/text.ts'
+import { printable } from '../printable.ts'
 
 type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
 

@@ -5,7 +5,7 @@ import type { Session } from './context.ts'
 import { runExitCode } from './exit-code.ts'
 import { createProgress } from './render/progress.ts'
 import { renderReport } from './render/report.ts'
-import { printable } from './render/text.ts'
+import { printable } from '../printable.ts'
 import { fold } from './render/wrap.ts'
 
 const POLL_MS = 300

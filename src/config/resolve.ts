@@ -112,7 +112,7 @@ type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
 function ldapOptions(
-  { type: _, tls, bind, timeouts, ...others }: ParsedLdap,
+  { type: _type, tls, bind, timeouts, ...others }: ParsedLdap,
   option: string,
   context: ResolveContext,
 ): LdapSourceOptions {
@@ -167,7 +167,7 @@ function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['ti
 }
 
 function csvOptions(
-  { type: _, users, groups, members, settle, ...others }: ParsedCsv,
+  { type: _type, users, groups, members, settle, ...others }: ParsedCsv,
   { folder }: ResolveContext,
 ): CsvSourceOptions {
   return {
@@ -204,7 +204,7 @@ function csvFile<M>(
 }
 
 function commandOptions(
-  { type: _, timeout, env: names, ...others }: ParsedCommand,
+  { type: _type, timeout, env: names, ...others }: ParsedCommand,
   option: string,
   { env, folder }: ResolveContext,
 ): CommandSourceOptions {

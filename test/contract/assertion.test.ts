@@ -97,6 +97,17 @@ describeService('a SAML assertion', {}, (service) => {
     expect((row.last_login as Date).getTime()).toBeGreaterThanOrEqual(start)
   })
 
+  test('sets no login back to an earlier time', async () => {
+    const later = '2100-01-01T00:00:00.000Z'
+    const last = () => query('select last_login from access_management.subscriptions where id = 101')
+    await query('update access_management.subscriptions set last_login = $1 where id = 101', later)
+    expect((await create()).status).toBe(200)
+    expect(await last()).toEqual([{ last_login: new Date(later) }])
+    await query('update access_management.subscriptions set last_login = null where id = 101')
+    await create()
+    expect(await last()).toEqual([{ last_login: expect.any(Date) }])
+  })
+
   describe('with a RelayState', () => {
     test.each([
       ['a path', '/reports?year=2026&x=%41'],

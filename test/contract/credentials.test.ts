@@ -152,6 +152,21 @@ describeService('resetting a password', {}, (service) => {
     expect(await read(service())).toMatchObject({ status: 200 })
   })
 
+  test('is refused for a vault item, also of a provider that resets passwords', async () => {
+    const move = (installation: number) =>
+      service().pool.query(`update ${SCHEMA}.subscriptions set installation_id = $1 where id = $2`, [
+        installation,
+        FIXTURE.vaultItemId,
+      ])
+    await move(31)
+    const before = await sealed(FIXTURE.vaultItemId)
+    const answer = await reset(service(), { subscriptionId: FIXTURE.vaultItemId })
+    const after = await sealed(FIXTURE.vaultItemId)
+    await move(32)
+    expect(answer).toMatchObject(problem(409))
+    expect(after).toEqual(before)
+  })
+
   const theirs = { token: FIXTURE.otherToken, organizationId: FIXTURE.otherOrganizationId }
   test.each([
     ["another contact's subscription", { subscriptionId: FIXTURE.bensSubscriptionId }, 404, 'not-found'],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ApiRequest, ask, problem } from './api.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import { describeService } from './with-service.ts'
 
 describeService('groups', {}, (service) => {
@@ -98,5 +99,25 @@ describeService('groups', {}, (service) => {
     expect(await ask(service(), 'deleteGroup', { externalId: 'gone' })).toMatchObject(problem(404))
     await create('groups[][external_id]=gone&groups[][name]=x')
     expect(await get('gone')).toMatchObject({ external_member_ids: [] })
+  })
+
+  test('an id that an older group of another directory has is no group of this one', async () => {
+    const there = {
+      token: FIXTURE.otherToken,
+      organizationId: FIXTURE.otherOrganizationId,
+      directoryId: FIXTURE.otherDirectoryId,
+    }
+    const twin = { external_id: 'twin', name: 'Theirs', external_member_ids: ['a'] }
+    expect(await ask(service(), 'createGroups', { ...there, json: { groups: [twin] } })).toMatchObject({
+      status: 201,
+    })
+
+    expect(await update('twin', 'name=Ours')).toMatchObject(problem(404))
+    expect(await ask(service(), 'deleteGroup', { externalId: 'twin' })).toMatchObject(problem(404))
+    expect(await create('groups[][external_id]=twin&groups[][name]=x')).toMatchObject({ status: 201 })
+    expect(await update('twin', 'name=Ours')).toMatchObject({ status: 200, body: { name: 'Ours' } })
+    expect(await ask(service(), 'deleteGroup', { externalId: 'twin' })).toMatchObject({ status: 204 })
+    expect(await get('twin')).toMatchObject({ status: 404 })
+    expect((await ask(service(), 'getGroup', { ...there, externalId: 'twin' })).body).toEqual(twin)
   })
 })

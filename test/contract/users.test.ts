@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ApiRequest, ask, problem } from './api.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import { describeService } from './with-service.ts'
 
 describeService('users', {}, (service) => {
@@ -223,5 +224,32 @@ describeService('users', {}, (service) => {
     expect(left.body).toMatchObject({ external_member_ids: ['stayer'] })
     expect(await ask(service(), 'deleteUser', { externalId: 'leaver' })).toMatchObject(problem(404))
     expect((await create([['users[][external_id]', 'leaver']])).status).toBe(201)
+  })
+
+  test('an id that an older user of another directory has is nobody of this one', async () => {
+    const there = {
+      token: FIXTURE.otherToken,
+      organizationId: FIXTURE.otherOrganizationId,
+      directoryId: FIXTURE.otherDirectoryId,
+    }
+    const twin = { external_id: 'twin', name: 'Theirs' }
+    expect(await ask(service(), 'createUsers', { ...there, json: { users: [twin] } })).toMatchObject({
+      status: 201,
+    })
+    const group = { external_id: 'with-twin', name: 'Theirs', external_member_ids: ['twin'] }
+    await ask(service(), 'createGroups', { ...there, json: { groups: [group] } })
+    const theirs = async () => [
+      (await ask(service(), 'getUser', { ...there, externalId: 'twin' })).body,
+      (await ask(service(), 'getGroup', { ...there, externalId: 'with-twin' })).body,
+    ]
+    const before = await theirs()
+
+    expect(await update('twin', [['name', 'Ours']])).toMatchObject(problem(404))
+    expect(await ask(service(), 'deleteUser', { externalId: 'twin' })).toMatchObject(problem(404))
+    expect(await create([['users[][external_id]', 'twin']])).toMatchObject({ status: 201 })
+    expect(await update('twin', [['name', 'Ours']])).toMatchObject({ status: 200, body: { name: 'Ours' } })
+    expect(await ask(service(), 'deleteUser', { externalId: 'twin' })).toMatchObject({ status: 204 })
+    expect(await get('twin')).toMatchObject(problem(404))
+    expect(await theirs()).toEqual(before)
   })
 })

@@ -1,6 +1,9 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
@@ -51,6 +54,20 @@ test('a command that is interrupted leaves the run to the daemon', async () => {
   command.kill('SIGINT')
   expect(await command.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('dirsyncd runs 1') })
   await daemon.printed(/run 1, done/)
+})
+
+test('commands are taken on a socket of this user only, and the page on TCP offers none', async () => {
+  const listen = `127.0.0.1:${await freePort()}`
+  const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
+  const syncs = [{ name: 'corp', source, directory: directorySection(service) }]
+  await site.configure(embeddedConfig(syncs, { admin: { listen } }))
+  const daemon = stack.use(site.start('start'))
+  await daemon.printed(/daemon started/)
+  expect((await stat(join(site.dataDir, 'admin.sock'))).mode & 0o777).toBe(0o600)
+  const statusOf = async (path: string, method = 'GET') =>
+    (await fetch(`http://${listen}${path}`, { method })).status
+  expect(await statusOf('/')).toBe(200)
+  expect([await statusOf('/runs'), await statusOf('/runs', 'POST')]).toEqual([404, 404])
 })
 
 async function untilWritten(count: number): Promise<void> {

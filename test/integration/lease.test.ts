@@ -75,6 +75,16 @@ describe.each(stores)('leases in $name', ({ open }) => {
     expect(rows).toEqual([{ owner: 'b' }])
   })
 
+  test('which the same process took again is neither renewed nor freed by its old holder', async () => {
+    const lease = await mustTake('again', 'a')
+    await store.pool.query("update dirsyncd.leases set epoch = epoch + 1 where sync = 'again'")
+    await new Promise((resolve) => setTimeout(resolve, 2 * TIMES.renewal))
+    expect(lease.signal.aborted).toBe(true)
+    await lease[Symbol.asyncDispose]()
+    const { rows } = await store.pool.query("select owner, epoch from dirsyncd.leases where sync = 'again'")
+    expect(rows).toEqual([{ owner: 'a', epoch: '2' }])
+  })
+
   test('after it was freed it is renewed no more', async () => {
     const lease = await mustTake('freed', 'a')
     await lease[Symbol.asyncDispose]()

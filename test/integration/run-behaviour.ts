@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../../src/queue/runs.ts'
-import { listRuns } from '../../src/store/runs.ts'
+import { decisionsOf } from '../../src/store/decisions.ts'
+import { addRun, lastGood, listRuns } from '../../src/store/runs.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy.ts'
 import { type NamedBackend, openBackend, type OpenBackend } from '../support/backends.ts'
@@ -189,6 +190,25 @@ export function describeRuns(kind: NamedBackend['name']): void {
       })
     })
 
+    describe('a run of a single entry', () => {
+      test('is no measure of how large the source is', async () => {
+        const { executor, startWorker, ended } = world()
+        await startWorker()
+        const target = `${proxy.baseUrl}/directories/${directoryId}`
+        const only = { users: ['u1'], groups: [] }
+        const run = await addRun(opened.store.db, {
+          sync: name,
+          target,
+          mode: 'sync',
+          trigger: 'demand',
+          only,
+        })
+        await executor.work(name, { scheduled: false })
+        expect(await ended(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
+        expect(await lastGood(opened.store.db, name, target)).toBeUndefined()
+      })
+    })
+
     describe('an entry that the API refuses', () => {
       test('is quarantined, the others go on, and it is tried again only when it changes', async () => {
         hire('bad', 'bad@elsewhere.example')
@@ -200,10 +220,13 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const before = writes().length
 
         const second = await sync()
-        expect(second).toMatchObject({
-          state: 'done',
-          counts: { planned: NONE, notices: { quarantined: 1 } },
-        })
+        // What is withheld from one run is withheld from the run after it, too.
+        for (const run of [second, await sync()]) {
+          expect(run).toMatchObject({
+            state: 'done',
+            counts: { planned: NONE, notices: { quarantined: 1 } },
+          })
+        }
         expect(writes()).toHaveLength(before)
         const [notice] = await noticesOf(opened.store.db, second.run, 10)
         expect(notice).toMatchObject({ id: 'bad', code: 'quarantined' })
@@ -268,13 +291,18 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('because the API refuses every write for a while does not fail for it', async () => {
         for (let index = 12; index < 60; index++) hire(`u${index}`)
-        const until = Date.now() + 4000
-        proxy.interfere = ({ method }) =>
-          method === 'GET' || Date.now() > until ? undefined : { status: 500 }
-        const { sync, startWorker } = world()
+        proxy.interfere = ({ method }) => (method === 'GET' ? undefined : { status: 500 })
+        const { executor, ask, startWorker, ended, messages } = world()
         await startWorker()
-        const run = await sync()
-        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 64 } } })
+        const asked = await ask()
+        const working = executor.work(name, { scheduled: false })
+        await vi.waitFor(
+          () => expect(messages()).toContain('the directory does not answer; changes wait'),
+          20_000,
+        )
+        proxy.interfere = () => undefined
+        await working
+        expect(await ended(asked)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 64 } } })
         await expectEqual()
       })
 
@@ -297,6 +325,19 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
         await expectEqual()
       })
+    })
+
+    test('a decision about a change that nobody wants any more is forgotten by the next run', async () => {
+      const { sync, startWorker } = world()
+      await startWorker()
+      const { run, target } = await sync()
+      const decision = { sync: name, target, fingerprint: 'unwanted', run, decided_by: 'ada' }
+      await opened.store.db
+        .insertInto('dirsyncd.decisions')
+        .values({ ...decision, decision: 'approved' })
+        .execute()
+      await sync()
+      expect((await decisionsOf(opened.store.db, name, target)).approved).toEqual(new Set())
     })
 
     describe('what stops a run', () => {
@@ -457,6 +498,16 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect(readAt - askedAt).toBeLessThan(patience(1000))
         await setSchedules(queue, new Map())
         await worker.close()
+      })
+
+      test('a sync that is gone, or has no schedule any more, loses its own', async () => {
+        const queue = openRunsQueue(opened.backend)
+        const hourly = { every: 3_600_000, offset: 0 }
+        await setSchedules(queue, new Map(['stays', 'goes'].map((sync) => [sync, hourly])))
+        await setSchedules(queue, new Map([['stays', hourly]]))
+        expect((await queue.getJobSchedulers()).map(({ key }) => key)).toEqual(['stays'])
+        await setSchedules(queue, new Map())
+        expect(await queue.getJobSchedulers()).toEqual([])
       })
 
       test.each([

@@ -223,6 +223,24 @@ describe('an e-mail whose owner could not be changed', () => {
   })
 })
 
+test('an e-mail that the service still gives to somebody else is tried again at the end of the run', async () => {
+  for (const id of ['a', 'b']) hire(id, `${id}@example.org`)
+  const { sync } = await world()
+  await sync()
+  let refusals = 1
+  proxy.interfere = async ({ method, url }) => {
+    if (method === 'GET' || !url.endsWith('/users/b') || refusals === 0) return undefined
+    refusals -= 1
+    return { status: 422, answer: { title: 'Unprocessable', detail: 'email is taken' } }
+  }
+  hire('a', 'new@example.org')
+  hire('b', 'a@example.org')
+  const run = await sync()
+  expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
+  expect(run.counts?.outcomes.quarantined).toBeUndefined()
+  expect(await emails()).toEqual({ a: 'new@example.org', b: 'a@example.org' })
+})
+
 describe('one e-mail of three people', () => {
   test.each(['unique', 'shared'] as const)('%s', async (kind) => {
     hire('b', 'Box@example.org')

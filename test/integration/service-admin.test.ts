@@ -2,11 +2,14 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { createPerform } from '../../src/service/admin/perform.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
+import { openDatabase } from '../../src/service/store/database.ts'
 import { createDatabase } from '../support/databases.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
+import { startService } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { patience } from '../support/patience.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
@@ -212,6 +215,29 @@ test('what is not there, or not allowed, is one sentence', async () => {
     64,
     'The name must not be empty. The allowed domain must be a domain such as example.org, without @.',
   ])
+})
+
+test('a token is not revoked by the beginning of an id that another one has, too', async () => {
+  await using stack = new AsyncDisposableStack()
+  const service = stack.adopt(await startService(), (running) => running.close())
+  const db = openDatabase(service.pool)
+  const perform = createPerform({
+    db,
+    now: () => new Date(),
+    rotateKeys: () => Promise.reject(new Error('not here')),
+  })
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  for (const hash of [`abcdef${'0'.repeat(58)}`, `abcdef${'1'.repeat(58)}`]) {
+    await perform('addToken', { contactId: FIXTURE.contactId, hash, scopes: ['ORG'], expiresAt })
+  }
+  const count = async () => (await perform('listTokens', {})).length
+  const before = await count()
+  await expect(perform('revokeToken', { id: 'abcdef' })).rejects.toThrow(
+    'There are several tokens whose id begins',
+  )
+  expect(await count()).toBe(before)
+  expect(await perform('revokeToken', { id: 'abcdef0' })).toMatchObject({ id: 'abcdef000000' })
+  expect(await count()).toBe(before - 1)
 })
 
 test('many at once on PostgreSQL get ids of their own', async () => {

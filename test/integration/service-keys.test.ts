@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { rotateKeys } from '../../src/service/admin/keys.ts'
+import type { LiveVault } from '../../src/service/keys/key-file.ts'
 import { requireKeys, rotateKey } from '../../src/service/keys/rotate-key.ts'
 import { createVault, newKeyLine, type Vault } from '../../src/service/keys/vault.ts'
 import { ask } from '../contract/api.ts'
@@ -146,6 +148,33 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
       { id: 1100, key_id: 'old' },
       { id: 1101, key_id: 'lost' },
     ])
+  })
+
+  test('a key that a service sealed with behind the walk is not called removable', async () => {
+    let late: Promise<void> | undefined
+    const vault: LiveVault = {
+      ...after,
+      reload: () => ({ keyId: 'new', keyIds: ['new', 'old'] }),
+      // The private key is the last to be sealed again: the subscriptions are behind the walk.
+      seal(plain, purpose) {
+        if (purpose.startsWith('identity-provider')) late = seal(before, 1000)
+        return after.seal(plain, purpose)
+      },
+    }
+    // What is asked behind that sees what the service has sealed.
+    const patient: Pool = Object.create(pool, {
+      connect: {
+        value: async () => {
+          await late
+          return pool.connect()
+        },
+      },
+    })
+    expect(await rotateKeys(patient, vault)).toMatchObject({ keyId: 'new', removable: [] })
+    expect(await rotateKeys(pool, { ...vault, seal: (...sealed) => after.seal(...sealed) })).toMatchObject({
+      sealed: 1,
+      removable: ['old'],
+    })
   })
 
   test('a key file that has every key is enough, in any order', async () => {

@@ -54,6 +54,8 @@ export interface World extends AsyncDisposable {
   readonly ended: (run: number) => Promise<RunRecord>
   /** The error codes that were logged for failed runs. */
   readonly codes: () => string[]
+  /** Everything that was logged, without its fields. */
+  readonly messages: () => string[]
 }
 
 const NO_LIMIT = {
@@ -159,6 +161,7 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
       return run(number)
     },
     codes: () => lines.map((line) => JSON.parse(line).code).filter((code) => code !== undefined),
+    messages: () => lines.map((line) => JSON.parse(line).msg),
     async [Symbol.asyncDispose]() {
       stopping.abort()
       await stack.disposeAsync()

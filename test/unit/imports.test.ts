@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   errors: { values: '' },
+  printable: { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   contract: { values: '' },
@@ -33,7 +34,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   main: { values: 'cli compose config shutdown' },
 }
 
-const ALLOWED_EVERYWHERE = ['errors', 'log']
+const ALLOWED_EVERYWHERE = ['errors', 'log', 'printable']
 
 /** Parts of one unit that know nothing of each other, although the unit's other files may be shared. */
 const APART: readonly (readonly [string, string])[] = [
@@ -272,7 +273,7 @@ describe('this test itself', () => {
     [
       'the client from the service',
       { from: 'service/app.ts', to: 'client/client.ts' },
-      'service may import contract, errors, log',
+      'service may import contract, errors, log, printable',
     ],
     [
       'a value where only types are allowed',

@@ -16,6 +16,16 @@ test('people get a sentence with its fields behind it', () => {
   ])
 })
 
+test('a value from outside does not rewrite the terminal of who reads the text', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLog('info', { format: 'text', destination })
+  log.info({ name: 'a\u001b[2Kb\nerror: forged\u202e', list: ['\u009b31m'] }, 'skipped')
+  expect(lines).toEqual([
+    'info: skipped (name a\\u001b[2Kb\\u000aerror: forged\\u202e, list ["\\u009b31m"])\n',
+  ])
+})
+
 test('machines get JSON with the time', () => {
   const lines: string[] = []
   createLog('info', { destination: { write: (line: string) => lines.push(line) } }).info(

@@ -54,8 +54,12 @@ test.each([
   running.child.kill(signal)
   while (!running.output.stdout.includes('stopping\n')) await once(running.child.stdout, 'data')
   await sleep(600)
+  const killedAt = performance.now()
   running.child.kill(signal)
   expect(await running.ended).toEqual([code, null])
+  // Well before the grace period of eight seconds, which ends with the same code.
+  expect(performance.now() - killedAt).toBeLessThan(5000)
+  expect(running.output.stderr).toBe('')
 })
 
 test('a Ctrl-C that npm passes on besides is one signal', async () => {

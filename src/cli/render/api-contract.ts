@@ -1,6 +1,6 @@
 import type { ContractStep } from '../../compose/api-contract.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { printable } from './text.ts'
+import { printable } from '../../printable.ts'
 
 type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
 type Result = Results[number]

@@ -9,7 +9,7 @@ import type {
   UserValues,
 } from '../../plan/change.ts'
 import { digits } from '../../directory/wording.ts'
-import { printable } from './text.ts'
+import { printable } from '../../printable.ts'
 
 /** How many ids of members are named on one line. */
 const NAMED_MEMBERS = 3

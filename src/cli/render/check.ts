@@ -8,7 +8,8 @@ import type {
 } from '../../compose/check.ts'
 import { renderTable } from './table.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { printable, textWidth } from './text.ts'
+import { printable } from '../../printable.ts'
+import { textWidth } from './text.ts'
 import { cut, cutMiddle, wrap } from './wrap.ts'
 
 const MARKS: Readonly<Record<CheckLevel, string>> = { ok: 'ok  ', info: '    ', warn: 'warn', fail: 'FAIL' }

@@ -1,7 +1,7 @@
 import type { RunView } from '../../control/control.ts'
 import type { Notice, NoticeCode } from '../../directory/snapshot.ts'
 import { digits } from '../../directory/wording.ts'
-import { printable } from './text.ts'
+import { printable } from '../../printable.ts'
 
 const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   unreadable: 'could not be understood, so nothing is deleted in this run',

@@ -4,7 +4,8 @@ import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { pointInTime, printable, timeTaken } from './text.ts'
+import { printable } from '../../printable.ts'
+import { pointInTime, timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
 const SHOWN = 20

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { repeated } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
-import { printable } from '../render/text.ts'
+import { printable } from '../../printable.ts'
 import { printResult, printRows, withService } from './admin.ts'
 
 const CREATE_HELP = `

@@ -4,7 +4,8 @@ import { parseDuration } from '../../config/values.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
-import { pointInTime, printable } from '../render/text.ts'
+import { printable } from '../../printable.ts'
+import { pointInTime } from '../render/text.ts'
 import { printResult, printRows, withService } from './admin.ts'
 
 const CREATE_HELP = `

@@ -27,6 +27,26 @@ test('a request that is not understood is refused with a sentence', async () => 
   expect(answer.json()).toMatchObject({ code: 'usage', message: expect.stringMatching(/^limit: [^{}\n]+$/) })
 })
 
+test.each([
+  { name: 'an option that is not known', payload: { sync: 'corp', mode: 'plan', dryRun: true } },
+  { name: 'a limit that is misspelled', payload: { sync: 'corp', mode: 'sync', only: { user: ['a'] } } },
+])('a run is not made for a request with $name', async ({ payload }) => {
+  const answer = await app.inject({ method: 'POST', url: '/runs', payload })
+  expect(answer.statusCode).toBe(400)
+  expect(asked).toEqual([])
+})
+
+test('a daemon without its store is not healthy', async () => {
+  const sick = buildAdminApp({
+    control,
+    checkHealth: () => Promise.reject(new Error('the store does not answer')),
+    operations: false,
+  })
+  const answer = await sick.inject({ url: '/healthz' })
+  expect(answer.statusCode).toBe(500)
+  expect(answer.json()).toMatchObject({ message: 'the store does not answer' })
+})
+
 test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
   const pages = buildAdminApp({
     control: { ...control, runs: async () => [] },

@@ -4,7 +4,8 @@ import { createProgress, progressLine } from '../../../src/cli/render/progress.t
 import { renderReport, renderRunEnd } from '../../../src/cli/render/report.ts'
 import { renderRuns } from '../../../src/cli/render/runs.ts'
 import { renderTable } from '../../../src/cli/render/table.ts'
-import { printable, textWidth, timeTaken } from '../../../src/cli/render/text.ts'
+import { printable } from '../../../src/printable.ts'
+import { textWidth, timeTaken } from '../../../src/cli/render/text.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { ApiError, ApiErrorKind } from '../../../src/client/api-error.ts'
 import { worstCaseRequests } from '../../../src/client/client.ts'
@@ -232,6 +233,23 @@ test('a refused token is loaded again once, for many requests at once', async ()
   expect(token.mock.calls.filter(([reload]) => reload)).toHaveLength(1)
 })
 
+test('while a refused token is loaded again nobody else loads it', async () => {
+  const loaded = Promise.withResolvers<string>()
+  const token = vi.fn<(reload: boolean) => Promise<string>>((reload) =>
+    reload ? loaded.promise : Promise.resolve('old'),
+  )
+  await using server = await startScriptedServer((request) =>
+    request.headers.authorization === 'token new' ? { status: 200, json: user(1) } : { status: 401 },
+  )
+  await using client = clientOf(server.baseUrl, { token })
+  const reads = Promise.all(Array.from({ length: 5 }, () => client.getUser(ALICE)))
+  // All five were refused, and have asked for the token that they know.
+  await vi.waitFor(() => expect(token).toHaveBeenCalledTimes(10 + 1))
+  loaded.resolve('new')
+  await reads
+  expect(token.mock.calls.filter(([reload]) => reload)).toHaveLength(1)
+})
+
 test('a token that stays refused is an error after one more try', async () => {
   let n = 0
   await using server = await startScriptedServer(() => ({ status: 401 }))
@@ -363,6 +381,13 @@ test('a server that does not speak TLS is named in words and not asked again', a
   expect(server.connections()).toBe(1)
 })
 
+test('an answer beyond all measure is not read to its end', async () => {
+  const text = JSON.stringify(DIRECTORY).padStart(65 * 1024 * 1024)
+  await using server = await startScriptedServer(() => ({ status: 200, text }))
+  await using client = clientOf(server.baseUrl, { retries: { attempts: 0 } })
+  expect(await rejection(client.getDirectory({ directory_id: 7 }))).toMatchObject({ kind: 'unreachable' })
+})
+
 test('silence is bounded', async () => {
   await using server = await startScriptedServer(() => 'silence')
   await using client = clientOf(server.baseUrl, { timeouts: { totalMs: 50 }, retries: { attempts: 1 } })
@@ -407,6 +432,40 @@ test('a call is called off while it waits for a 429 and between attempts', async
   expect(await rejection(read)).toMatchObject({ kind: 'aborted' })
   const write = client.deleteUser(ALICE, { signal: AbortSignal.timeout(30), confirm: async () => undefined })
   expect(await rejection(write)).toMatchObject({ kind: 'aborted', maybeDone: true })
+})
+
+test('a write that is called off while it waits for a connection is never sent', async () => {
+  const answer = Promise.withResolvers<Reaction>()
+  await using server = await startScriptedServer((request) =>
+    request.method === 'GET' ? answer.promise : { status: 204 },
+  )
+  await using client = clientOf(server.baseUrl, { connections: 1 })
+  const read = client.getUser(ALICE)
+  await server.waitForRequests(1)
+  const controller = new AbortController()
+  const write = rejection(client.deleteUser(ALICE, { signal: controller.signal }))
+  // The write reaches the queue of the only connection behind a few promises.
+  await setImmediate()
+  controller.abort(new Error('shutdown'))
+  expect(await write).toMatchObject({ kind: 'aborted', maybeDone: false })
+  answer.resolve({ status: 200, json: user(1) })
+  await read
+  await client.getDirectory({ directory_id: 7 }).catch(() => undefined)
+  expect(server.seen.map(({ method }) => method)).not.toContain('DELETE')
+})
+
+test('a write that was done is a success even when its call is called off as the answer comes', async () => {
+  await using server = await startScriptedServer(() => ({
+    status: 204,
+    headers: { 'x-token-expires-in': '1' },
+  }))
+  const controller = new AbortController()
+  await using client = clientOf(server.baseUrl, {
+    onTokenExpiry: () => controller.abort(new Error('shutdown')),
+  })
+  const write = client.deleteUser(ALICE, { signal: controller.signal })
+  await expect(write).resolves.toMatchObject({ found: false, status: 204 })
+  expect(controller.signal.aborted).toBe(true)
 })
 
 test('a signal that is aborted already sends nothing', async () => {

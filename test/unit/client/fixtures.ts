@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { AccessManagementClient } from '../../../src/client/client.ts'
 import type { ClientOptions } from '../../../src/client/options.ts'
 
@@ -40,5 +41,5 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error
   }
-  throw new Error('expected a rejection')
+  expect.unreachable('expected a rejection')
 }

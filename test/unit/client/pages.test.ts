@@ -120,6 +120,20 @@ test('a directory that never rests is reported as moved', async () => {
   expect(idsOf(result.items).slice(0, 60)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
 })
 
+test('what only the first reading saw is kept where the second one moved as well', async () => {
+  // Removed before the second reading comes to it, while new items keep that reading moving.
+  const directory = simulate(60, 20, {
+    between(s) {
+      s.ids.push((s.ids.at(-1) ?? 0) + 1)
+      if (s.calls.length === 6) s.ids.splice(s.ids.indexOf(7), 1)
+    },
+  })
+  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  expect(result.moved).toBe(true)
+  expect(directory.ids).not.toContain(7)
+  expect(idsOf(result.items)).toContain(7)
+})
+
 test('an item that really is there twice is listed once, and named', async () => {
   const directory = simulate(30, 20)
   directory.ids[25] = 3

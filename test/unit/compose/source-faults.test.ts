@@ -17,7 +17,7 @@ async function faultsOf(...sources: readonly string[]): Promise<string[]> {
   const file = await folder.write('dirsyncd.yaml', `syncs:\n${syncs.join('\n')}\n`)
   await folder.write('no.pem', 'nothing')
   const error = await loadConfig({ file, env: {}, sourceProblem }).catch((thrown: unknown) => thrown)
-  if (!(error instanceof DirsyncdError)) throw new Error('the configuration was accepted')
+  if (!(error instanceof DirsyncdError)) return expect.fail('the configuration was accepted')
   expect(error).toMatchObject({ code: 'config-invalid', exitCode: 78 })
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
 }

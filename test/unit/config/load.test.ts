@@ -167,6 +167,11 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
   },
   {
+    name: 'two syncs on one directory behind a path, one with a slash at its end',
+    text: `${CORP.replace('example.com', 'example.com/api')}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('example.com', 'example.com/api/')} }\n`,
+    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
+  },
+  {
     name: 'a source of an unknown type',
     text: `syncs: [{ name: a, source: { type: ldapp }, directory: ${DIRECTORY} }]`,
     line: 'dirsyncd.yaml:1:30: syncs[0].source.type: must be ldap, csv or command',

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acquireDataDir } from '../../../src/store/owner.ts'
@@ -37,6 +37,7 @@ test('a directory that does not exist is made, with its parents, for this user o
   const dir = join(temp.path, 'a', 'b')
   await using _owned = await acquireDataDir(dir)
   expect(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid })
+  for (const made of [dir, join(temp.path, 'a')]) expect((await stat(made)).mode & 0o777).toBe(0o700)
 })
 
 test.each([

@@ -14,6 +14,8 @@ export interface DirectoryServer extends ScriptedServer {
   readonly groups: Entry[]
   /** The directory itself. */
   exists: boolean
+  /** What the header `total` of a page says; the number of entries by default. */
+  total: (list: string, entries: readonly Entry[]) => number
   /** Methods and last path segments of what came, such as `PATCH users/u1`. */
   readonly calls: () => string[]
   /** What happens to the next requests instead of the usual answer; `work` does what was asked for first. */
@@ -51,7 +53,7 @@ export async function startDirectoryServer(): Promise<DirectoryServer> {
     if (list === undefined) return { status: 200, json: DIRECTORY }
     const entries = list === 'users' ? users : groups
     if (method === 'POST') return create(entries, decodeRack(body)[list] as Entry[], list)
-    if (id === undefined) return page(entries, searchParams)
+    if (id === undefined) return page(entries, searchParams, server.total(list, entries))
     const index = entries.findIndex((entry) => entry.external_id === id)
     const found = entries[index]
     if (found === undefined) return missing
@@ -67,6 +69,7 @@ export async function startDirectoryServer(): Promise<DirectoryServer> {
     groups,
     trouble,
     exists: true,
+    total: (_, all) => all.length,
     calls: () =>
       scripted.seen.map(({ method, url }) => `${method} ${url.replace(PREFIX, '').slice(1) || 'directory'}`),
   }
@@ -92,9 +95,9 @@ function withMembers(fields: Record<string, unknown>): Record<string, unknown> {
     : fields
 }
 
-function page(entries: Entry[], query: URLSearchParams): Reaction {
+function page(entries: Entry[], query: URLSearchParams, total: number): Reaction {
   const number = Number(query.get('page') ?? 1)
   const size = Number(query.get('per_page') ?? 20)
-  const headers = { total: String(entries.length), 'per-page': String(size) }
+  const headers = { total: String(total), 'per-page': String(size) }
   return { status: 200, json: entries.slice((number - 1) * size, number * size), headers }
 }

@@ -35,6 +35,21 @@ test('users and groups of many pages become one snapshot', async () => {
   expect(server.calls()[0]).toBe('GET directory')
 })
 
+test.each(['users', 'groups'] as const)(
+  '%s that do not rest make the snapshot one that moved',
+  async (list) => {
+    await using server = await startDirectoryServer()
+    put(
+      server,
+      Array.from({ length: 150 }, (_, index) => user(index + 1)),
+      Array.from({ length: 150 }, (_, index) => group(`g${index + 1}`)),
+    )
+    // Every page of this list counts one entry more than the page before it.
+    server.total = (name, entries) => (name === list ? entries.length + server.seen.length : entries.length)
+    expect(await read(server)).toMatchObject({ moved: true })
+  },
+)
+
 test('with membership off no members are kept', async () => {
   await using server = await startDirectoryServer()
   put(server, [], [group('g1', { external_member_ids: ['u2'] })])

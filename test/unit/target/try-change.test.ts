@@ -24,6 +24,11 @@ test.each([
     ['drop', { status: 429 }],
     { result: 'unavailable', status: 429, answers: true },
   ],
+  [
+    'a lost answer and then a look that is refused',
+    ['drop', { status: 422 }],
+    { result: 'unavailable', status: 422, answers: true },
+  ],
   ['nothing in the way', [], { result: 'applied', status: 201, requests: 1 }],
 ] satisfies [string, Reaction[], object][])('%s is the outcome', async (_, reactions, outcome) => {
   await using server = await startDirectoryServer()

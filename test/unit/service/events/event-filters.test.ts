@@ -11,7 +11,7 @@ function refusal(filters: EventFilters): { status: number; fields: string[] } {
       return { status: error.status, fields: error.errors.map((each) => each.field) }
     throw error
   }
-  throw new Error('the filters were accepted')
+  expect.unreachable('the filters were accepted')
 }
 
 describe('what is not given', () => {
@@ -134,6 +134,7 @@ describe('addresses', () => {
       { ip_from: '9.0.0.0', ip_to: '10.0.0.0' },
       { from: '9.0.0.0', to: '10.0.0.0' },
     ],
+    [{ ip_to: '::ffff:192.0.2.1' }, { from: '0.0.0.0', to: '192.0.2.1' }],
     [
       { ip_from: '192.0.2.1', ip_to: '192.0.2.1' },
       { from: '192.0.2.1', to: '192.0.2.1' },

@@ -18,7 +18,7 @@ function errorOf(work: () => unknown): DirsyncdError {
     if (error instanceof DirsyncdError) return error
     throw error
   }
-  throw new Error('nothing was thrown')
+  expect.unreachable('nothing was thrown')
 }
 
 describe('a sealed value', () => {
@@ -106,6 +106,21 @@ describe('a key file', () => {
     expect(running.open(sealed, 'new', 'a')).toBe('secret')
     expect(running.has('new')).toBe(true)
     expect(running.keyId).toBe('old')
+  })
+
+  test('whose known key has other bytes when it is read again leaves the bytes that are known', async () => {
+    await using file = await keyFile(newKeyLine('old'))
+    const running = openVault(file.path)
+    const sealed = running.seal('secret', 'a')
+    await file.write(`${newKeyLine('new')}${newKeyLine('old')}`)
+    expect(running.has('new')).toBe(true)
+    let opened: unknown
+    try {
+      opened = running.open(sealed, 'old', 'a')
+    } catch (error) {
+      opened = error
+    }
+    expect(opened).toBe('secret')
   })
 
   test('that is gone or broken when it is read again leaves the keys that are known', async () => {

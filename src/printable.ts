@@ -1,0 +1,14 @@
+/**
+ * Controls, line breaks and marks that turn the direction of writing: a name must not rewrite the terminal. And what nobody can
+ * see and no script needs, so that two names that look the same are the same.
+ */
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+
+/** A text from outside, safe to print on one line of a terminal. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}

@@ -1,0 +1,138 @@
+import { type Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createLocalControl } from '../../src/control/local.ts'
+import type { Op } from '../../src/plan/change.ts'
+import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
+import { deletedLastDay } from '../../src/store/journal.ts'
+import { quarantined } from '../../src/store/quarantine.ts'
+import {
+  addRun,
+  findRun,
+  finishRun,
+  holdRun,
+  listRuns,
+  pruneRuns,
+  setRunState,
+  stopRun,
+} from '../../src/store/runs.ts'
+import type { Tables } from '../../src/store/tables.ts'
+import { openBackend, type OpenBackend } from '../support/backends.ts'
+import { countsOf } from '../unit/cli/runs-for-tests.ts'
+
+const TARGET = 'https://access.example.com/directories/7'
+
+let opened: OpenBackend
+let db: Kysely<Tables>
+let sync: string
+let tests = 0
+
+beforeAll(async () => {
+  opened = await openBackend('postgres').open()
+  db = opened.store.db
+})
+afterAll(() => opened?.close())
+beforeEach(() => {
+  sync = `sync-${(tests += 1)}`
+})
+
+/** Asks for a run, and returns its number. */
+function ask(target = TARGET): Promise<number> {
+  return addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
+}
+
+/** Ends a new run as held, with these changes, and returns its number. */
+async function hold(...changes: string[]): Promise<number> {
+  const run = (await findRun(db, await ask()))!
+  const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
+  await setRunState(db, run.run, 'planning', { breaches })
+  await holdRun(db, run, breaches, countsOf({}))
+  return run.run
+}
+
+test('a change that the API refused is tried again a day later', async () => {
+  for (const [fingerprint, hours] of [
+    ['late', 25],
+    ['fresh', 23],
+  ] as const) {
+    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail, tried_at)
+      VALUES (${sync}, ${TARGET}, ${fingerprint}, 'refused', now() - make_interval(hours => ${hours}))`.execute(
+      db,
+    )
+  }
+  expect(await quarantined(db, sync, TARGET)).toEqual([{ fingerprint: 'fresh', detail: 'refused' }])
+})
+
+test('the deletes of the last day are counted, but for those that a person approved', async () => {
+  const usual = await ask()
+  const approved = await ask()
+  await setRunState(db, approved, 'applying', { approved: true })
+  async function journal(
+    op: Op,
+    removes: number,
+    more: { run?: number; hours?: number; target?: string; outcome?: string } = {},
+  ) {
+    const { run = usual, hours = 1, target = TARGET, outcome = 'applied' } = more
+    await sql`INSERT INTO dirsyncd.journal
+      (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, intent_at)
+      VALUES (${run}, 1, ${sync}, ${target}, ${op}, 'u1', 'f', 1, 'w', ${removes}, ${outcome},
+        now() - make_interval(hours => ${hours}))`.execute(db)
+  }
+  await journal('delete-user', 1)
+  await journal('delete-user', 1, { hours: 23 })
+  await journal('delete-group', 1)
+  await journal('delete-user', 1, { hours: 25 })
+  await journal('delete-user', 1, { run: approved })
+  await journal('delete-user', 1, { target: 'https://elsewhere.example' })
+  await journal('delete-user', 1, { outcome: 'already' })
+  await journal('create-user', 0)
+  expect(await deletedLastDay(db, sync, TARGET)).toEqual({ users: 2, groups: 1, memberships: 0 })
+})
+
+test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
+  await decide(db, (await findRun(db, await hold('wanted', 'gone')))!, 'approved', 'ada')
+  await keepDecisions(db, 'another sync', TARGET, [])
+  await keepDecisions(db, sync, 'https://elsewhere.example', [])
+  expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted', 'gone']))
+  await keepDecisions(db, sync, TARGET, ['wanted'])
+  expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted']))
+})
+
+test('runs older than 90 days are removed, but not the one whose hold waits for a person', async () => {
+  const held = await hold('a')
+  const old = await ask()
+  const recent = await ask()
+  for (const run of [old, recent]) await finishRun(db, run, { state: 'done' })
+  for (const run of [held, old]) {
+    await sql`UPDATE dirsyncd.runs SET finished_at = now() - interval '91 days' WHERE run = ${run}`.execute(
+      db,
+    )
+  }
+  await pruneRuns(db, sync)
+  expect((await listRuns(db, { sync, limit: 10 })).map(({ run }) => run)).toEqual([recent, held])
+})
+
+test('the first reason to stop a run stays', async () => {
+  const run = await ask()
+  await stopRun(db, run, 'token-refused', 'the token is refused')
+  await stopRun(db, run, 'directory-unknown', 'the directory is unknown')
+  expect(await findRun(db, run)).toMatchObject({
+    stop_code: 'token-refused',
+    stop_reason: 'the token is refused',
+  })
+})
+
+test.each(['approve', 'reject'] as const)('a hold that was decided before refuses to %s it', async (what) => {
+  const woken: string[] = []
+  const control = createLocalControl({
+    db,
+    targets: new Map([[sync, TARGET]]),
+    wake: async (name) => void woken.push(name),
+  })
+  const run = await hold('a')
+  await control.reject(run, 'ada')
+  await expect(control[what](run, 'bob')).rejects.toThrow(
+    `Run ${run} has no open hold: it was rejected before.`,
+  )
+  expect((await decisionsOf(db, sync, TARGET)).rejected.get('a')).toContain('rejected by ada')
+  expect(woken).toEqual([])
+})
