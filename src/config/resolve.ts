@@ -111,11 +111,8 @@ type ParsedLdap = Extract<ParsedSync['source'], { type: 'ldap' }>
 type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
-function ldapOptions(
-  { type: _type, tls, bind, timeouts, ...others }: ParsedLdap,
-  option: string,
-  context: ResolveContext,
-): LdapSourceOptions {
+function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
+  const { type: _, tls, bind, timeouts, ...others } = source
   return {
     ...others,
     tls: tlsOptions(tls, `${option}.tls`, context),
@@ -166,10 +163,8 @@ function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['ti
   }
 }
 
-function csvOptions(
-  { type: _type, users, groups, members, settle, ...others }: ParsedCsv,
-  { folder }: ResolveContext,
-): CsvSourceOptions {
+function csvOptions(source: ParsedCsv, { folder }: ResolveContext): CsvSourceOptions {
+  const { type: _, users, groups, members, settle, ...others } = source
   return {
     ...others,
     users: csvFile(users, folder),
@@ -204,10 +199,11 @@ function csvFile<M>(
 }
 
 function commandOptions(
-  { type: _type, timeout, env: names, ...others }: ParsedCommand,
+  source: ParsedCommand,
   option: string,
   { env, folder }: ResolveContext,
 ): CommandSourceOptions {
+  const { type: _, timeout, env: names, ...others } = source
   return {
     ...others,
     folder,
