@@ -4,6 +4,10 @@ import { bothOrNeither } from '../../../src/sync/both.ts'
 
 const NEVER = new AbortController().signal
 
+function failing(): Promise<never> {
+  return Promise.reject(new Error('broken'))
+}
+
 test('two things that succeed are both there', async () => {
   const both = bothOrNeither(() => [Promise.resolve(1), sleep(1, 'b')], NEVER)
   expect(await both).toEqual([1, 'b'])
@@ -13,7 +17,6 @@ test.each(['the first', 'the second'])(
   'when %s fails the other one is told to stop, and waited for',
   async (which) => {
     const heard: string[] = []
-    const failing = () => Promise.reject(new Error('broken'))
     async function slow(signal: AbortSignal): Promise<never> {
       await sleep(1000, undefined, { signal }).catch(() => heard.push('told'))
       await sleep(50)
