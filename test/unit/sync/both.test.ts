@@ -6,6 +6,10 @@ const failing = () => Promise.reject(new Error('broken'))
 
 const NEVER = new AbortController().signal
 
+function failing(): Promise<never> {
+  return Promise.reject(new Error('broken'))
+}
+
 test('two things that succeed are both there', async () => {
   const both = bothOrNeither(() => [Promise.resolve(1), sleep(1, 'b')], NEVER)
   expect(await both).toEqual([1, 'b'])
