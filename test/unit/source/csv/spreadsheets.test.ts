@@ -130,9 +130,20 @@ test.each([
   })
 })
 
-test('an unnamed column at the end is missed by its number', async () => {
-  const { details } = await seen('id;mail;name;\n1;a@x;Ann;\n2;b@x;Bo\n')
-  expect(details).toEqual(['users.csv, row 3: 3 values instead of 4, value 4 is missing'])
+test('an unnamed column at the end is not missed', async () => {
+  expect(await seen('id;mail;name;\n1;a@x;Ann;\n2;b@x;Bo\n')).toEqual({
+    ids: ['1', '2'],
+    unreadable: 0,
+    details: [],
+  })
+})
+
+test('a column without a name is missed by its number', async () => {
+  await write(dir.path, { 'users.csv': 'mail;;name;id\na@x;;Ann;1\nb@x\n' })
+  const { notices } = await read(options())
+  expect(notices.map(({ detail }) => detail)).toEqual([
+    'users.csv, row 3: 1 values instead of 4, value 2 is missing',
+  ])
 })
 
 test('ids that only look alike are different ones, and what cannot be seen is doubted', async () => {
