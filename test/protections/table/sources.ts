@@ -349,16 +349,31 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-file-of-another-encoding-is-refused',
     file: 'source/csv/encoding.ts',
-    find: '  if (!isOther) return\n',
-    replace: "  if (!isOther || shown === 'utf16le') return\n",
+    find: '  if (!isOther) return set\n',
+    replace: "  if (!isOther || shown === 'utf-16le') return set\n",
     test: 'unit/source/csv/encodings.test.ts',
   },
   {
     name: 'sources-csv-doubtful-text-is-told',
     file: 'source/csv/doubts.ts',
-    find: 'if (open.size === 0 || isAscii(bytes)) return',
-    replace: 'if (open.size > 0 || isAscii(bytes)) return',
+    find: 'if (found === null) continue',
+    replace: 'if (found === null || open.size > 0) continue',
     test: 'unit/source/csv/encodings.test.ts',
+  },
+  {
+    name: 'sources-csv-bytes-that-are-no-text-are-refused',
+    file: 'source/csv/text.ts',
+    find: 'new TextDecoder(encoding, { fatal: true })',
+    replace: 'new TextDecoder(encoding)',
+    test: 'unit/source/csv/encodings.test.ts',
+  },
+  {
+    name: 'sources-csv-cut-character-is-refused',
+    file: 'source/csv/text.ts',
+    find: '        yield take(decoder.decode())\n',
+    replace: '',
+    test: 'unit/source/csv/encodings.test.ts',
+    only: 'a cut within the last character',
   },
 
   // CSV: rows.
@@ -383,6 +398,7 @@ export const SOURCES: readonly Protection[] = [
     find: 'problem === undefined && cells.length === head.columns.length',
     replace: 'problem === undefined',
     test: 'unit/source/csv/csv-source.test.ts',
+    only: 'lacks columns and has no line end',
   },
   {
     name: 'sources-csv-second-header-is-bad',

@@ -189,9 +189,9 @@ test.each([
   [
     'Latin-1',
     Buffer.from(`${HEADER}1;a@x;A;A;\n2;b@x;Zo\xeb;B;\n`, 'latin1'),
-    'users.csv, line 3, character 9: this is not UTF-8 (byte 0xEB)',
+    'users.csv, line 3, character 9: this is not utf-8',
   ],
-  ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like UTF-16'],
+  ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like utf-16le'],
 ])('a file of %s is incomplete', async (_, content, message) => {
   const error = await refusal(content)
   expect(error).toMatchObject({ code: 'source-incomplete' })
@@ -311,14 +311,14 @@ test('a probe names the files, their rows and columns, their encoding and age, a
       detail: `${pathOf('users.csv')}: 2 rows with the columns id, mail, first, last, note`,
       level: 'ok',
     },
-    { label: 'encoding', detail: `utf8, written ${at}, 26 h ago`, level: 'info' },
+    { label: 'encoding', detail: `utf-8, written ${at}, 26 h ago`, level: 'info' },
     { label: 'users', detail: 'mapped and empty in every row: first', level: 'warn' },
   ])
   await utimes(pathOf('users.csv'), new Date(0), new Date(0))
   expect((await usersOnly().probe(NEVER))[1]).toMatchObject({
     level: 'warn',
     detail: expect.stringMatching(
-      /^utf8, written 1970-01-01 00:00:00Z, \d+ days ago; does the export still run\?$/,
+      /^utf-8, written 1970-01-01 00:00:00Z, \d+ days ago; does the export still run\?$/,
     ),
   })
 })
