@@ -16,7 +16,8 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
-          globalSetup: 'test/support/global-setup.ts', setupFiles: ['/tmp/cpu-setup.ts'],
+          globalSetup: 'test/support/global-setup.ts',
+          setupFiles: ['/tmp/cpu-setup.ts'],
           provide: { long: false },
           testTimeout: 120_000,
           hookTimeout: 120_000,

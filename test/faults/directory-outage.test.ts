@@ -130,13 +130,13 @@ describe('two syncs in one daemon, and the API of one is down', () => {
   })
 })
 
-describe('one sync', () => {
-  async function configure(service: ServiceSite): Promise<void> {
-    await site.configure(
-      databaseConfig([{ name: 'corp', source: CSV_SOURCE, directory: directorySection(service) }]),
-    )
-  }
+async function configure(service: ServiceSite): Promise<void> {
+  await site.configure(
+    databaseConfig([{ name: 'corp', source: CSV_SOURCE, directory: directorySection(service) }]),
+  )
+}
 
+describe('one sync', () => {
   test('the service dies in mid-run and is back later: no change fails for it', async () => {
     const service = stack.use(await startServiceProcess())
     await configure(service)

@@ -40,7 +40,7 @@ export default class FailureReporter implements Reporter {
 }
 
 function failure(test: string, error: SerializedError): Failure {
-  return { test, byAssertion: isAssertion(error), message: error.message?.split('\n')[0] ?? String(error) }
+  return { test, byAssertion: isAssertion(error), message: error.message?.split('\n')[0] ?? 'no message' }
 }
 
 /** fast-check tells a property that does not hold with an error of its own, whose cause is not always kept. */
