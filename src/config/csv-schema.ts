@@ -16,14 +16,15 @@ const format = {
     .nullable()
     .default('"')
     .describe('Character around values that hold a delimiter; null where there is none.'),
-  encoding: z
-    .enum(['auto', 'utf8', 'utf16le', 'utf16be', 'latin1', 'windows-1252'])
+  encoding: text
     .default('utf8')
-    .describe('Encoding of the file; auto finds out. A byte order mark may be there or not.'),
+    .describe(
+      'utf8, utf16le, utf16be, any label of the WHATWG such as windows-1250, or auto for any UTF-8 or UTF-16.',
+    ),
   trailer: z
     .strictObject({
       pattern: text.describe(
-        'Regular expression of the last line; its first group, where it has one, is the number of rows.',
+        'Regular expression (RE2) of the last line; its first group, where it has one, is the number of rows.',
       ),
     })
     .exactOptional()

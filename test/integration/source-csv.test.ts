@@ -30,7 +30,7 @@ test('a daemon without a schedule runs when the files of its source are replaced
     settle: '100ms',
     users: {
       path: './export/*.csv',
-      encoding: 'auto',
+      encoding: 'latin1',
       trailer: { pattern: '^END (\\d+)$' },
       map: { external_id: 'id', email: 'mail', name: 'name' },
     },

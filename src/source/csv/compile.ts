@@ -1,4 +1,5 @@
-import { DirsyncdError } from '../../errors.ts'
+import { RE2JS } from 're2js'
+import { DirsyncdError, sentence } from '../../errors.ts'
 import {
   compileAttribute,
   compileGroupMap,
@@ -7,6 +8,7 @@ import {
   type GroupMapping,
   type UserMapping,
 } from '../mapping.ts'
+import { encodingNamed } from './encoding.ts'
 import type { CsvInput } from './input.ts'
 import type { CsvFile, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
 
@@ -71,6 +73,7 @@ function compileFile<M>(
   const named = groupColumn === undefined ? [] : [groupColumn]
   return {
     ...format,
+    encoding: compileEncoding(format.encoding, `${key}.encoding`),
     ...(trailer !== undefined && { trailer: compileTrailer(trailer.pattern, `${key}.trailer.pattern`) }),
     columns: [...new Set([...map.attributes, ...named])],
     idColumns: [...idColumns, ...named],
@@ -80,11 +83,20 @@ function compileFile<M>(
   }
 }
 
-function compileTrailer(pattern: string, key: string): RegExp {
+function compileEncoding(name: string, key: string): string {
+  const encoding = name === 'auto' ? name : encodingNamed(name)
+  if (encoding !== undefined) return encoding
+  throw invalid(
+    key,
+    `"${name}" is no known encoding; write utf8, windows-1250, another WHATWG label, or auto`,
+  )
+}
+
+function compileTrailer(pattern: string, key: string): RE2JS {
   try {
-    return new RegExp(pattern, 'u')
-  } catch {
-    throw invalid(key, `"${pattern}" is not a regular expression`)
+    return RE2JS.compile(pattern)
+  } catch (error) {
+    throw invalid(key, `"${pattern}" is not a regular expression of RE2 (${sentence(error)})`)
   }
 }
 

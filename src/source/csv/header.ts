@@ -9,7 +9,7 @@ export interface Header {
   readonly problem: string | undefined
   /** The columns that are wanted, and where they are. */
   readonly positions: ReadonlyMap<string, number>
-  /** Where the ids are. */
+  /** Where the ids are, and the groups of a user: what every row has to have. */
   readonly idPositions: readonly number[]
   readonly delimiter: string
   lookup(cells: readonly string[]): Lookup
@@ -27,8 +27,8 @@ export function parseHeader(cells: readonly string[], input: CsvInput, name: str
     idPositions: (input.idColumns ?? []).map((column) => keys.indexOf(columnKey(column))),
     delimiter: input.delimiter,
     lookup: (row) => (column) => {
-      const cell = row[positions.get(column) ?? -1]
-      return cell === undefined ? [] : [cell]
+      const position = positions.get(column)
+      return position === undefined ? [] : [row[position] ?? '']
     },
   }
 }
@@ -83,10 +83,19 @@ function otherDelimiter(header: string, columns: readonly string[]): string | un
 
 /** Why a row cannot be taken: nobody knows whose it was, or it may have swallowed others. */
 export function rowProblem(cells: readonly string[], header: Header, multiline: boolean): string | undefined {
-  const expected = header.columns.length
-  if (cells.length !== expected) return countProblem(cells, header)
+  if (!hasGoodLength(cells, header)) return countProblem(cells, header)
   if (isHeader(cells, header)) return 'it is the header again; were two files put together?'
   return idProblem(cells, header) ?? (multiline ? swallowProblem(cells, header) : undefined)
+}
+
+/**
+ * Excel leaves out the last columns of a row where they are empty. A row of a single value may as well be a line about the
+ * file, or the rest of a value with a line break.
+ */
+function hasGoodLength(cells: readonly string[], { columns, idPositions }: Header): boolean {
+  if (cells.length === columns.length) return true
+  const isShort = cells.length > 1 && cells.length < columns.length
+  return isShort && idPositions.every((position) => position < cells.length)
 }
 
 function countProblem(cells: readonly string[], header: Header): string {

@@ -1,5 +1,6 @@
+import type { RE2JS } from 're2js'
 import type { Lookup } from '../mapping.ts'
-import type { CsvFormat, Encoding } from './options.ts'
+import type { CsvFormat } from './options.ts'
 
 export interface CsvListener {
   /** `from` says the file with its row, such as "users.csv, row 17". */
@@ -14,7 +15,8 @@ export interface CsvListener {
 
 export interface CsvFileFacts {
   readonly path: string
-  readonly encoding: Exclude<Encoding, 'auto'>
+  /** As the WHATWG calls it, such as `windows-1250`. */
+  readonly encoding: string
   readonly zipped: boolean
   /** When it was last written, in milliseconds since 1970. */
   readonly writtenMs: number
@@ -29,8 +31,9 @@ export interface CsvTotals {
 
 /** A file and the columns that are wanted of it; `key` names it in the configuration. */
 export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
-  readonly encoding?: Encoding
-  readonly trailer?: RegExp
+  /** `auto`, or as the WHATWG calls it; UTF-8 when it is left out. */
+  readonly encoding?: string
+  readonly trailer?: RE2JS
   readonly columns: readonly string[]
   /** Those among them that hold ids. */
   readonly idColumns?: readonly string[]

@@ -1,8 +1,5 @@
 import type { GroupMap, UserMap, ValueExpression } from '../mapping.ts'
 
-/** `auto` finds out: by a byte order mark, by zero bytes, or by whether the whole file is UTF-8. */
-export type Encoding = 'auto' | 'utf8' | 'utf16le' | 'utf16be' | 'latin1' | 'windows-1252'
-
 /** How one file, or several of one kind, are written, and what proves that they are whole. */
 export interface CsvFormat {
   /** Absolute; a file, a glob, or a list of these. */
@@ -11,8 +8,12 @@ export interface CsvFormat {
   readonly delimiter: string
   /** One character; `null` where quotes are ordinary characters. `"` when it is left out. */
   readonly quote?: string | null
-  readonly encoding: Encoding
-  /** The last line of every file. A first group of the pattern is the number of rows. */
+  /**
+   * Any label of the WHATWG's Encoding Standard, `utf16le` or `utf16be`. `auto` is UTF-16 where a byte order mark or zero
+   * bytes show it, and UTF-8 otherwise.
+   */
+  readonly encoding: string
+  /** The last line of every file. A first group of the pattern, which is RE2's, is the number of rows. */
   readonly trailer?: { readonly pattern: string }
   /** Beside every file is `<path>.rows`, which begins with the number of rows. */
   readonly rows?: boolean

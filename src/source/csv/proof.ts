@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { RE2JS } from 're2js'
 import { DirsyncdError, fileReason } from '../../errors.ts'
 
 /** Throws `source-incomplete` unless `<path>.sha256` beside the file has this digest, in hexadecimal. */
@@ -41,13 +42,15 @@ export async function proveRows(path: string, name: string, rows: number): Promi
 }
 
 /** Throws `source-incomplete` unless this line is the trailer, with the right number of rows where it has one. */
-export function proveTrailer(line: string | undefined, pattern: RegExp, rows: number, name: string): void {
-  const match = pattern.exec(line ?? '')
-  if (line === undefined || match === null) {
-    throw incomplete(`${name} does not end with the trailer (${pattern.source}), so it may have been cut off`)
+export function proveTrailer(line: string | undefined, pattern: RE2JS, rows: number, name: string): void {
+  const matcher = pattern.matcher(line ?? '')
+  if (line === undefined || !matcher.find()) {
+    throw incomplete(
+      `${name} does not end with the trailer (${pattern.pattern()}), so it may have been cut off`,
+    )
   }
-  const [, count] = match
-  if (count === undefined) return
+  const count = pattern.groupCount() === 0 ? null : matcher.group(1)
+  if (count === null) return
   // What was written in another way than in digits is no number here, and differs from every count.
   compareRows(rows, /^\s*\d+\s*$/.test(count) ? Number(count) : Number.NaN, name, 'its trailer')
 }

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, fileReason } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
-import { detectEncoding, refuseOtherEncoding, refuseWorkbook } from './encoding.ts'
+import { chooseEncoding, refuseWorkbook } from './encoding.ts'
 import { type CsvPath, findFiles, markOf } from './files.ts'
 import { gunzip, isGzip } from './gunzip.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
-import type { Encoding } from './options.ts'
 import { proveDigest, proveRows, proveTrailer } from './proof.ts'
 import { createRowReader } from './rows.ts'
 import { createTextStage } from './text.ts'
@@ -71,14 +70,14 @@ async function readOpened(
   const before = await file.stat({ bigint: true })
   if (!before.isFile()) throw new Error('it is not a file')
   refuseOld(Number(before.mtimeMs), input, name)
-  const { chunks, encoding, zipped } = await openText(file, input.encoding ?? 'utf8', name, signal)
+  const { chunks, encoding, zipped } = await openText(file, input.encoding ?? 'utf-8', name, signal)
   listener.onFile?.({ path, encoding, zipped, writtenMs: Number(before.mtimeMs) })
   const rows = createRowReader(input, name, listener)
   const quote = input.quote === undefined ? '"' : input.quote
   const onDoubt = (detail: string) => listener.onDoubt?.(detail)
   const text = createTextStage({ name, encoding, quote, onDoubt })
   const hash = input.sha256 === true ? createHash('sha256') : undefined
-  for await (const chunk of text.pass(chunks(hash))) rows.write(chunk)
+  for await (const chunk of text.pass(chunks(hash), chunks)) rows.write(chunk)
   rows.end()
   const mark = await stat(path, { bigint: true }).then(markOf, () => undefined)
   if (mark !== markOf(before)) {
@@ -113,12 +112,12 @@ type Chunks = (hash?: ReturnType<typeof createHash>) => AsyncIterable<Buffer>
 /** The bytes of the text, unzipped, and their encoding. The hash sees the bytes of the file. */
 async function openText(
   file: FileHandle,
-  set: Encoding,
+  set: string,
   name: string,
   signal: AbortSignal,
 ): Promise<{
   readonly chunks: Chunks
-  readonly encoding: Exclude<Encoding, 'auto'>
+  readonly encoding: string
   readonly zipped: boolean
 }> {
   const zipped = isGzip(await beginning(rawBytes(file, signal, HEAD_BYTES)))
@@ -129,9 +128,7 @@ async function openText(
   }
   const head = await beginning(chunks())
   refuseWorkbook(head, name)
-  if (set === 'auto') return { chunks, encoding: await detectEncoding(head, () => chunks()), zipped }
-  refuseOtherEncoding(head, set, name)
-  return { chunks, encoding: set, zipped }
+  return { chunks, encoding: chooseEncoding(head, set, name), zipped }
 }
 
 const CHUNK_BYTES = 64 * 1024

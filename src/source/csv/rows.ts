@@ -8,7 +8,7 @@ import { statedDelimiter } from './spreadsheet.ts'
 export interface RowReader {
   write(chunk: Buffer): void
   end(): void
-  /** Whether the last row could be understood; `undefined` where there is none. */
+  /** Whether the last row could be understood and has all its values; `undefined` where there is none. */
   lastRowWhole(): boolean | undefined
   /** The last line where a trailer is expected, which is no row then; to be asked behind the end, once. */
   trailer(): string | undefined
@@ -42,7 +42,7 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
     rows += 1
     const { cells, multiline, fault } = row
     const problem = fault === undefined ? rowProblem(cells, head, multiline) : faultSentence(fault, head)
-    whole = problem === undefined
+    whole = problem === undefined && cells.length === head.columns.length
     if (problem === undefined) listener.onRow({ from: () => placeOf(row, name), cells: head.lookup(cells) })
     else listener.onUnreadable(`${placeOf(row, name)}: ${problem}`)
   }

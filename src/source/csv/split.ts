@@ -29,7 +29,6 @@ export interface SplitOptions {
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
-const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const NOTHING = Buffer.alloc(0)
 
 /** A quote that is never closed must not take the rest of a large file into memory. */
@@ -46,7 +45,6 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
   const marks = new Uint8Array(256)
   for (const byte of [0, LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) marks[byte ?? 0] = 1
 
-  let isBegun = false
   let row = 1
   let line = 1
   // What is looked at, and the row that is being taken from it.
@@ -59,9 +57,7 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
 
   function take(chunk: Buffer): void {
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
-    if (!isBegun && bytes.length < BYTE_ORDER_MARK.length && !isEnd) return
-    let start = !isBegun && isAt(BYTE_ORDER_MARK, 0) ? BYTE_ORDER_MARK.length : 0
-    isBegun = true
+    let start = 0
     while (start < bytes.length && takeRow(start)) start = at
     // A copy, so that the chunk can go.
     bytes = Buffer.from(bytes.subarray(start))

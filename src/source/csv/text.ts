@@ -1,48 +1,55 @@
 import { DirsyncdError } from '../../errors.ts'
+import { badBytes } from './bad-bytes.ts'
 import { createDoubtSearch } from './doubts.ts'
-import type { Encoding } from './options.ts'
-import { createTextPosition } from './text-position.ts'
-import { createTranscoder, ENCODING_NAMES } from './transcode.ts'
+import { advance, START } from './text-position.ts'
 
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-
-/** Turns a file into UTF-8 on the way to the parser, and sees how it ends. */
+/** Turns a file into UTF-8 on the way to the parser, without a byte order mark, and sees how it ends. */
 export interface TextStage {
-  readonly pass: (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>
+  /** Throws `source-incomplete` with line and character where bytes are no text; `again` reads the file once more. */
+  pass(chunks: AsyncIterable<Buffer>, again: () => AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   /** Throws `source-incomplete` when the end of the file may not be the end of what was to be written. */
   finish(lastRowWhole: boolean | undefined): void
 }
 
 export interface TextOptions {
   readonly name: string
-  readonly encoding: Exclude<Encoding, 'auto'>
+  readonly encoding: string
   readonly quote: string | null
   readonly onDoubt: (detail: string) => void
 }
 
 export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions): TextStage {
-  const position = createTextPosition(name)
-  const transcoder = createTranscoder(encoding, position)
-  const doubts = createDoubtSearch(ENCODING_NAMES[encoding], onDoubt)
-  const lastOfQuote = quote === null ? undefined : Buffer.from(quote).at(-1)
-  let last: number | undefined
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  const lookForDoubts = createDoubtSearch(name, encoding, onDoubt)
+  let position = START
+  let last: string | undefined
+
+  function take(text: string): Buffer {
+    const bytes = Buffer.from(text)
+    if (bytes.length !== text.length) lookForDoubts(text, position)
+    position = advance(position, text)
+    last = text.at(-1) ?? last
+    return bytes
+  }
 
   return {
-    async *pass(chunks) {
-      for await (const chunk of chunks) {
-        const text = transcoder.write(chunk)
-        doubts.look(text, position)
-        position.advance(text)
-        last = text.at(-1) ?? last
-        yield text
+    async *pass(chunks, again) {
+      let offset = 0
+      try {
+        for await (const chunk of chunks) {
+          yield take(decoder.decode(chunk, { stream: true }))
+          offset += chunk.length
+        }
+        yield take(decoder.decode())
+      } catch (error) {
+        if (!isBadBytes(error)) throw error
+        throw await badBytes(again(), offset, name, encoding)
       }
-      transcoder.end()
     },
     finish(lastRowWhole) {
       // Of an empty file there is more to say than that.
       if (lastRowWhole === undefined) return
-      if (last === LINE_FEED || last === CARRIAGE_RETURN || (last === lastOfQuote && lastRowWhole)) return
+      if (last === '\n' || last === '\r' || (last === quote && lastRowWhole)) return
       const why = `${name}, line ${position.line}: the last row has no line end, so the file may have been cut off`
       throw new DirsyncdError(
         'source-incomplete',
@@ -50,4 +57,8 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       )
     },
   }
+}
+
+function isBadBytes(error: unknown): boolean {
+  return error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
 }

@@ -396,16 +396,31 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-file-of-another-encoding-is-refused',
     file: 'source/csv/encoding.ts',
-    find: '  if (!isOther) return\n',
-    replace: "  if (!isOther || shown === 'utf16le') return\n",
+    find: '  if (!isOther) return set\n',
+    replace: "  if (!isOther || shown === 'utf-16le') return set\n",
     test: 'unit/source/csv/encodings.test.ts',
   },
   {
     name: 'sources-csv-doubtful-text-is-told',
     file: 'source/csv/doubts.ts',
-    find: 'if (open.size === 0 || isAscii(bytes)) return',
-    replace: 'if (open.size > 0 || isAscii(bytes)) return',
+    find: 'if (found === null) continue',
+    replace: 'if (found === null || open.size > 0) continue',
     test: 'unit/source/csv/encodings.test.ts',
+  },
+  {
+    name: 'sources-csv-bytes-that-are-no-text-are-refused',
+    file: 'source/csv/text.ts',
+    find: 'new TextDecoder(encoding, { fatal: true })',
+    replace: 'new TextDecoder(encoding)',
+    test: 'unit/source/csv/encodings.test.ts',
+  },
+  {
+    name: 'sources-csv-cut-character-is-refused',
+    file: 'source/csv/text.ts',
+    find: '        yield take(decoder.decode())\n',
+    replace: '',
+    test: 'unit/source/csv/encodings.test.ts',
+    only: 'a cut within the last character',
   },
 
   {
@@ -509,9 +524,25 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-row-of-another-length-is-bad',
     file: 'source/csv/header.ts',
-    find: '  if (cells.length !== expected) return countProblem(cells, header)\n',
-    replace: '  if (expected === 0) return countProblem(cells, header)\n',
+    find: '  if (!hasGoodLength(cells, header)) return countProblem(cells, header)\n',
+    replace: '',
     test: 'unit/source/csv/csv-source.test.ts',
+  },
+  {
+    name: 'sources-csv-row-that-lacks-its-id-is-bad',
+    file: 'source/csv/header.ts',
+    find: 'isShort && idPositions.every(',
+    replace: 'isShort || idPositions.every(',
+    test: 'unit/source/csv/csv-source.test.ts',
+    only: 'a row may not lack its id',
+  },
+  {
+    name: 'sources-csv-short-last-row-without-a-line-end-is-cut',
+    file: 'source/csv/rows.ts',
+    find: 'problem === undefined && cells.length === head.columns.length',
+    replace: 'problem === undefined',
+    test: 'unit/source/csv/csv-source.test.ts',
+    only: 'lacks columns and has no line end',
   },
   {
     name: 'sources-csv-second-header-is-bad',

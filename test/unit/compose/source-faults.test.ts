@@ -99,7 +99,7 @@ test.each<[string, source: string, line: RegExp]>([
   [
     'a trailer that is none',
     csv('trailer: { pattern: "((" }'),
-    /users\.trailer\.pattern: "\(\(" is not a regular expression$/,
+    /users\.trailer\.pattern: "\(\(" is not a regular expression of RE2 \(.*missing closing \).*\)$/,
   ],
   [
     'a quote that is the delimiter',

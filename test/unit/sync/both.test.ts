@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { bothOrNeither } from '../../../src/sync/both.ts'
 
-const failing = () => Promise.reject(new Error('broken'))
-
 const NEVER = new AbortController().signal
 
 function failing(): Promise<never> {

@@ -107,7 +107,7 @@ test('a value of several lines shifts the line and not the row', async () => {
 })
 
 test.each([
-  ['too few values', '2;b@x', 'users.csv, row 3: 2 values instead of 5, "first" is missing'],
+  ['too few values', '2', 'users.csv, row 3: 1 values instead of 5, "mail" is missing'],
   ['too many values', '2;b@x;B;B;;', 'users.csv, row 3: 6 values instead of 5'],
   ['no id', ';b@x;B;B;', 'users.csv, row 3: there is no id (external_id is "id")'],
   ['an id that leaves its path', '..;b@x;B;B;', 'users.csv, row 3: the id ".." cannot be part of a URL path'],
@@ -127,6 +127,27 @@ test.each([
   expect(snapshot.unreadable).toBe(1)
   expect(snapshot.notices[0]?.detail).toContain(detail)
   expect(snapshot.users.get('3')?.from).toBe('users.csv, row 4')
+})
+
+test('a row may lack the last columns, as Excel leaves them out, and has nothing in them', async () => {
+  const snapshot = await readUsers(`${HEADER}1;a@x;A;A\n2;b@x\n3;\n`)
+  expect([...snapshot.users.values()].map(({ id, email }) => [id, email])).toEqual([
+    ['1', 'a@x'],
+    ['2', 'b@x'],
+    ['3', undefined],
+  ])
+  expect([snapshot.unreadable, snapshot.notices]).toEqual([0, []])
+})
+
+test('a row may not lack its id', async () => {
+  const { users, unreadable, notices } = await readUsers('mail;first;last;id\na@x;A;A;1\nb@x;B;B\n')
+  expect([[...users.keys()], unreadable]).toEqual([['1'], 1])
+  expect(notices[0]?.detail).toBe('users.csv, row 3: 3 values instead of 4, "id" is missing')
+})
+
+test('a last row that lacks columns and has no line end is a file that was cut off', async () => {
+  const reading = readUsers(`${HEADER}1;a@x;A;A;\n2;"b@x"`)
+  await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
 })
 
 test.each([
@@ -189,9 +210,9 @@ test.each([
   [
     'Latin-1',
     Buffer.from(`${HEADER}1;a@x;A;A;\n2;b@x;Zo\xeb;B;\n`, 'latin1'),
-    'users.csv, line 3, character 9: this is not UTF-8 (byte 0xEB)',
+    'users.csv, line 3, character 9: this is not utf-8',
   ],
-  ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like UTF-16'],
+  ['UTF-16', Buffer.from(`\ufeff${HEADER}`, 'utf16le'), 'it looks like utf-16le'],
 ])('a file of %s is incomplete', async (_, content, message) => {
   const error = await refusal(content)
   expect(error).toMatchObject({ code: 'source-incomplete' })
@@ -341,7 +362,7 @@ test('the second look reads the file again', async () => {
 test.each([
   ['is cut off', `${HEADER}1;;;`],
   ['has a row without an id', `${HEADER};x;;;\n`],
-  ['has a row that does not parse', `${HEADER}1;x\n`],
+  ['has a row that does not parse', `${HEADER}1\n`],
 ])('a second look at a file that %s proves nobody absent', async (_, content) => {
   await writeFile(pathOf('users.csv'), content)
   await expect(usersOnly().lookAgain('user', ['1'], NEVER)).rejects.toMatchObject({
@@ -360,14 +381,14 @@ test('a probe names the files, their rows and columns, their encoding and age, a
       detail: `${pathOf('users.csv')}: 2 rows with the columns id, mail, first, last, note`,
       level: 'ok',
     },
-    { label: 'encoding', detail: `utf8, written ${at}, 26 h ago`, level: 'info' },
+    { label: 'encoding', detail: `utf-8, written ${at}, 26 h ago`, level: 'info' },
     { label: 'users', detail: 'mapped and empty in every row: first', level: 'warn' },
   ])
   await utimes(pathOf('users.csv'), new Date(0), new Date(0))
   expect((await usersOnly().probe(NEVER))[1]).toMatchObject({
     level: 'warn',
     detail: expect.stringMatching(
-      /^utf8, written 1970-01-01 00:00:00Z, \d+ days ago; does the export still run\?$/,
+      /^utf-8, written 1970-01-01 00:00:00Z, \d+ days ago; does the export still run\?$/,
     ),
   })
 })

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Encoding } from '../../../../src/source/csv/options.ts'
+import { createTextStage } from '../../../../src/source/csv/text.ts'
 import { namesOf, read, refusal, usersOf, write } from '../../../support/csv-company.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
@@ -24,32 +25,84 @@ function windows1252(text: string): Buffer {
   return Buffer.from(text.replaceAll('€', '\x80').replaceAll('Š', '\x8a'), 'latin1')
 }
 
-async function readAs(encoding: Encoding, content: Buffer | string) {
+/** A user whose name has these bytes. */
+function oneByte(name: string): Buffer {
+  return Buffer.from(`id,mail,name\n1,a@x,${name}\n`, 'latin1')
+}
+
+const CROATIAN = oneByte('Ana \xc8a\xe8i\xe6')
+
+async function readAs(encoding: string, content: Buffer | string) {
   await write(dir.path, { 'users.csv': content })
   return read(usersOf(dir.path, { encoding }))
 }
 
-test.each<[string, Buffer, readonly Encoding[], readonly string[]]>([
+test.each<[string, Buffer, readonly string[], readonly string[]]>([
   ['UTF-8', Buffer.from(TEXT), ['utf8', 'auto'], NAMES],
   ['UTF-8 with BOM', Buffer.from(`\ufeff${TEXT}`), ['utf8', 'auto'], NAMES],
   ['UTF-16 LE', Buffer.from(TEXT, 'utf16le'), ['utf16le', 'auto'], NAMES],
   ['UTF-16 LE with BOM', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), ['utf16le', 'auto'], NAMES],
-  ['UTF-16 BE', utf16be(TEXT), ['utf16be', 'auto'], NAMES],
+  ['UTF-16 BE', utf16be(TEXT), ['utf16be', 'utf-16be', 'auto'], NAMES],
   ['UTF-16 BE with BOM', utf16be(`\ufeff${TEXT}`), ['utf16be', 'auto'], NAMES],
-  ['Latin-1', Buffer.from(WESTERN, 'latin1'), ['latin1', 'windows-1252', 'auto'], ['Zoë Müßig']],
+  ['Latin-1', Buffer.from(WESTERN, 'latin1'), ['latin1', 'ISO-8859-1', 'windows-1252'], ['Zoë Müßig']],
   [
     'Windows-1252',
     windows1252('id,mail,name\n1,a@x,Šime € Müller\n'),
-    ['windows-1252', 'auto'],
+    ['windows-1252', 'latin1'],
     ['Šime € Müller'],
   ],
-  ['ASCII', Buffer.from('id,mail,name\n1,a@x,Bo\n'), ['utf8', 'latin1', 'windows-1252', 'auto'], ['Bo']],
+  ['Windows-1250', CROATIAN, ['windows-1250', 'cp1250', 'iso-8859-2'], ['Ana Čačić']],
+  ['Windows-1251', oneByte('\xc8\xe2\xe0\xed'), ['windows-1251'], ['Иван']],
+  ['Shift JIS', oneByte('\x93\xfa\x96\x7b'), ['shift_jis', 'sjis'], ['日本']],
+  [
+    'ASCII',
+    Buffer.from('id,mail,name\n1,a@x,Bo\n'),
+    ['utf8', 'UTF-8', 'latin1', 'windows-1252', 'auto'],
+    ['Bo'],
+  ],
 ])('%s is read, set or found', async (_, content, encodings, names) => {
   for (const encoding of encodings) {
     const snapshot = await readAs(encoding, content)
     expect([encoding, namesOf(snapshot)]).toEqual([encoding, names])
     expect(snapshot.notices).toEqual([])
   }
+})
+
+/** What comes out of a stage for a file in chunks of these lengths. */
+async function decoded(encoding: string, bytes: Buffer, lengths: readonly number[]): Promise<string> {
+  async function* chunks() {
+    let start = 0
+    for (const length of lengths) yield bytes.subarray(start, (start += length))
+    yield bytes.subarray(start)
+  }
+  const stage = createTextStage({ name: 'users.csv', encoding, quote: '"', onDoubt: () => undefined })
+  return Buffer.concat(await Array.fromAsync(stage.pass(chunks(), chunks))).toString()
+}
+
+test('any text comes back the same, with a byte order mark or without, in whichever chunks', async () => {
+  const text = fc.string({ unit: 'binary' }).filter((each) => !each.startsWith('\ufeff'))
+  const lengths = fc.array(fc.nat({ max: 5 }), { maxLength: 40 })
+  const encoding = fc.constantFrom('utf-8', 'utf-16le', 'utf-16be')
+  await fc.assert(
+    fc.asyncProperty(text, lengths, encoding, fc.boolean(), async (written, cuts, as, isMarked) => {
+      const whole = `${isMarked ? '\ufeff' : ''}${written}`
+      const little = Buffer.from(whole, as === 'utf-8' ? 'utf8' : 'utf16le')
+      const bytes = as === 'utf-16be' ? little.swap16() : little
+      expect(await decoded(as, bytes, cuts)).toBe(written)
+    }),
+  )
+})
+
+test('a cut within the last character is refused, in whichever chunks', async () => {
+  const letter = fc.constantFrom('ß', '€', '👩')
+  await fc.assert(
+    fc.asyncProperty(letter, fc.nat({ max: 6 }), async (last, first) => {
+      const bytes = Buffer.from(`1,a@x,${last}`)
+      await expect(decoded('utf-8', bytes.subarray(0, -1), [first])).rejects.toThrow(
+        'users.csv, line 1, character 7: the file ends within a character of utf-8',
+      )
+    }),
+  )
 })
 
 test('characters that lie across the chunks of a file are whole', async () => {
@@ -68,38 +121,62 @@ test('characters that lie across the chunks of a file are whole', async () => {
   }
 })
 
-test.each<[string, Encoding, Buffer, string]>([
+test.each<[string, string, Buffer, string]>([
   [
     'Latin-1 read as UTF-8',
     'utf8',
     Buffer.from(WESTERN, 'latin1'),
-    'users.csv, line 2, character 9: this is not UTF-8 (byte 0xEB); export the file as UTF-8, or set its encoding',
+    'users.csv, line 2, character 9: this is not utf-8; export the file as UTF-8, or set the encoding in which this ' +
+      'line is right: windows-1252 or windows-1250 or iso-8859-2 "1,a@x,Zoë Müßig", windows-1251 "1,a@x,Zoл MьЯig"',
+  ],
+  [
+    'Windows-1250, which nobody can tell from Windows-1252,',
+    'auto',
+    CROATIAN,
+    'users.csv, line 2, character 11: this is not utf-8; export the file as UTF-8, or set the encoding in which this ' +
+      'line is right: windows-1252 "1,a@x,Ana Èaèiæ", windows-1250 or iso-8859-2 "1,a@x,Ana Čačić", windows-1251 ' +
+      '"1,a@x,Ana Иaиiж"',
+  ],
+  [
+    'Windows-1253 with a byte that it does not have',
+    'windows-1253',
+    oneByte('\xc1\xed\xed\xe1 \xd2'),
+    'users.csv, line 2, character 12: this is not windows-1253; export',
+  ],
+  [
+    'UTF-8 with damage far behind its beginning',
+    'utf8',
+    Buffer.concat([
+      Buffer.from(`id,mail,name\n${'1,a@x,Zoë\n'.repeat(20_000)}`),
+      Buffer.from([0xe2, 0x82, 0x0a]),
+    ]),
+    'users.csv, line 20002, character 1: this is not utf-8',
   ],
   [
     'one damaged letter of UTF-8, which is no reason to take all the others for Windows-1252',
     'auto',
     Buffer.concat([Buffer.from(TEXT), Buffer.from('3,c@x,Zo\xeb\n', 'latin1')]),
-    'users.csv, line 4, character 9: this is not UTF-8 (byte 0xEB)',
+    'users.csv, line 4, character 9: this is not utf-8',
   ],
   [
     'UTF-16 read as UTF-8',
     'utf8',
     Buffer.from(TEXT, 'utf16le'),
-    'it looks like UTF-16 LE; set encoding: utf16le, or auto',
+    'it looks like utf-16le; set encoding: utf-16le, or auto',
   ],
-  ['UTF-16 read as Latin-1', 'latin1', utf16be(TEXT), 'it looks like UTF-16 BE'],
+  ['UTF-16 read as Latin-1', 'latin1', utf16be(TEXT), 'it looks like utf-16be'],
   [
     'UTF-16 read in the wrong order',
     'utf16be',
     Buffer.from(`\ufeff${TEXT}`, 'utf16le'),
-    'it looks like UTF-16 LE',
+    'it looks like utf-16le',
   ],
-  ['UTF-8 read as UTF-16', 'utf16le', Buffer.from(TEXT), 'this is not UTF-16 LE, it has no zero bytes'],
+  ['UTF-8 read as UTF-16', 'utf16le', Buffer.from(TEXT), 'this is not utf-16le, it has no zero bytes'],
   [
     'UTF-8 with BOM read as Windows-1252',
     'windows-1252',
     Buffer.from(`\ufeff${TEXT}`),
-    'it looks like UTF-8',
+    'it looks like utf-8',
   ],
   [
     'UTF-16 cut within a character',
@@ -111,7 +188,7 @@ test.each<[string, Encoding, Buffer, string]>([
     'half of a pair in UTF-16',
     'utf16le',
     Buffer.from('id,mail,name\n1,a@x,A\ud83dB\n', 'utf16le'),
-    'users.csv, line 2, character 8: this is not UTF-16 LE (half of a pair)',
+    'users.csv, line 2, character 8: this is not utf-16le',
   ],
 ])('%s is incomplete', async (_, encoding, content, message) => {
   const { code, message: said } = await refusal(readAs(encoding, content))
@@ -119,26 +196,17 @@ test.each<[string, Encoding, Buffer, string]>([
   expect(said).toContain(message)
 })
 
-test.each<[string, Encoding, Buffer, string]>([
+test.each<[string, string, Buffer, string]>([
   [
     'UTF-8 read as Windows-1252',
     'windows-1252',
     Buffer.from(WESTERN),
     'users.csv, line 2, character 9: "Ã«" looks like one letter of UTF-8 that was read as two of something else; it was ' +
-      'read as Windows-1252: is that its encoding?',
+      'read as windows-1252: is that its encoding?',
   ],
-  [
-    'UTF-8 read as Latin-1',
-    'latin1',
-    Buffer.from('id,mail,name\n1,a@x,Čedomir Ćuk\n'),
-    'the control character U+00',
-  ],
-  [
-    'Windows-1252 read as Latin-1',
-    'latin1',
-    windows1252('id,mail,name\n1,a@x,Šime\n'),
-    'the control character U+008A',
-  ],
+  ['UTF-8 read as Latin-1', 'latin1', Buffer.from('id,mail,name\n1,a@x,Čedomir Ćuk\n'), '"ÄŒ" looks like'],
+  ['Windows-1252 read as ISO 8859-2', 'iso-8859-2', oneByte('\x8aime'), 'the control character U+008A'],
+  ['UTF-8 read as Windows-1250', 'windows-1250', Buffer.from(WESTERN), '"Ă«" looks like'],
   [
     'UTF-8 that an exporter made of UTF-8',
     'utf8',
@@ -165,7 +233,8 @@ test('each sort of damage of a file is told once', async () => {
   expect(notices).toHaveLength(1)
 })
 
-test('letters of Western Europe are no damage', async () => {
-  const names = 'ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŠšŽžĆćČčĐđ São João ÃO'
+test('letters of Europe are no damage', async () => {
+  const names =
+    'ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŠšŽžĆćČčĐđ São João ÃO VĂŞCAN DĹŽKA Âşık Вікторія'
   expect((await readAs('utf8', `id,mail,name\n1,a@x,${names}\n`)).notices).toEqual([])
 })

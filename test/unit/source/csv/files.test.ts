@@ -193,8 +193,16 @@ test.each<[string, () => CsvSourceOptions]>([
   ],
   ['users.quote: it is the delimiter, too', () => usersOf(dir.path, { quote: ',' })],
   [
-    'users.trailer.pattern: "END (" is not a regular expression',
+    'users.trailer.pattern: "END (" is not a regular expression of RE2 (',
     () => usersOf(dir.path, { trailer: { pattern: 'END (' } }),
+  ],
+  [
+    'users.trailer.pattern: "END(?!x)" is not a regular expression of RE2 (',
+    () => usersOf(dir.path, { trailer: { pattern: 'END(?!x)' } }),
+  ],
+  [
+    'users.encoding: "utf-99" is no known encoding; write utf8, windows-1250, another WHATWG label, or auto',
+    () => usersOf(dir.path, { encoding: 'utf-99' }),
   ],
   [
     'members: there is a file of members and groups.column, so leave one of them out',

@@ -47,11 +47,11 @@ test.each([
 })
 
 test('a bad row counts for the trailer, and is named', async () => {
-  await write(dir.path, { 'users.csv': `${TEXT}3,c@x\n4,"d"x,D\nEND 4\n` })
+  await write(dir.path, { 'users.csv': `${TEXT}3\n4,"d"x,D\nEND 4\n` })
   const { unreadable, notices } = await read(usersOf(dir.path, { trailer: { pattern: '^END (\\d+)$' } }))
   expect(unreadable).toBe(2)
   expect(notices.map(({ detail }) => detail)).toEqual([
-    'users.csv, row 4: 2 values instead of 3, "name" is missing',
+    'users.csv, row 4: 1 values instead of 3, "mail" is missing',
     'users.csv, row 5: column "mail": there is text behind a closing quote',
   ])
 })
@@ -228,13 +228,13 @@ test('files that change while others are read are not mixed', async () => {
 })
 
 test('badRows: refuse stops at rows that skip only names', async () => {
-  await write(dir.path, { 'users.csv': `${TEXT}3,c@x\n,d@x,D\n` })
+  await write(dir.path, { 'users.csv': `${TEXT}3\n,d@x,D\n` })
   const options = usersOf(dir.path)
   expect((await read(options)).unreadable).toBe(2)
   expect(await refusal(read({ ...options, badRows: 'refuse' }))).toEqual({
     code: 'source-incomplete',
     message:
-      '2 rows cannot be understood, and badRows is refuse: users.csv, row 4: 2 values instead of 3, "name" is missing',
+      '2 rows cannot be understood, and badRows is refuse: users.csv, row 4: 1 values instead of 3, "mail" is missing',
   })
 })
 

@@ -130,9 +130,20 @@ test.each([
   })
 })
 
-test('an unnamed column at the end is missed by its number', async () => {
-  const { details } = await seen('id;mail;name;\n1;a@x;Ann;\n2;b@x;Bo\n')
-  expect(details).toEqual(['users.csv, row 3: 3 values instead of 4, value 4 is missing'])
+test('an unnamed column at the end is not missed', async () => {
+  expect(await seen('id;mail;name;\n1;a@x;Ann;\n2;b@x;Bo\n')).toEqual({
+    ids: ['1', '2'],
+    unreadable: 0,
+    details: [],
+  })
+})
+
+test('a column without a name is missed by its number', async () => {
+  await write(dir.path, { 'users.csv': 'mail;;name;id\na@x;;Ann;1\nb@x\n' })
+  const { notices } = await read(options())
+  expect(notices.map(({ detail }) => detail)).toEqual([
+    'users.csv, row 3: 1 values instead of 4, value 2 is missing',
+  ])
 })
 
 test('ids that only look alike are different ones, and what cannot be seen is doubted', async () => {
@@ -172,7 +183,7 @@ test('a shortened id in the members is named, and proves nobody absent', async (
 test('the files of a glob may differ in encoding and header, each named when it is wrong', async () => {
   await write(dir.path, {
     'a.csv': `${HEADER}1;a@x;Zoë\n`,
-    'b.csv': Buffer.from('NAME;Id;mail;more\nZoë;2;b@x;m\n', 'latin1'),
+    'b.csv': Buffer.from('NAME;Id;mail;more\nZoë;2;b@x;m\n', 'utf16le').swap16(),
     'c.csv': Buffer.from(`\ufeff${HEADER}3;c@x;Zoë\n`, 'utf16le'),
   })
   const all = options({ path: join(dir.path, '*.csv') })

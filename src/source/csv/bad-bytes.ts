@@ -1,0 +1,85 @@
+import { DirsyncdError } from '../../errors.ts'
+import { advance, type TextPosition, sayPosition, START } from './text-position.ts'
+
+const LINE_FEED = 0x0a
+
+/** How many bytes of the line are shown on each side of the bad ones. */
+const SHOWN_BYTES = 80
+
+/** In the order in which they are proposed. */
+const LIKELY = ['windows-1252', 'windows-1250', 'iso-8859-2', 'windows-1251', 'shift_jis', 'gb18030']
+
+/**
+ * The error for a file whose bytes are not text of its encoding, with the line in likely encodings. The file is read
+ * again, because a decoder does not tell where it failed; `from` is the offset of the chunk in which it did.
+ */
+export async function badBytes(
+  chunks: AsyncIterable<Buffer>,
+  from: number,
+  name: string,
+  encoding: string,
+): Promise<DirsyncdError> {
+  const { position, line } = await findBadBytes(chunks, from, encoding)
+  const readings = line === undefined || encoding.startsWith('utf-16') ? [] : readingsOf(line)
+  const what =
+    line === undefined
+      ? `the file ends within a character of ${encoding}, so it may have been cut off`
+      : `this is not ${encoding}`
+  const remedy =
+    readings.length === 0
+      ? 'set its encoding'
+      : `set the encoding in which this line is right: ${readings.join(', ')}`
+  const message = `${sayPosition(name, position)}: ${what}; export the file as UTF-8, or ${remedy}`
+  return new DirsyncdError('source-incomplete', message)
+}
+
+/** Where decoding fails, and the line there; no line where the file ends too early. */
+async function findBadBytes(
+  chunks: AsyncIterable<Buffer>,
+  from: number,
+  encoding: string,
+): Promise<{ readonly position: TextPosition; readonly line?: Buffer }> {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  let position = START
+  let offset = 0
+  let before = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    offset += chunk.length
+    const step = offset <= from ? chunk.length : 1
+    for (let at = 0; at < chunk.length; at += step) {
+      try {
+        position = advance(position, decoder.decode(chunk.subarray(at, at + step), { stream: true }))
+      } catch {
+        return { position, line: lineAt(Buffer.concat([before, chunk]), before.length + at) }
+      }
+    }
+    before = Buffer.concat([before, chunk]).subarray(-SHOWN_BYTES)
+  }
+  return { position }
+}
+
+function lineAt(bytes: Buffer, at: number): Buffer {
+  const end = bytes.indexOf(LINE_FEED, at)
+  const line = bytes.subarray(0, end < 0 ? bytes.length : end)
+  const start = at === 0 ? 0 : line.subarray(0, at).lastIndexOf(LINE_FEED) + 1
+  return line.subarray(Math.max(start, at - SHOWN_BYTES), at + SHOWN_BYTES)
+}
+
+/** Up to three different texts of a line, each with the encodings that read it so. */
+function readingsOf(line: Buffer): string[] {
+  const texts = Map.groupBy(LIKELY, (encoding) => textIn(encoding, line))
+  texts.delete(undefined)
+  return [...texts]
+    .slice(0, 3)
+    .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
+}
+
+/** `undefined` where the line is not of this encoding, or has control characters in it. */
+function textIn(encoding: string, line: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(line).trimEnd()
+    return /[\u0080-\u009f]/.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
