@@ -726,7 +726,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-done-write-is-done-when-called-off',
     file: 'client/call.ts',
-    find: 'if (outcome === undefined) throw finalError',
+    find: 'if (result === undefined) throw finalError',
     replace: 'throw finalError',
     test: 'unit/client/client.test.ts',
     only: 'a write that was done is a success',
@@ -781,11 +781,11 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-config-reader-by-certificate-needs-tls',
-    file: 'config/ldap-faults.ts',
-    find: 'return clear === undefined ? []',
-    replace: "return clear !== '' ? []",
-    test: 'unit/config/load.test.ts',
-    only: 'refused: a reader by certificate on ',
+    file: 'source/ldap/connection/endpoint.ts',
+    find: 'if (clear !== undefined) throw invalid(`bind.external',
+    replace: "if (clear?.url === '') throw invalid(`bind.external",
+    test: 'unit/compose/source-faults.test.ts',
+    only: 'a reader by certificate on ',
   },
   {
     name: 'edges-config-password-does-not-cross-in-the-clear',
@@ -860,10 +860,10 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-config-external-id-is-no-template',
-    file: 'config/source-schema.ts',
-    find: '!/^\\s*=|[{}]/.test(name)',
-    replace: '!/^\\s*=/.test(name)',
-    test: 'unit/config/load.test.ts',
+    file: 'source/mapping/attribute.ts',
+    find: "  return /[{}]/.test(text) ? 'a template' : undefined\n",
+    replace: '  return undefined\n',
+    test: 'unit/compose/source-faults.test.ts',
     only: 'a template as external_id',
   },
   {

@@ -3,7 +3,6 @@ import type { Protection } from '../protection.ts'
 const GUARDS = 'unit/plan/guards.test.ts'
 const CHANGES = 'unit/plan/plan.test.ts'
 const EMAILS = 'unit/plan/emails.test.ts'
-const MODEL = 'unit/plan/model.test.ts'
 const PROPERTIES = 'unit/plan/properties.test.ts'
 const SELECTION = 'unit/plan/selection.test.ts'
 const IDENTITY = 'unit/directory/identity.test.ts'
@@ -563,14 +562,14 @@ export const PLAN: readonly Protection[] = [
     file: 'plan/rulings.ts',
     find: '  return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)',
     replace: '  return directory.users.has(id)',
-    test: MODEL,
+    test: EMAILS,
   },
   {
     name: 'plan-create-only-gives-no-email-away',
     file: 'plan/rulings.ts',
     find: 'want?.email === undefined || !mayUpdate(rules.policy)',
     replace: 'want?.email === undefined',
-    test: MODEL,
+    test: EMAILS,
   },
   {
     name: 'plan-email-of-a-rejected-change-is-not-given-away',

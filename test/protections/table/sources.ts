@@ -442,8 +442,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-missing-trailer-is-refused',
     file: 'source/csv/proof.ts',
-    find: '  if (line === undefined || match === null) {\n',
-    replace: '  if (line === undefined || match === null) return\n  if (match.length === 0) {\n',
+    find: '  if (line === undefined || !matcher.find()) {\n',
+    replace: '  if (line === undefined || !matcher.find()) return\n  if (line.length < 0) {\n',
     test: 'unit/source/csv/proofs.test.ts',
     only: 'a file is incomplete',
   },
@@ -506,7 +506,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-doubt-is-told-once',
     file: 'source/csv/doubts.ts',
-    find: '        open.delete(damage)\n',
+    find: '      open.delete(damage)\n',
     replace: '',
     test: 'unit/source/csv/encodings.test.ts',
     only: 'is told once',

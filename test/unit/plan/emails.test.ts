@@ -91,6 +91,16 @@ describe('two people with one e-mail', () => {
     expect(noticesOf(plan)).toContain('duplicate-email a')
   })
 
+  test.each([
+    ['wants one of a foreign domain', { policy: 'mirror', allowedDomains: ['example.org'] }],
+    ['may only be created', { policy: 'create-only', allowedDomains: [] }],
+  ] as const)('somebody who %s keeps the present e-mail, which nobody else gets', (_case, given) => {
+    const source = sourceOf([person('a', 'a@elsewhere.example'), person('b', X)])
+    const plan = planOf(source, directoryOf([shown('a', X)]), { rules: { ...given, membership: 'write' } })
+    expect(writtenIn(plan)).toEqual(['b ?'])
+    expect(noticesOf(plan)).toContain('duplicate-email b')
+  })
+
   test('somebody whose own change of e-mail is withheld keeps it, and so on along the chain', () => {
     const source = sourceOf([person('a', Y), person('b', Z), person('c', 'new@example.org')])
     const directory = directoryOf([shown('a', X), shown('b', Y), shown('c', Z)])
