@@ -102,10 +102,10 @@ test('while the store is away the lease is given up before anybody else may take
   const url = await server.createDatabase()
   const store = await openStore({ kind: 'postgres', url })
   const lease = await takeLease(store.db, 'away', 'a', TIMES)
-  const taken = performance.now()
   await server.stop()
-  await once(lease?.signal ?? new EventTarget(), 'abort', { signal: AbortSignal.timeout(5000) })
-  expect(performance.now() - taken).toBeLessThan(patience(TIMES.expiry + TIMES.renewal))
+  // Timers of one process fire in their order, however busy the machine is.
+  await new Promise((resolve) => setTimeout(resolve, TIMES.expiry))
+  expect(lease?.signal.aborted).toBe(true)
   await lease?.[Symbol.asyncDispose]()
   await store[Symbol.asyncDispose]()
   await server.close()
