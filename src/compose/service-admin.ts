@@ -12,7 +12,12 @@ import type { AdminDeps } from '../service/admin/deps.ts'
 import { type KeyRotation, rotateKeys } from '../service/admin/keys.ts'
 import type { AdminInput, AdminOutput } from '../service/admin/operations.ts'
 import { createPerform, type Perform } from '../service/admin/perform.ts'
-import { createKey, type CreatedKey, type LiveVault, openLiveVault } from '../service/keys/key-file.ts'
+import {
+  createKey,
+  type CreatedKey,
+  type ReloadableVault,
+  openReloadableVault,
+} from '../service/keys/key-file.ts'
 import { openDatabase } from '../service/store/database.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
 import { hashToken } from '../service/store/tokens.ts'
@@ -63,7 +68,7 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
 async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
   await using running = await connect(service)
   if (running !== undefined) return performThrough(running)('rotateKeys', {})
-  return rotateKeys(pool, openLiveVault(service.keyFile))
+  return rotateKeys(pool, openReloadableVault(service.keyFile))
 }
 
 const START_MS = 10_000
@@ -104,7 +109,7 @@ function depsOf(pool: Pool, rotate: () => Promise<KeyRotation>): AdminDeps {
 export async function listenForServiceAdmin(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
-  parts: { readonly pool: Pool; readonly vault: LiveVault; readonly log: Log },
+  parts: { readonly pool: Pool; readonly vault: ReloadableVault; readonly log: Log },
 ): Promise<void> {
   const { pool, vault, log } = parts
   const socket = socketPath(service.dataDir, 'service.sock')

@@ -9,7 +9,7 @@ import { closeApp } from '../service/http/close-app.ts'
 import type { RateLimit } from '../service/http/limits.ts'
 import { parseFaults } from '../service/faults/faults.ts'
 import { loadFixture } from '../service/fixture/load.ts'
-import { openLiveVault } from '../service/keys/key-file.ts'
+import { openReloadableVault } from '../service/keys/key-file.ts'
 import { createEstimator } from '../service/password.ts'
 import { createRequestLog } from '../service/http/request-log.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
@@ -42,7 +42,7 @@ export async function startService(
   pool: Pool,
   log: Log,
 ): Promise<string> {
-  const vault = openLiveVault(service.keyFile)
+  const vault = openReloadableVault(service.keyFile)
   const estimate = createEstimator()
   await migrateService(pool)
   await requireKeys(pool, vault)

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 
-/** What our tokens begin with, so that people and scanners for leaked secrets know one when they see it. */
+/** People and scanners for leaked secrets recognise our tokens by this prefix. */
 const PREFIX = 'am_'
 const TOKEN_BYTES = 32
 
-/** A new token: 256 random bits behind the prefix. */
+/** A new token: 256 random bits after the prefix. */
 export function newToken(): string {
   return `${PREFIX}${randomBytes(TOKEN_BYTES).toString('base64url')}`
 }

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './http/answer.ts'
 import { parseForm } from './http/form.ts'
 import type { Faults } from './faults/faults.ts'
-import { keepHttpRules } from './http/rules.ts'
+import { enforceHttpRules } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
 import { createLimits, NO_LIMITS, type RateLimit } from './http/limits.ts'
@@ -18,7 +18,7 @@ import type { Vault } from './keys/vault.ts'
 
 /** Enough for the members of a very large group: 100,000 ids of 100 bytes. */
 const BODY_LIMIT = 16 * 1024 * 1024
-/** Of an external id in a path: 2,048 bytes, each percent-encoded. */
+/** An external id in a path: 2,048 bytes, each percent-encoded. */
 const MAX_PARAM_LENGTH = 3 * 2048
 const HEADER_LIMIT = 16 * 1024
 /** More than any site needs at once, and few enough for the memory and the open files of a small machine. */
@@ -26,43 +26,43 @@ const MAX_CONNECTIONS = 4096
 
 /** Milliseconds. */
 export interface Timeouts {
-  /** From the connection, or the end of the request before, to the end of the headers. Default 20 s. */
+  /** From the opening of the connection, or the end of its last request, to the end of the headers. Default 20 s. */
   readonly headers: number
   /** From the first byte of a request to its last one. Default 60 s. */
   readonly request: number
-  /** How long nothing may be sent in either direction. Default 60 s. */
+  /** How long a connection may be idle in both directions. Default 60 s. */
   readonly silence: number
 }
 
 const TIMEOUTS: Timeouts = { headers: 20_000, request: 60_000, silence: 60_000 }
-/** Longer than the usual 60 s of a proxy, so that it is the proxy who ends a connection. */
-const KEEP_ALIVE = 72_000
-/** How late a client may be cut. */
-const CHECK_INTERVAL = 2000
+/** Longer than the usual 60 s of a proxy, so that the proxy is the one to close a connection. */
+const KEEP_ALIVE_MS = 72_000
+/** How often the timeouts are checked, in milliseconds: a connection may be cut this much too late. */
+const CHECK_INTERVAL_MS = 2000
 
 const HEALTH_PATH = '/healthz'
 const API_PATH = '/api/'
 
 export interface ServiceOptions {
-  /** Where the data is, migrated with `migrateService`. The caller ends it after the app is closed. */
+  /** The database, migrated with `migrateService`. The caller ends the pool after the app is closed. */
   readonly pool: Pool
   readonly log: Log
   readonly vault: Vault
   readonly estimate: Estimator
-  /** What is made to go wrong, for tests and trials. */
+  /** The faults to inject, for tests and trials. */
   readonly faults?: Faults | undefined
   /** Gets a line per request; the caller closes it after the app is closed. */
   readonly requestLog?: RequestLog | undefined
-  /** Whether an external id is refused (409) when the directory has it; off only for trials. Default true. */
+  /** Whether to refuse (409) an external id that the directory already has; off only for trials. Default true. */
   readonly uniqueExternalIds?: boolean
-  /** For each token, and for each address that has none; default none. */
+  /** The limit of each token, and of each address for requests without a valid token; default: no limit. */
   readonly rateLimit?: RateLimit | undefined
   readonly timeouts?: Partial<Timeouts>
-  /** Open at once; others are closed when they come. Default 4,096. */
+  /** The most connections at one time; the service closes every further one. Default 4,096. */
   readonly maxConnections?: number
   /** In bytes; default 16 MiB. */
   readonly bodyLimit?: number
-  /** The address that clients know the service by, for the links between pages; default what they asked for. */
+  /** The public address of the service, for links in answers; default: the address of the request. */
   readonly publicUrl?: string | undefined
   /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default none. */
   readonly trustedProxies?: readonly string[]
@@ -71,12 +71,12 @@ export interface ServiceOptions {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Absent for requests that are not logged, such as those for the health. */
+    /** Absent for requests that are not logged, such as `/healthz`. */
     record: RequestRecord | undefined
   }
 }
 
-/** The access-management service, ready to listen or to be injected into. Closing it lets requests in flight end. */
+/** The access-management service, ready for `listen` or `inject`. Closing it lets requests in flight end. */
 export function buildApp(options: ServiceOptions): FastifyInstance {
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const app = Fastify<RawServerDefault>({
@@ -84,12 +84,12 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     connectionTimeout: timeouts.silence,
     requestTimeout: timeouts.request,
-    keepAliveTimeout: KEEP_ALIVE,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
       headersTimeout: timeouts.headers,
-      connectionsCheckingInterval: Math.min(CHECK_INTERVAL, timeouts.headers),
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headers),
       maxHeaderSize: HEADER_LIMIT,
       requireHostHeader: false,
     },
@@ -103,7 +103,7 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   limitConnections(app, options.maxConnections ?? MAX_CONNECTIONS, options.log)
   acceptBodies(app)
   addHooks(app, options)
-  keepHttpRules(app)
+  enforceHttpRules(app)
   app.setErrorHandler((error, request, reply) => answerError(options.log, error, request, reply))
   app.setNotFoundHandler(answerNotFound)
   const db = openDatabase(options.pool)
@@ -121,15 +121,15 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   return app
 }
 
-const REMIND_MS = 60_000
+const WARN_INTERVAL_MS = 60_000
 
-function limitConnections(app: FastifyInstance, most: number, log: Log): void {
-  app.server.maxConnections = most
-  let toldAt: number | undefined
+function limitConnections(app: FastifyInstance, max: number, log: Log): void {
+  app.server.maxConnections = max
+  let lastWarnedAt: number | undefined
   app.server.on('drop', () => {
-    if (toldAt !== undefined && performance.now() - toldAt < REMIND_MS) return
-    toldAt = performance.now()
-    log.warn({ most }, 'a connection was closed because too many are open')
+    if (lastWarnedAt !== undefined && performance.now() - lastWarnedAt < WARN_INTERVAL_MS) return
+    lastWarnedAt = performance.now()
+    log.warn({ most: max }, 'a connection was closed because too many are open')
   })
 }
 
@@ -156,7 +156,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The order matters: first the record, so that what a fault does to the request is logged. */
+/** The record starts first, so that the request log shows what a fault does to the request. */
 function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions): void {
   const log = requestLog ?? { write: () => {}, close: () => {} }
   const inject = faults === undefined ? async () => {} : createFaultInjector(faults)
@@ -172,7 +172,7 @@ function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions):
     closing = true
   })
   app.addHook('onSend', async (request, reply, payload) => {
-    // A connection that is kept alive behind the last answer would hold up the end for as long as it is kept.
+    // A connection that stays open after its last answer would delay the end of the service.
     if (closing) reply.header('connection', 'close')
     if (request.record?.fault === 'drop-after') request.raw.socket.destroy()
     request.record?.end()
@@ -180,7 +180,7 @@ function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions):
   })
 }
 
-/** The health and the documentation have no token, no faults and no line in the request log. */
+/** `/healthz` and the documentation need no token, get no faults and are not in the request log. */
 function isOutsideApi(route: string | undefined): boolean {
   return route !== undefined && !route.startsWith(API_PATH)
 }

@@ -6,8 +6,8 @@ import type { PasswordStrength } from '../contract/subscription.ts'
 /** The grade for each score of the estimator, from 0 to 4. */
 const GRADES = ['very weak', 'weak', 'fair', 'good', 'strong'] as const
 
-/** The estimator's work grows with the square of the length; more characters make no password weaker. */
-const ESTIMATED_LENGTH = 64
+/** The estimator's work grows with the square of the length, so it ignores all characters after these. */
+const MAX_ESTIMATED_LENGTH = 64
 
 /**
  * How strong a password is: `score` from 0 to 4, its `grade` in words, and `crack_time`, the seconds that guessing it
@@ -18,7 +18,7 @@ export type Estimator = (password: string, known?: readonly string[]) => Passwor
 
 /** Loads the dictionaries, which takes some 30 ms and 20 MB. */
 export function createEstimator(): Estimator {
-  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength: ESTIMATED_LENGTH })
+  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength: MAX_ESTIMATED_LENGTH })
   return (password, known = []) => {
     const { score, crackTimes } = zxcvbn.check(password, known.flatMap(guesses))
     const { seconds } = crackTimes.offlineSlowHashingXPerSecond

@@ -3,7 +3,7 @@ import type { FieldError } from './http/problem.ts'
 /** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
 const MAX_BYTES = 2048
 
-/** The values of a user or group that somebody wants to write; what is `undefined` is not written. */
+/** Values to write into a user or group; an `undefined` one is not written. */
 export interface WrittenValues {
   readonly external_id?: string | undefined
   readonly email?: string | undefined
@@ -12,22 +12,22 @@ export interface WrittenValues {
   readonly external_member_ids?: readonly string[] | undefined
 }
 
-/** What is not allowed in these values, each fault with its field; `at` is put before the names of the fields. */
+/** One error for each value that is not allowed; `prefix` is put before the name of its field. */
 export function valueErrors(
   values: WrittenValues,
   allowedDomains: readonly string[],
-  at: string = '',
+  prefix: string = '',
 ): FieldError[] {
   const errors: FieldError[] = []
   const check = (field: string, message: string | undefined) => {
-    if (message !== undefined) errors.push({ field: `${at}${field}`, message })
+    if (message !== undefined) errors.push({ field: `${prefix}${field}`, message })
   }
-  if (values.external_id !== undefined) check('external_id', externalIdFault(values.external_id))
-  if (values.email !== undefined) check('email', emailFault(values.email, allowedDomains))
-  if (values.name !== undefined) check('name', nameFault(values.name))
-  if (values.employee_id !== undefined) check('employee_id', textFault(values.employee_id))
+  if (values.external_id !== undefined) check('external_id', externalIdError(values.external_id))
+  if (values.email !== undefined) check('email', emailError(values.email, allowedDomains))
+  if (values.name !== undefined) check('name', nameError(values.name))
+  if (values.employee_id !== undefined) check('employee_id', textError(values.employee_id))
   for (const [index, id] of (values.external_member_ids ?? []).entries()) {
-    check(`external_member_ids[${index}]`, externalIdFault(id))
+    check(`external_member_ids[${index}]`, externalIdError(id))
   }
   return errors
 }
@@ -35,15 +35,15 @@ export function valueErrors(
 /** The largest number that the store takes. */
 const MAX_INTEGER = 2_147_483_647
 
-/** What is not allowed in the values of a subscription that somebody wants to write. */
+/** One error for each value of a subscription that may not be written. */
 export function subscriptionErrors(values: {
   readonly name?: string | undefined
   readonly position?: number | undefined
 }): FieldError[] {
   const { name, position = 0 } = values
   const errors: FieldError[] = []
-  const fault = name === undefined ? undefined : nameFault(name)
-  if (fault !== undefined) errors.push({ field: 'name', message: fault })
+  const nameMessage = name === undefined ? undefined : nameError(name)
+  if (nameMessage !== undefined) errors.push({ field: 'name', message: nameMessage })
   if (position < 0 || position > MAX_INTEGER) {
     errors.push({ field: 'position', message: `must be from 0 to ${MAX_INTEGER}` })
   }
@@ -51,13 +51,13 @@ export function subscriptionErrors(values: {
 }
 
 /** An id is a segment of a path: clients and proxies turn an empty one, `.` and `..` into another path. */
-function externalIdFault(id: string): string | undefined {
+function externalIdError(id: string): string | undefined {
   if (id === '') return 'must not be empty'
-  if (id === '.' || id === '..') return `must not be "${id}", which no path can carry`
-  return textFault(id)
+  if (id === '.' || id === '..') return `must not be "${id}", which the path of a URL cannot contain`
+  return textError(id)
 }
 
-function emailFault(email: string, allowedDomains: readonly string[]): string | undefined {
+function emailError(email: string, allowedDomains: readonly string[]): string | undefined {
   const at = email.lastIndexOf('@')
   if (email.length > 254 || !/^[^\s\p{Cc}@"(),:;<>[\\\]]{1,64}@[^\s\p{Cc}@]+$/u.test(email)) {
     return 'is not an e-mail address'
@@ -66,27 +66,27 @@ function emailFault(email: string, allowedDomains: readonly string[]): string | 
   if (!allowedDomains.some((allowed) => canonicalDomain(allowed) === domain)) {
     return 'is outside the allowed domains of the organization'
   }
-  return textFault(email)
+  return textError(email)
 }
 
 function canonicalDomain(domain: string): string {
   return domain.normalize('NFC').toLowerCase()
 }
 
-function nameFault(name: string): string | undefined {
+function nameError(name: string): string | undefined {
   if (name.trim() === '') return 'must not be empty'
-  return textFault(name)
+  return textError(name)
 }
 
-/** What the store could not keep as it is. */
-function textFault(text: string): string | undefined {
+/** What PostgreSQL could not store unchanged. */
+function textError(text: string): string | undefined {
   if (text.includes('\0')) return 'must not hold a NUL character'
   if (!text.isWellFormed()) return 'must be well-formed Unicode'
   if (Buffer.byteLength(text) > MAX_BYTES) return `must not be longer than ${MAX_BYTES} bytes`
   return undefined
 }
 
-/** All but the last word and the last word of a name; of a single word only the last name. */
+/** Splits a name before its last word; a single word is the last name. */
 export function splitPersonName(name: string | null): { first: string | null; last: string | null } {
   const words = name?.trim().split(/\s+/) ?? []
   const last = words.pop() ?? null

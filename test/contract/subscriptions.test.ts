@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createActivityNotes } from '../../src/service/http/activity.ts'
+import { createActivityRecorder } from '../../src/service/http/activity.ts'
 import { loadFixture } from '../../src/service/fixture/load.ts'
 import { createEstimator } from '../../src/service/password.ts'
 import { openDatabase } from '../../src/service/store/database.ts'
@@ -365,10 +365,10 @@ describeService('reading a subscription', options, (service) => {
 
   test('several processes together write the activity once a minute', async () => {
     const db = openDatabase(service().pool)
-    const [one, other] = [createActivityNotes(db), createActivityNotes(db)]
+    const [one, other] = [createActivityRecorder(db), createActivityRecorder(db)]
     await Promise.all([one(FIXTURE.benId, later(0)), other(FIXTURE.benId, later(0))])
     await other(FIXTURE.benId, later(59))
-    await createActivityNotes(db)(FIXTURE.benId, later(59))
+    await createActivityRecorder(db)(FIXTURE.benId, later(59))
     expect(await storedActivity(FIXTURE.benId)).toEqual(later(0))
     await other(FIXTURE.benId, later(60))
     await one(FIXTURE.benId, later(61))

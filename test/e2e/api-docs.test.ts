@@ -79,7 +79,7 @@ describe('the commands of docs/api.md', () => {
 
 /** The rows of the table that says which test proves which endpoint. */
 function tableRows(text: string): string[] {
-  const [, section = ''] = text.split(/^## What proves each endpoint$/m)
+  const [, section = ''] = text.split(/^## Tests of each endpoint$/m)
   return section.split('\n').filter((line) => /^\| +\d/.test(line))
 }
 

@@ -192,7 +192,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
   const contact = ['contact', 'create', '--name', 'X']
   expect(await refused(...contact, '--organization', '99', '--email', 'x@a.org')).toEqual([
     1,
-    'There is no organization 99; dirsyncd service organization list shows those that there are.',
+    'There is no organization 99; dirsyncd service organization list shows those that exist.',
   ])
   expect(await refused(...contact, '--organization', '1', '--email', 'nobody')).toEqual([
     64,
@@ -205,11 +205,11 @@ test('what is not there, or not allowed, is one sentence', async () => {
   const past = ['--expires', '2020-01-01T00:00:00Z']
   expect(await refused('token', 'create', '--contact', '11', '--scope', 'ORG', ...past)).toEqual([
     64,
-    'The token would have expired already at 2020-01-01T00:00:00.000Z.',
+    'The token would expire at 2020-01-01T00:00:00.000Z, which is in the past.',
   ])
   expect(await refused('token', 'revoke', '0123456789ab')).toEqual([
     1,
-    'There is no token 0123456789ab; dirsyncd service token list shows those that there are.',
+    'There is no token 0123456789ab; dirsyncd service token list shows those that exist.',
   ])
   expect(await refused('organization', 'create', '--name', ' ', '--domain', '@a')).toEqual([
     64,
@@ -233,7 +233,7 @@ test('a token is not revoked by the beginning of an id that another one has, too
   const count = async () => (await perform('listTokens', {})).length
   const before = await count()
   await expect(perform('revokeToken', { id: 'abcdef' })).rejects.toThrow(
-    'There are several tokens whose id begins',
+    'Several tokens have an id that begins',
   )
   expect(await count()).toBe(before)
   expect(await perform('revokeToken', { id: 'abcdef0' })).toMatchObject({ id: 'abcdef000000' })

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { rotateKeys } from '../../src/service/admin/keys.ts'
-import type { LiveVault } from '../../src/service/keys/key-file.ts'
+import type { ReloadableVault } from '../../src/service/keys/key-file.ts'
 import { requireKeys, rotateKey } from '../../src/service/keys/rotate-key.ts'
 import { createVault, newKeyLine, type Vault } from '../../src/service/keys/vault.ts'
 import { ask } from '../contract/api.ts'
@@ -152,7 +152,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
 
   test('a key that a service sealed with behind the walk is not called removable', async () => {
     let late: Promise<void> | undefined
-    const vault: LiveVault = {
+    const vault: ReloadableVault = {
       ...after,
       reload: () => ({ keyId: 'new', keyIds: ['new', 'old'] }),
       // The private key is the last to be sealed again: the subscriptions are behind the walk.
@@ -186,12 +186,12 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     await expect(requireKeys(pool, onlyNew)).rejects.toMatchObject({
       exitCode: 78,
       message:
-        'The store holds values that are encrypted with the key old, which is not in the key file; put it back behind the first line.',
+        'The store holds values that are encrypted with the key old, which is not in the key file; put it back below the first line.',
     })
     await expect(requireKeys(pool, createVault(new Map([['old', NEW]])))).rejects.toMatchObject({
       exitCode: 78,
       message: expect.stringMatching(
-        /^The key old of the key file does not open what the store holds under its id; /,
+        /^The key old of the key file does not decrypt the values that name a key of this id; /,
       ),
     })
   })

@@ -3,11 +3,11 @@ import { DirsyncdError, sentence } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { AdminDeps } from './deps.ts'
 import { type AdminOperation, adminOperations } from './operations.ts'
-import { performUnchecked } from './perform.ts'
+import { performUntrusted } from './perform.ts'
 
 /**
- * The operations for commands, to be offered on a unix socket only, where the file's mode guards them: nobody is asked for
- * a password here. Never listens by itself.
+ * The admin operations over HTTP, without authentication: serve them on a unix socket only, which its file mode
+ * protects. The app does not listen by itself.
  */
 export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true })
@@ -18,7 +18,7 @@ export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance
   })
   app.get('/healthz', () => ({ status: 'ok' }))
   for (const operation of Object.keys(adminOperations) as AdminOperation[]) {
-    app.post(`/${operation}`, ({ body }) => performUnchecked(deps, operation, body))
+    app.post(`/${operation}`, ({ body }) => performUntrusted(deps, operation, body))
   }
   return app
 }

@@ -5,6 +5,6 @@ import type { KeyRotation } from './keys.ts'
 export interface AdminDeps {
   readonly db: Database
   readonly now: () => Date
-  /** Seals everything again with the first key that stands in the key file now. */
+  /** Reads the key file again and seals everything with its first key. */
   readonly rotateKeys: () => Promise<KeyRotation>
 }

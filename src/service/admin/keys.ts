@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { LiveVault } from '../keys/key-file.ts'
+import type { ReloadableVault } from '../keys/key-file.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
 import { openDatabase } from '../store/database.ts'
 import { usedKeyIds } from '../store/sealed.ts'
@@ -15,10 +15,10 @@ export interface KeyRotation {
 }
 
 /**
- * Seals everything again with the first key of the file as it is now; from then on the vault seals with it, too. Throws
+ * Reads the key file again and seals everything with its first key; the vault uses that key from then on. Throws
  * `DirsyncdError('secret-unavailable')`.
  */
-export async function rotateKeys(pool: Pool, vault: LiveVault): Promise<KeyRotation> {
+export async function rotateKeys(pool: Pool, vault: ReloadableVault): Promise<KeyRotation> {
   const { keyId, keyIds } = vault.reload()
   const sealed = await rotateKey(pool, vault)
   const used = new Set([keyId, ...(await usedKeyIds(openDatabase(pool)))])

@@ -27,11 +27,11 @@ const domain = z
   .string()
   .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
 const SCOPES = ['ORG_READ', 'ORG', 'USER_READ', 'USER'] as const
-const ofOrganization = z.strictObject({ organizationId: id.optional() })
+const organizationFilter = z.strictObject({ organizationId: id.optional() })
 
 /**
- * Everything that an administrator of the service can do without its API: what is needed, and what does it. Dates are ISO
- * texts, so that an answer is the same whether it came through the socket or not.
+ * The operations of an administrator, which the API does not offer: the input schema and the function of each. Dates
+ * are ISO text, so that a result is the same in this process and through the socket.
  */
 export const adminOperations = {
   createOrganization: operation(
@@ -43,12 +43,12 @@ export const adminOperations = {
     z.strictObject({ organizationId: id, name, email: z.email({ error: 'must be an e-mail address' }) }),
     createContact,
   ),
-  listContacts: operation(ofOrganization, listContacts),
+  listContacts: operation(organizationFilter, listContacts),
   createDirectory: operation(
     z.strictObject({ organizationId: id, name, targetType: name.default('ldap') }),
     createDirectory,
   ),
-  listDirectories: operation(ofOrganization, listDirectories),
+  listDirectories: operation(organizationFilter, listDirectories),
   addToken: operation(
     z.strictObject({
       contactId: id,

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import { type Database, SCHEMA, type Trx } from '../store/database.ts'
 
-/** The tables whose ids a fixture may give, so that no sequence of the database can. */
+/** The tables whose ids a fixture may choose, so that no database sequence can. */
 type Table = 'organizations' | 'contacts' | 'directories'
 
-/** Runs `work` with the next free id of the table, while nobody else adds to it. */
+/** Runs `work` with the next free id of the table, which is locked against other inserts. */
 export async function withNewId<Result>(
   db: Database,
   table: Table,
@@ -24,9 +24,9 @@ export async function withNewId<Result>(
 /** Throws `id-unknown`. */
 export async function requireOrganization(trx: Trx, id: number): Promise<void> {
   const found = await trx.selectFrom('organizations').select('id').where('id', '=', id).executeTakeFirst()
-  if (found === undefined) throw unknown('organization', id, 'dirsyncd service organization list')
+  if (found === undefined) throw unknownId('organization', id, 'dirsyncd service organization list')
 }
 
-export function unknown(what: string, id: number | string, list: string): DirsyncdError {
-  return new DirsyncdError('id-unknown', `There is no ${what} ${id}; ${list} shows those that there are.`)
+export function unknownId(what: string, id: number | string, list: string): DirsyncdError {
+  return new DirsyncdError('id-unknown', `There is no ${what} ${id}; ${list} shows those that exist.`)
 }

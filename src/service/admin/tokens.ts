@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import type { AdminDeps } from './deps.ts'
-import { unknown } from './rows.ts'
+import { unknownId } from './rows.ts'
 
-/** A token as far as the store knows it; nobody can make the token of it. */
+/** What the store knows about a token; the token itself cannot be derived from it. */
 export interface TokenView {
   /** The first characters of the token's hash. */
   readonly id: string
@@ -30,14 +30,17 @@ export async function addToken(
   const { db, now } = deps
   const expiresAt = new Date(token.expiresAt)
   if (expiresAt <= now()) {
-    throw new DirsyncdError('usage', `The token would have expired already at ${expiresAt.toISOString()}.`)
+    throw new DirsyncdError(
+      'usage',
+      `The token would expire at ${expiresAt.toISOString()}, which is in the past.`,
+    )
   }
   const contact = await db
     .selectFrom('contacts')
     .select('id')
     .where('id', '=', token.contactId)
     .executeTakeFirst()
-  if (contact === undefined) throw unknown('contact', token.contactId, 'dirsyncd service contact list')
+  if (contact === undefined) throw unknownId('contact', token.contactId, 'dirsyncd service contact list')
   await db
     .insertInto('tokens')
     .values({
@@ -59,14 +62,14 @@ export async function listTokens(
   return selectTokens(deps, filter)
 }
 
-/** The next request with the token is refused, in every process of the service. */
+/** Deletes a token; every process of the service refuses the next request with it. */
 export async function revokeToken(deps: AdminDeps, { id }: { readonly id: string }): Promise<TokenView> {
   const [token, another] = await selectTokens(deps, { prefix: id })
-  if (token === undefined) throw unknown('token', id, 'dirsyncd service token list')
+  if (token === undefined) throw unknownId('token', id, 'dirsyncd service token list')
   if (another !== undefined) {
     throw new DirsyncdError(
       'usage',
-      `There are several tokens whose id begins with ${id}; give more of it, as dirsyncd service token list shows it.`,
+      `Several tokens have an id that begins with ${id}; give the whole id that dirsyncd service token list shows.`,
     )
   }
   await deps.db.deleteFrom('tokens').where('hash', 'like', `${token.id}%`).execute()

@@ -2,15 +2,15 @@ import type { EventFilters } from '../../contract/event.ts'
 import { type IpAddress, parseIp } from './ip-address.ts'
 import { type FieldError, fieldProblem } from '../http/problem.ts'
 
-/** Which events are asked for; all that is there must hold, and both ends of a range belong to it. */
+/** Which events to list: an event must match every given filter; a range includes both ends. */
 export interface EventSearch {
   /** Any of these. */
   readonly types?: readonly string[]
   readonly from?: Date
   readonly to?: Date
-  /** Addresses of one family, the one end of which may be the family's own. */
+  /** Addresses of one family, both ends included. */
   readonly ips?: { readonly from: string; readonly to: string }
-  /** 0, which nothing has, where the id is larger than any. */
+  /** 0, which matches nothing, for an id above the largest possible one. */
   readonly groupId?: number
   readonly contactId?: number
 }
@@ -26,9 +26,9 @@ const FAMILY_ENDS = {
 type Name = keyof EventFilters
 
 /**
- * Understands the filters of #19; an empty one is as if it were not given. Throws a `Problem`: malformed for values
- * that are not understood, value-not-allowed for ranges that hold nothing. Each fault names its filter as in the query,
- * such as `filters[ip_from]`.
+ * Parses the filters of #19; an empty one counts as not given. Throws a `Problem`: malformed for invalid values,
+ * value-not-allowed for ranges that can hold nothing. Each error names its filter as in the query, such as
+ * `filters[ip_from]`.
  */
 export function readEventFilters(filters: EventFilters = {}): EventSearch {
   const errors: FieldError[] = []
@@ -66,7 +66,7 @@ interface Bounds {
   readonly ipTo: IpAddress | undefined
 }
 
-/** A range that can hold nothing is a mistake, and an empty history would look like an answer. */
+/** A range that can hold nothing is a mistake; without an error the empty list would look like a real answer. */
 function checkRanges({ from, to, ipFrom, ipTo }: Bounds): void {
   const errors: FieldError[] = []
   const refuse = (first: Name, last: Name, why: string) => {
@@ -90,7 +90,7 @@ function addressRange(from: IpAddress | undefined, to: IpAddress | undefined): E
   return { from: from?.text ?? ends.from, to: to?.text ?? ends.to }
 }
 
-/** Types are whatever was recorded, so any text is one, but for what the store cannot be asked for. */
+/** Any text may be the type of a recorded event, except text with a NUL, which PostgreSQL does not take. */
 function parseTypes(text: string): string[] | undefined {
   if (text.includes('\0')) return undefined
   const types = text.split(',').flatMap((type) => (type.trim() === '' ? [] : [type.trim()]))
@@ -110,8 +110,8 @@ const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[t ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:(z)|([+ -])(\d\d)(?::?(\d\d))?)?)?$/i
 
 /**
- * The time as the store has it, to the millisecond; a finer `from` counts from the next one. A date is the beginning of
- * its day, or as `to` the end.
+ * The time in whole milliseconds, as the store has it; a `from` with a finer fraction is rounded up. A date alone is
+ * the beginning of its day, or as `to` the end.
  */
 function parseTime(text: string, bound: 'from' | 'to'): Date | undefined {
   const match = TIME.exec(text)
@@ -126,7 +126,7 @@ function parseTime(text: string, bound: 'from' | 'to'): Date | undefined {
   return new Date(time.getTime() - offset + finer)
 }
 
-/** `undefined` for what the calendar has not, such as February 30 or 24:00. */
+/** `undefined` for a date or time that does not exist, such as February 30 or 24:00. */
 function exactTime(text: string): Date | undefined {
   const time = new Date(text)
   return !Number.isNaN(time.getTime()) && time.toISOString() === text ? time : undefined

@@ -1,15 +1,15 @@
-/** Who did something, or what it was done to, as it was then. `email` is empty where there is none. */
+/** The actor or the subject of an event, as it was at that time. `email` is empty where there is none. */
 export interface Party {
   readonly type: 'contact' | 'subscription' | 'directory_user' | 'directory_group' | 'group'
   readonly id: number
   readonly name: string
   readonly email: string
-  /** With `externalId` the address of a user or group of a directory. */
+  /** With `externalId` it identifies a user or group of a directory. */
   readonly directoryId?: number
   readonly externalId?: string
 }
 
-/** Who made the request that an event comes from. */
+/** The request that caused an event: who sent it, from where and when. */
 export interface Origin {
   readonly organizationId: number
   /** A contact. */
@@ -34,19 +34,19 @@ interface Entry {
   readonly email?: string | null
 }
 
-/** What the events of one request about the entries of a directory have in common. */
+/** What all events of one request about entries of a directory share. */
 export interface EntryContext {
   readonly actor: Party
   readonly kind: 'user' | 'group'
   readonly directory: { readonly id: number; readonly name: string }
 }
 
-const DONE = { create: 'created', update: 'updated', delete: 'deleted' } as const
+const PAST_TENSE = { create: 'created', update: 'updated', delete: 'deleted' } as const
 
-/** Tells of an entry that was created, of one as it was before it was deleted, or, with `changes`, of an updated one. */
+/** The event of a created entry, of a deleted one as it was before, or of an updated one with its `changes`. */
 export function entryEvent(
   { actor, kind, directory }: EntryContext,
-  operation: keyof typeof DONE,
+  operation: keyof typeof PAST_TENSE,
   entry: Entry,
   changes: readonly string[] = [],
 ): NewEvent {
@@ -61,12 +61,12 @@ export function entryEvent(
   return {
     type: `${operation}_directory_${kind}`,
     operation,
-    description: `${actor.name} ${DONE[operation]} ${what}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}.`,
+    description: `${actor.name} ${PAST_TENSE[operation]} ${what}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}.`,
     subject: { type: `directory_${kind}`, ...subject, ...(externalId === null ? {} : { externalId }) },
   }
 }
 
-/** What an update did to the fields of an entry: their names, and the name it had. */
+/** The names of the updated fields; a changed `name` comes with the name from before. */
 export function entryChanges(fields: readonly string[], nameBefore: string | null): string[] {
   return fields.map((field) => {
     return field === 'name' && nameBefore !== null ? `name (before: ${nameBefore})` : field

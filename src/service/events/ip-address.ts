@@ -1,18 +1,18 @@
 import { isIP } from 'node:net'
 
-/** The family of an address whose bits compare as numbers. `text` is the form in which it is kept and asked for. */
+/** An address whose `bits` compare as numbers within its family. `text` is its form in the store and in queries. */
 export interface IpAddress {
   readonly family: 4 | 6
   readonly bits: bigint
   readonly text: string
 }
 
-/** Of IPv6 addresses that stand for IPv4 ones, `::ffff:0:0/96`, all but the last 32 bits. */
+/** The first 96 bits of an IPv4-mapped IPv6 address, `::ffff:0:0/96`. */
 const MAPPED = 0xffffn
 
 /**
- * An IPv4 or IPv6 address; one that is IPv4 mapped into IPv6 is IPv4, and the zone of a link-local one is left out.
- * `undefined` for any other text, such as what a client may put into `X-Forwarded-For`.
+ * Parses an IPv4 or IPv6 address. An IPv4-mapped IPv6 address becomes IPv4, and the zone of a link-local one is
+ * dropped. `undefined` for any other text, which a client may put into `X-Forwarded-For`.
  */
 export function parseIp(text: string): IpAddress | undefined {
   const family = isIP(text)
@@ -24,7 +24,7 @@ export function parseIp(text: string): IpAddress | undefined {
   return { family: 6, bits, text: address }
 }
 
-/** The eight groups of an IPv6 address that a URL has brought into its shortest form. */
+/** The eight groups of an IPv6 address, given in the shortest form, which `URL` makes. */
 function groupsOf(address: string): number[] {
   const [head = [], tail = []] = address
     .split('::')

@@ -2,7 +2,7 @@ import type { RateLimit } from '../http/limits.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { parseDuration } from '../duration.ts'
 
-/** What can be made to go wrong with a request, for tests and trials. */
+/** A fault to inject into a request, for tests and trials. */
 export type FaultKind = '500' | '429' | 'latency' | 'drop-before' | 'drop-after'
 
 export interface FaultShare {
@@ -16,7 +16,7 @@ export interface FaultShare {
 export interface Faults {
   readonly shares: readonly FaultShare[]
   readonly limit: RateLimit | undefined
-  /** Gives a number from 0 up to 1, for each request one. */
+  /** Gives a random number from 0 up to 1; called once per request. */
   readonly random: () => number
 }
 
@@ -25,8 +25,8 @@ const TAKES_WAIT: ReadonlySet<FaultKind> = new Set(['429', 'latency'])
 const EXAMPLE = '"500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1,limit=50/1s,seed=7"'
 
 /**
- * Reads what `--faults` says: shares of requests by kind, `429` and `latency` with a wait behind a colon, and besides
- * them `limit=REQUESTS/DURATION` (429 to what is above it) and `seed=NUMBER` (the same faults each time).
+ * Parses the value of `--faults`: the share of each kind, for `429` and `latency` with an optional wait after a colon;
+ * `limit=REQUESTS/DURATION` (429 above it); `seed=NUMBER` (the same faults in each run).
  * Throws `DirsyncdError('usage')`.
  */
 export function parseFaults(text: string): Faults {

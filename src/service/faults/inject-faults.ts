@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { drawFault, type Faults, type FaultShare } from './faults.ts'
 import { Problem, tooManyRequests } from '../http/problem.ts'
@@ -6,18 +6,18 @@ import type { RateLimit } from '../http/limits.ts'
 import type { RequestRecord } from '../http/record.ts'
 
 /**
- * What happens to a request before any work: a fault that is drawn, or a 429 above the limit, noted in its record.
- * For `drop-after` nothing is done yet: the connection is cut when the work is done.
+ * Before the work of a request, injects a randomly drawn fault or answers 429 above the limit, and notes it in the
+ * record. `drop-after` is only noted here; the app cuts the connection after the work.
  */
 export function createFaultInjector(
   faults: Faults,
 ): (request: FastifyRequest, reply: FastifyReply, record: RequestRecord) => Promise<void> {
   const limiter = faults.limit === undefined ? () => 0 : createRateLimiter(faults.limit)
   return async (request, reply, record) => {
-    const over = limiter(performance.now())
-    if (over > 0) {
+    const wait = limiter(performance.now())
+    if (wait > 0) {
       record.fault = 'limit'
-      throw tooManyRequests(over)
+      throw tooManyRequests(wait)
     }
     const fault = drawFault(faults)
     record.fault = fault?.kind
@@ -28,15 +28,16 @@ export function createFaultInjector(
 }
 
 async function apply(fault: FaultShare | undefined): Promise<void> {
-  if (fault?.kind === '500') throw new Problem('internal', 'This failure was asked for with --faults.')
+  if (fault?.kind === '500')
+    throw new Problem('internal', 'The service injected this failure because of --faults.')
   if (fault?.kind === '429') throw tooManyRequests(fault.wait)
-  // A process that has nothing else to do need not wait for it.
-  if (fault?.kind === 'latency') await wait(fault.wait, undefined, { ref: false })
+  // The timer alone does not keep the process alive.
+  if (fault?.kind === 'latency') await sleep(fault.wait, undefined, { ref: false })
 }
 
 /**
  * A sliding window over the requests that were let through. Called once per request with the time in milliseconds;
- * returns 0 to let it through, or the milliseconds after which the next one has a place.
+ * returns 0 to let it through, or the milliseconds to wait for the next free slot.
  */
 export function createRateLimiter({ requests, per }: RateLimit): (now: number) => number {
   const passed: number[] = []

@@ -1,26 +1,26 @@
 import type { Database } from '../store/database.ts'
 import { writeActivity } from '../store/activity.ts'
 
-/** How exact the last activity of a contact is. */
-const GRAIN_MS = 60_000
+/** The precision of a contact's last activity. */
+const WRITE_INTERVAL_MS = 60_000
 
-/** Notes that a contact used a token. */
-export type NoteActivity = (contactId: number, at: Date) => Promise<void>
+/** Records that a contact used a token. */
+export type RecordActivity = (contactId: number, at: Date) => Promise<void>
 
 /**
- * Writes the last activity of a contact once a minute at most, so that a read normally costs no write: what this
- * process wrote it remembers, and what other processes wrote the store knows.
+ * Writes the last activity of a contact at most once a minute, so that a read normally costs no write. This process
+ * remembers its own writes; the store knows those of other processes.
  */
-export function createActivityNotes(db: Database): NoteActivity {
+export function createActivityRecorder(db: Database): RecordActivity {
   const written = new Map<number, number>()
   return async (contactId, at) => {
     const now = at.getTime()
     const last = written.get(contactId)
-    if (last !== undefined && now - last < GRAIN_MS) return
-    // At once: requests that come meanwhile need not write, too.
+    if (last !== undefined && now - last < WRITE_INTERVAL_MS) return
+    // Before the write, so that concurrent requests do not write, too.
     written.set(contactId, now)
     try {
-      await writeActivity(db, contactId, at, new Date(now - GRAIN_MS))
+      await writeActivity(db, contactId, at, new Date(now - WRITE_INTERVAL_MS))
     } catch (error) {
       written.delete(contactId)
       throw error

@@ -15,7 +15,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ProblemCode, string]>> =
   FST_ERR_MAX_PARAM_LENGTH: ['path-too-long', 'A part of the path is too long.'],
 }
 
-/** Answers with a problem, whatever was thrown; what is not the client's doing is logged and not shown. */
+/** Answers any error with a problem; an error that the client did not cause is logged and not shown. */
 export function answerError(
   log: Log,
   error: unknown,
@@ -23,7 +23,7 @@ export function answerError(
   reply: FastifyReply,
 ): FastifyReply {
   const problem = toProblem(error)
-  // A problem of 500 without a cause was asked for with --faults.
+  // A problem of 500 without a cause comes from --faults.
   const cause = error instanceof Problem ? error.cause : error
   if (problem.status >= 500 && cause !== undefined) logFailure(log, cause, request)
   return answerProblem(reply, problem)
@@ -64,7 +64,7 @@ function logFailure(log: Log, error: unknown, request: FastifyRequest): void {
   log.error({ failure, method: request.method, route: request.routeOptions.url }, 'request failed')
 }
 
-/** Answers what is not even HTTP, before there is a request. */
+/** Answers input that is not valid HTTP, for which there is no request. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

@@ -10,9 +10,9 @@ import { findGrant, type Grant } from '../store/tokens.ts'
 export const MAX_DEVICE_ID = 255
 
 /**
- * Who asks, and whether they may: 429 above a limit, then 401 for the token, 400 for the device id, 403 for the scope,
- * 404 for an organization that is not the token's. It runs before the body is read, and every answer to a known token
- * but a 429 says how long that is valid. Throws a `Problem`.
+ * Finds the grant of the token and checks, in this order: a limit (429), the token (401), the device id (400), the
+ * scope (403), the organization (404). Runs before the body is read. Sets `x-token-expires-in` for a valid token,
+ * except on a 429. Throws a `Problem`.
  */
 export async function authenticate(
   { db, limits }: { readonly db: Database; readonly limits: Limits },

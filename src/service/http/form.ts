@@ -8,7 +8,7 @@ interface FormObject {
 /** How deep a name such as `groups[][external_member_ids][]` may be nested. */
 const MAX_DEPTH = 8
 
-/** More than the members of a very large group, and so few that they are taken apart within a second. */
+/** Enough for the members of a very large group, and few enough to parse within a second. */
 const MAX_FIELDS = 250_000
 
 /**
@@ -91,7 +91,7 @@ function append(list: FormValue[], segments: readonly string[], value: string, n
   list.push(entry)
 }
 
-/** Whether the entry has a value under this name already; a nested list takes any number and never has. */
+/** Whether the entry has a value under this name already; a nested list never has, because it takes any number. */
 function isSet(entry: FormObject, segments: readonly string[]): boolean {
   if (segments.includes('')) return false
   let at: FormValue | undefined = entry

@@ -4,28 +4,27 @@ import { tokenOf } from '../access-token.ts'
 import { Problem, tooManyRequests } from './problem.ts'
 import { hashToken } from '../store/tokens.ts'
 
-/** At most so many requests in a stretch of `per` milliseconds. */
+/** At most this many requests in `per` milliseconds. */
 export interface RateLimit {
   readonly requests: number
   readonly per: number
 }
 
 /**
- * Runs the authentication of a request within the limits: throws a `Problem` (too-many-requests) before it where there is
- * no use in trying, and after it where the request is one too many.
+ * Runs the authentication of a request within the limits. Throws a `Problem` (too-many-requests): before it when the
+ * limit is already reached, or after it when this request exceeds the limit.
  */
 export type Limits = <Result>(request: FastifyRequest, authenticate: () => Promise<Result>) => Promise<Result>
 
 export const NO_LIMITS: Limits = (_request, authenticate) => authenticate()
 
-/** Tokens that were good a short while ago; a hash takes some 100 bytes. */
-const REMEMBERED = 10_000
+/** How many recently valid tokens are remembered; a hash takes some 100 bytes. */
+const MAX_VALID_KEYS = 10_000
 
 /**
- * So many requests in a stretch of time for each token, known by its hash, and as many that fail the authentication
- * for each address (for IPv6: each /64). An address that is above its limit does not get the store asked any more, but for
- * tokens that were good before: whoever shares the address with a client gone wild goes on working. The counts are
- * those of this process.
+ * Limits the requests of each token, and for each address (IPv6: each /64) the requests without a valid token. Above
+ * the limit of an address the store is queried only for recently valid tokens, so that one misbehaving client does not
+ * stop the others behind the same address. Each process counts for itself.
  */
 export function createLimits(app: FastifyInstance, { requests, per }: RateLimit): Limits {
   type Count = ReturnType<FastifyInstance['createRateLimit']>
@@ -36,26 +35,26 @@ export function createLimits(app: FastifyInstance, { requests, per }: RateLimit)
       address: app.createRateLimit({}),
     }
   })
-  const good = createMemory(REMEMBERED)
+  const validKeys = createRecentKeys(MAX_VALID_KEYS)
 
   return async (request, authenticate) => {
     if (counts === undefined) throw new Error('the app is not ready')
     const key = keyOf(request)
     await refuseAbove(counts.token(request, { increment: false }))
-    if (!good.has(key)) await refuseAbove(counts.address(request, { increment: false }))
+    if (!validKeys.has(key)) await refuseAbove(counts.address(request, { increment: false }))
     const result = await authenticate().catch(async (error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'token-refused') throw error
-      good.forget(key)
+      validKeys.forget(key)
       await refuseAbove(counts!.address(request))
       throw error
     })
-    good.add(key)
+    validKeys.add(key)
     await refuseAbove(counts.token(request))
     return result
   }
 }
 
-/** Empty for a request without a token, which nobody remembers as good and no count goes up for. */
+/** The hash of the token; empty without a token, and this empty key is never remembered or counted. */
 function keyOf(request: FastifyRequest): string {
   const token = tokenOf(request.headers.authorization)
   return token === undefined ? '' : hashToken(token)
@@ -68,14 +67,14 @@ async function refuseAbove(
   if (!count.isAllowed && count.isExceeded) throw tooManyRequests(count.ttl)
 }
 
-interface Memory {
+interface RecentKeys {
   has(key: string): boolean
   add(key: string): void
   forget(key: string): void
 }
 
-/** The newest keys, at most so many. */
-function createMemory(size: number): Memory {
+/** The newest keys, at most `size`. */
+function createRecentKeys(size: number): RecentKeys {
   const keys = new Set<string>()
   return {
     has: (key) => keys.has(key),

@@ -12,16 +12,16 @@ export interface PageRequest {
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly total: number
-  /** How many items the page may hold, where that is not what was asked for. */
+  /** The size of the page, where it is not the requested one. */
   readonly perPage?: number
 }
 
-/** The largest offset that the store is asked for; no list gets there. */
-const FAR = 2_000_000_000
+/** The largest offset of a query; no list is that long. */
+const MAX_OFFSET = 2_000_000_000
 
 /**
  * The page that a query asks for: `page` below 1 is 1, `per_page` above 100 is 100 and below 1 is the default. Throws
- * a `Problem` (malformed) where one of them is not a whole number. Of a repeated parameter the last counts.
+ * a `Problem` (malformed) where one of them is not a whole number. The last value of a repeated parameter counts.
  */
 export function readPageRequest(query: string): PageRequest {
   const params = new URLSearchParams(query)
@@ -33,12 +33,12 @@ export function readPageRequest(query: string): PageRequest {
 function wholeNumber(params: URLSearchParams, name: string, fallback: number): number {
   const value = params.getAll(name).at(-1)
   if (value === undefined) return fallback
-  if (/^[+-]?\d+$/.test(value)) return Math.min(Number(value), FAR)
+  if (/^[+-]?\d+$/.test(value)) return Math.min(Number(value), MAX_OFFSET)
   throw fieldProblem('malformed', [{ field: name, message: 'is not a whole number' }])
 }
 
 export function offsetOf({ page, perPage }: PageRequest): number {
-  return Math.min((page - 1) * perPage, FAR)
+  return Math.min((page - 1) * perPage, MAX_OFFSET)
 }
 
 /**

@@ -21,7 +21,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** A field that is at fault, named like `email` or `users[3].email`, and a sentence about it. */
+/** An invalid field, named like `email` or `users[3].email`, and what is wrong with it. */
 export interface FieldError {
   readonly field: string
   readonly message: string
@@ -74,7 +74,7 @@ export function problemBody(problem: Problem): ProblemBody {
   return problem.errors.length === 0 ? body : { ...body, errors: problem.errors }
 }
 
-/** No answer lists more faults than this. */
+/** No answer lists more field errors than this. */
 const MAX_ERRORS = 100
 
 /** A problem about fields; the detail is made of their messages. */
@@ -87,7 +87,7 @@ export function fieldProblem(
   return new Problem(code, `${shown.join('; ')}${more}.`, { errors: errors.slice(0, MAX_ERRORS) })
 }
 
-/** Asks to wait at least this long, in milliseconds. */
+/** Asks the client to wait at least `wait` milliseconds. */
 export function tooManyRequests(wait: number): Problem {
   const seconds = Math.max(1, Math.ceil(wait / 1000))
   return new Problem('too-many-requests', `There are too many requests; try again in ${seconds} s.`, {

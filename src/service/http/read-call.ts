@@ -11,7 +11,7 @@ import type { Grant } from '../store/tokens.ts'
 /** The largest number that the store takes as an id. */
 const MAX_ID = 2_147_483_647
 
-/** Four links repeat the query, in headers of which many clients take no more than 16 KiB. */
+/** The header `link` repeats the query up to four times, and many clients take no more than 16 KiB of headers. */
 const MAX_QUERY = 3000
 
 /** What is known of a request besides its content. */
@@ -21,7 +21,7 @@ export interface CallContext {
   readonly baseUrl: string
 }
 
-/** What the handler gets, checked by what the contract says about the endpoint. Throws a `Problem`. */
+/** The input of the handler, checked against the contract of the endpoint. Throws a `Problem`. */
 export function readCall<O extends Operation>(
   endpoint: Endpoint,
   request: FastifyRequest,
@@ -59,13 +59,13 @@ function readId(text: string): number {
   return id
 }
 
-/** No entry has an id with a NUL, and the store cannot even be asked for one. */
+/** No entry has an id with a NUL, and PostgreSQL takes none in a query. */
 function readExternalId(text: string): string {
   if (text === '' || text.includes('\0') || !text.isWellFormed()) throw notFound()
   return text
 }
 
-/** A query follows the convention of forms; a value that is not understood is malformed, not refused. */
+/** A query follows the convention of forms; a wrong value in it is malformed (400), not refused (422). */
 function readQuery(schema: z.ZodObject, query: string): unknown {
   const result = schema.safeParse(parseForm(query), { reportInput: true })
   if (result.success) return result.data
@@ -104,7 +104,7 @@ function checkFields(schema: z.ZodType, value: unknown, at: string = ''): unknow
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
   const errors = result.error.issues.map((issue) => fieldError(issue, at))
-  // A value of the right type that is refused is not malformed.
+  // A value of the right type that is not allowed is not malformed.
   const malformed = result.error.issues.some(
     ({ code }) => code === 'invalid_type' || code === 'invalid_union',
   )

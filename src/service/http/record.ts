@@ -2,20 +2,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { deviceIdOf } from './authenticate.ts'
 import type { RequestLine, RequestLog } from './request-log.ts'
 
-/** What happens to one request, until its line can be written into the request log. */
+/** The state of one request until its line is written into the request log. */
 export interface RequestRecord {
   /** The work was done and, where it writes, committed. */
   done: boolean
   fault: RequestLine['fault']
-  /** Says whether the work may begin: not when the client has gone, because its line is written already. */
+  /** Marks the beginning of the work. Returns false when the client has gone; then no work may begin. */
   begin(): boolean
-  /** Nothing more will be done for the request. It may be long after the client has gone. */
+  /** Marks the end of the work, which may be long after the client has gone. */
   end(): void
 }
 
 /**
- * Begins the record of a request. Its line is written once: when the answer is out or the connection is cut, and the
- * work, where it had begun, has ended.
+ * Starts the record of a request. Its line is written once: after the answer is sent or the connection is cut, and
+ * after the end of any work that began.
  */
 export function startRecord(request: FastifyRequest, reply: FastifyReply, log: RequestLog): RequestRecord {
   const at = performance.timeOrigin + performance.now()
@@ -40,7 +40,7 @@ export function startRecord(request: FastifyRequest, reply: FastifyReply, log: R
   return record
 }
 
-/** Only what is read has parameters in its query; what else stands there may be a secret of somebody who got lost. */
+/** Only a GET has query parameters; the query of any other request may be a secret that a client sent by mistake. */
 function loggedUrl(request: FastifyRequest): string {
   const url = request.raw.url ?? ''
   return request.method === 'GET' ? url : url.replace(/\?.*/s, '')

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
-import { createActivityNotes, type NoteActivity } from './activity.ts'
+import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
 import type { Limits } from './limits.ts'
 import { type Page, pageHeaders } from './paging.ts'
@@ -18,7 +18,7 @@ export interface ApiDeps extends HandlerDeps {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request's token gives; there once the request is authenticated. */
+    /** What the request's token allows; set once the request is authenticated. */
     grant: Grant | undefined
   }
 }
@@ -26,16 +26,16 @@ declare module 'fastify' {
 /** One route for each row of the contract, with its authentication, its checks and its way of answering. */
 export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
   app.decorateRequest('grant', undefined)
-  const noteActivity = createActivityNotes(deps.db)
+  const recordActivity = createActivityRecorder(deps.db)
   for (const operation of Object.keys(endpoints) as Operation[]) {
-    registerEndpoint(app, deps, noteActivity, endpoints[operation], handlers[operation])
+    registerEndpoint(app, deps, recordActivity, endpoints[operation], handlers[operation])
   }
 }
 
 function registerEndpoint(
   app: FastifyInstance,
   deps: ApiDeps,
-  noteActivity: NoteActivity,
+  recordActivity: RecordActivity,
   endpoint: Endpoint,
   handler: Handler<Operation>,
 ): void {
@@ -43,10 +43,10 @@ function registerEndpoint(
     method: endpoint.method,
     url: routePath(endpoint.path),
     onRequest: async (request, reply) => {
-      // Answers hold personal data, and some of them secrets: no cache keeps them.
+      // Answers hold personal data, and some of them secrets: no cache may keep them.
       reply.header('cache-control', 'no-store')
       request.grant = await authenticate(deps, deps.now(), endpoint.scope, request, reply)
-      await noteActivity(request.grant.contactId, deps.now())
+      await recordActivity(request.grant.contactId, deps.now())
     },
     handler: async (request, reply) => {
       const grant = request.grant!
@@ -76,7 +76,7 @@ function answer(
   return reply.headers(pageHeaders(`${call.baseUrl}${request.url}`, page, total)).send(items)
 }
 
-/** The address that was asked; empty, for a path alone, where the Host header is not one to repeat. */
+/** What absolute links begin with; empty, which makes them relative, where the Host header is not safe to repeat. */
 export function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
   return /^[\w.:[\]-]{1,300}$/.test(request.host) ? `${request.protocol}://${request.host}` : ''

@@ -24,9 +24,8 @@ export interface RequestLog {
 }
 
 /**
- * Appends one line of JSON per request to the file. Each line is written at once and synchronously, so that the
- * file holds every request that was answered, whatever becomes of the process that asked. Throws when the file
- * cannot be opened.
+ * Appends one line of JSON per request to the file. Writes each line synchronously, so that the file holds every
+ * answered request even when a process is killed. Throws when the file cannot be opened.
  */
 export function createRequestLog(path: string): RequestLog {
   const file = openSync(path, 'a', 0o600)

@@ -3,16 +3,16 @@ import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
 /** A vault whose key file may change while it is in use. */
-export interface LiveVault extends Vault {
+export interface ReloadableVault extends Vault {
   /**
-   * Takes the keys from the file as it is now, the first one to seal with. Throws `DirsyncdError('secret-unavailable')`
-   * and goes on with the keys of before where the file is of no use.
+   * Reads the key file again and seals with its first key from then on. Throws `DirsyncdError('secret-unavailable')`
+   * and keeps the old keys where the file is not usable.
    */
   reload(): Pick<Vault, 'keyId' | 'keyIds'>
 }
 
 /** Throws `DirsyncdError('secret-unavailable')`. */
-export function openLiveVault(path: string): LiveVault {
+export function openReloadableVault(path: string): ReloadableVault {
   let current = openVault(path)
   return {
     get keyId() {
@@ -34,14 +34,14 @@ export function openLiveVault(path: string): LiveVault {
 export interface CreatedKey {
   readonly path: string
   readonly keyId: string
-  /** The keys that were there before, which only open from now on. */
+  /** The keys that the file had before; from now on they only open values. */
   readonly olderKeyIds: readonly string[]
 }
 
 /**
- * Makes a key file with one key and mode 0600, or puts a new key in front of those that a file has. What stands in
- * the file at any moment is whole: the new one takes its place at once, with the mode and owner of the old one. Throws
- * `DirsyncdError('secret-unavailable')`, also for a file that is not one of keys.
+ * Makes a key file with one key and mode 0600, or puts a new key before those in an existing file. An existing file is
+ * replaced atomically and keeps its mode and owner. Throws `DirsyncdError('secret-unavailable')`, also for a file that
+ * is not a key file.
  */
 export async function createKey(path: string, now: Date): Promise<CreatedKey> {
   const before = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -55,33 +55,33 @@ export async function createKey(path: string, now: Date): Promise<CreatedKey> {
 }
 
 async function replaceFile(path: string, text: string, exists: boolean): Promise<void> {
-  const draft = `${path}.new`
-  await writeDraft(draft, text).catch((error: unknown) => {
-    throw systemCode(error) === 'EEXIST' ? busy(path, draft, error) : failed(path, error)
+  const tempPath = `${path}.new`
+  await writeTempFile(tempPath, text).catch((error: unknown) => {
+    throw systemCode(error) === 'EEXIST' ? busy(path, tempPath, error) : failed(path, error)
   })
   try {
-    if (exists) await takeModeAndOwner(path, draft)
-    // Unlike a renaming, a link fails where somebody else was quicker.
-    await (exists ? rename(draft, path) : link(draft, path))
+    if (exists) await takeModeAndOwner(path, tempPath)
+    // Unlike `rename`, `link` fails when another process has made the file meanwhile.
+    await (exists ? rename(tempPath, path) : link(tempPath, path))
   } catch (error) {
     throw failed(path, error)
   } finally {
-    await rm(draft, { force: true })
+    await rm(tempPath, { force: true })
   }
 }
 
-/** A key that is lost is lost data: it is on the disk before anybody uses it. */
-async function writeDraft(draft: string, text: string): Promise<void> {
-  await using file = await open(draft, 'wx', 0o600)
+/** Losing a key loses data, so the file is on the disk before anybody uses the key. */
+async function writeTempFile(tempPath: string, text: string): Promise<void> {
+  await using file = await open(tempPath, 'wx', 0o600)
   await file.writeFile(text)
   await file.sync()
 }
 
-async function takeModeAndOwner(path: string, draft: string): Promise<void> {
+async function takeModeAndOwner(path: string, tempPath: string): Promise<void> {
   const { mode, uid, gid } = await stat(path)
-  const own = await stat(draft)
-  if (own.uid !== uid || own.gid !== gid) await chown(draft, uid, gid)
-  await chmod(draft, mode & 0o777)
+  const own = await stat(tempPath)
+  if (own.uid !== uid || own.gid !== gid) await chown(tempPath, uid, gid)
+  await chmod(tempPath, mode & 0o777)
 }
 
 /** Such as `k20260131`, or `k20260131-2` for the second one of a day. */
@@ -97,7 +97,7 @@ function failed(path: string, cause: unknown): DirsyncdError {
   return new DirsyncdError('secret-unavailable', what, { cause })
 }
 
-function busy(path: string, draft: string, cause: unknown): DirsyncdError {
-  const what = `The key file ${path} is being made by somebody else; when nobody does, remove ${draft} and try again.`
+function busy(path: string, tempPath: string, cause: unknown): DirsyncdError {
+  const what = `Another process is making the key file ${path}; if that is not so, remove ${tempPath} and try again.`
   return new DirsyncdError('secret-unavailable', what, { cause })
 }

@@ -2,8 +2,8 @@ import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../../errors.ts'
 import { type Database, openDatabase } from '../store/database.ts'
 import {
-  findSealedOtherwise,
-  holdSealedOtherwise,
+  findSealedWithOtherKey,
+  lockSealedWithOtherKey,
   sampleSealed,
   SEALED_COLUMNS,
   type SealedColumn,
@@ -11,14 +11,14 @@ import {
 } from '../store/sealed.ts'
 import type { Vault } from './vault.ts'
 
-/** Values of one transaction: so few that nobody waits for their rows. */
+/** Values per transaction: so few that no request waits long for a locked row. */
 const BATCH = 100
 
 /**
- * Refuses to go on when the store holds values that the vault cannot open, because a key is gone or another key has its
- * id: they would be lost, and new ones would be sealed with a key that does not belong here. Of each key the
- * first and the last value of a table are tried, and one that opens is enough, so that a single damaged value does not
- * keep the service from starting. Throws `DirsyncdError('secret-unavailable')`.
+ * Throws `DirsyncdError('secret-unavailable')` when the store holds values that the vault cannot open, because a key is
+ * missing or another key has its id. Without this check these values would be lost, and new ones would be sealed with
+ * the wrong key. Tries the first and the last value of each key in each table; one that opens is enough, so that a
+ * single damaged value does not keep the service from starting.
  */
 export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
   const db = openDatabase(pool)
@@ -26,9 +26,9 @@ export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
   const opened = new Set<string>()
   for (const column of SEALED_COLUMNS) {
     for (const { id, keyId, sealed } of await sampleSealed(db, column)) {
-      if (!vault.has(keyId)) throw keyGone(keyId)
+      if (!vault.has(keyId)) throw keyMissing(keyId)
       tried.add(keyId)
-      if (opens(vault, sealed, keyId, `${column.purpose}:${id}`)) opened.add(keyId)
+      if (canOpen(vault, sealed, keyId, `${column.purpose}:${id}`)) opened.add(keyId)
     }
   }
   const [wrong] = tried.difference(opened)
@@ -36,16 +36,16 @@ export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
 }
 
 /**
- * Seals with the vault's current key everything in the store that is sealed with another one, and resolves with how
- * many values those were. Safe while services run, and safe to break off: each batch is a transaction. A value that
- * cannot be opened stays as it is, and when all others are done it throws `DirsyncdError('secret-unavailable')`.
+ * Seals with the vault's current key every value that is sealed with another key, and resolves with the number of these
+ * values. It may run while services run, and may be interrupted: each batch is a transaction. A value that cannot be
+ * opened stays as it is; after all others are done, it throws `DirsyncdError('secret-unavailable')`.
  */
 export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   const db = openDatabase(pool)
   const failures = new Map<string, string>()
   let rotated = 0
   for (const column of SEALED_COLUMNS) {
-    // A service that has not read the new key file goes on sealing with the old key, also behind this walk.
+    // A service that has not read the new key file may seal with the old key after this pass has gone by.
     for (let more = true; more;) {
       const count = await rotateColumn(db, vault, column, failures)
       rotated += count
@@ -58,7 +58,7 @@ export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   throw new DirsyncdError('secret-unavailable', `${what}; the first is that of ${first[0]}: ${first[1]}`)
 }
 
-/** One walk through a table by id. */
+/** One pass through a table by id. */
 async function rotateColumn(
   db: Database,
   vault: Vault,
@@ -67,7 +67,7 @@ async function rotateColumn(
 ): Promise<number> {
   let rotated = 0
   for (let after = 0; ;) {
-    const ids = await findSealedOtherwise(db, column, vault.keyId, { after, limit: BATCH })
+    const ids = await findSealedWithOtherKey(db, column, vault.keyId, { after, limit: BATCH })
     const last = ids.at(-1)
     if (last === undefined) return rotated
     rotated += await rotateValues(db, vault, column, ids, failures)
@@ -75,7 +75,7 @@ async function rotateColumn(
   }
 }
 
-/** Some of them may have been sealed again meanwhile. */
+/** Returns how many values it sealed again; another process may have done some of them meanwhile. */
 async function rotateValues(
   db: Database,
   vault: Vault,
@@ -84,8 +84,8 @@ async function rotateValues(
   failures: Map<string, string>,
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
-    const held = await holdSealedOtherwise(trx, column, vault.keyId, ids)
-    const values = held.flatMap(({ id, keyId, sealed }) => {
+    const locked = await lockSealedWithOtherKey(trx, column, vault.keyId, ids)
+    const values = locked.flatMap(({ id, keyId, sealed }) => {
       const purpose = `${column.purpose}:${id}`
       try {
         return [{ id, sealed: vault.seal(vault.open(sealed, keyId, purpose), purpose) }]
@@ -99,7 +99,7 @@ async function rotateValues(
   })
 }
 
-function opens(vault: Vault, sealed: string, keyId: string, purpose: string): boolean {
+function canOpen(vault: Vault, sealed: string, keyId: string, purpose: string): boolean {
   try {
     vault.open(sealed, keyId, purpose)
     return true
@@ -108,15 +108,15 @@ function opens(vault: Vault, sealed: string, keyId: string, purpose: string): bo
   }
 }
 
-function keyGone(keyId: string): DirsyncdError {
+function keyMissing(keyId: string): DirsyncdError {
   const what = `The store holds values that are encrypted with the key ${keyId}, which is not in the key file`
-  return new DirsyncdError('secret-unavailable', `${what}; put it back behind the first line.`)
+  return new DirsyncdError('secret-unavailable', `${what}; put it back below the first line.`)
 }
 
 function keyWrong(keyId: string): DirsyncdError {
-  const what = `The key ${keyId} of the key file does not open what the store holds under its id`
+  const what = `The key ${keyId} of the key file does not decrypt the values that name a key of this id`
   return new DirsyncdError(
     'secret-unavailable',
-    `${what}; put the key back that was called ${keyId}, and give the other one another id.`,
+    `${what}; put the original key ${keyId} back, and give the other key another id.`,
   )
 }

@@ -4,21 +4,21 @@ import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
-/** The nonce that GCM is made for; random, so that one key is good for billions of values. */
+/** The nonce length of GCM; random nonces of this length let one key encrypt billions of values. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Encrypts what must not be readable in a stolen copy of the database. */
+/** Encrypts values that a stolen copy of the database must not reveal. */
 export interface Vault {
-  /** The key that `seal` uses; what was sealed with another one should be sealed again. */
+  /** The key that `seal` uses. */
   readonly keyId: string
-  /** Those that can be opened with, the current one first. */
+  /** The keys that `open` knows, the current one first. */
   readonly keyIds: readonly string[]
-  /** Whether what was sealed with this key can be opened. */
+  /** Whether values that were sealed with this key can be opened. */
   has(keyId: string): boolean
-  /** `purpose` is bound to the value: it opens for the same purpose only, so that no row's value works in another. */
+  /** The value opens only for the same `purpose`, so that the value of one row cannot be used in another. */
   seal(plain: string, purpose: string): string
-  /** Throws a `DirsyncdError` (`secret-unavailable`) where the key is gone or the value was changed. */
+  /** Throws a `DirsyncdError` (`secret-unavailable`) where the key is missing or the value was changed. */
   open(sealed: string, keyId: string, purpose: string): string
 }
 
@@ -31,15 +31,15 @@ export function newKeyLine(id: string): string {
 }
 
 /**
- * Reads a key file: one key per line, its id and 32 bytes in base64. The first one seals; the others only open, until
- * everything is sealed with the first. When a value needs a key that is not known yet the file is read again, so that
- * keys can be added and values sealed again while services run. Throws `DirsyncdError('secret-unavailable')`.
+ * Reads a key file: one key per line, its id and 32 bytes in base64. The first key seals; the others only open. When a
+ * value needs an unknown key, the file is read again, so that keys can be added and rotated while services run. Throws
+ * `DirsyncdError('secret-unavailable')`.
  */
 export function openVault(path: string): Vault {
   return createVault(readKeys(path), () => readKeys(path))
 }
 
-/** `readAgain` may know keys that came later; they only open. It may throw. */
+/** `readAgain` reads the keys again; a new one only opens values. It may throw. */
 export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vault {
   const known = new Map(keys)
   const [keyId] = known.keys()
@@ -59,22 +59,22 @@ export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vau
     open(sealed, id, purpose) {
       const key = find(id)
       if (key !== undefined) return open(sealed, key, purpose)
-      const what = `A value is encrypted with the key ${id}, which is not in the key file; put it back behind the first line.`
+      const what = `A value is encrypted with the key ${id}, which is not in the key file; put it back below the first line.`
       throw new DirsyncdError('secret-unavailable', what)
     },
   }
 }
 
-/** Keeps the keys that are known: who runs with a key is not stopped by a file that is being edited. */
+/** Adds new keys and keeps the known ones, so that editing the file does not stop a running service. */
 function addMissing(known: Map<string, Buffer>, readAgain: () => Keys): void {
   try {
     for (const [id, key] of readAgain()) if (!known.has(id)) known.set(id, key)
   } catch {
-    // That a key is missing is said by whoever looks for it, and what is wrong with the file at the next start.
+    // The caller reports the missing key; the next start reports what is wrong with the file.
   }
 }
 
-/** Synchronous, because `open` is: the file is small and read at the start, and then hardly ever. */
+/** Synchronous, because `open` is; the file is small and rarely read. */
 function readKeys(path: string): Keys {
   return parseKeys(readKeyFile(path), path)
 }
@@ -102,7 +102,7 @@ function parseKeys(text: string, path: string): Keys {
       const form = 'must be the id of a key, a blank and its 32 bytes in base64'
       throw unusable(`Line ${index + 1} of the key file ${path} is no key: it ${form}.`)
     }
-    if (keys.has(id)) throw unusable(`The key file ${path} has the key ${id} twice; take one of them away.`)
+    if (keys.has(id)) throw unusable(`The key file ${path} has the key ${id} twice; remove one of them.`)
     keys.set(id, Buffer.from(encoded, 'base64'))
   }
   if (keys.size > 0) return keys

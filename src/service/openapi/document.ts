@@ -6,8 +6,8 @@ import { componentHeaders, componentResponses, problemSchema, responsesOf } from
 import { bodyContent, componentSchemas, type JsonObject } from './schemas.ts'
 
 /**
- * The API as an OpenAPI 3.1 document, made from the contract. `serverUrl` is the address that the reader knows the
- * service by; empty for the one that the document came from.
+ * The API as an OpenAPI 3.1 document, made from the contract. `serverUrl` is the public address of the service; empty
+ * for the address that the document came from.
  */
 export function createDocument(serverUrl: string): JsonObject {
   return {
@@ -32,7 +32,7 @@ export function createDocument(serverUrl: string): JsonObject {
   }
 }
 
-/** The operations of one path stand together. */
+/** All operations, grouped by path. */
 function allPaths(): Record<string, JsonObject> {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const operation of Object.keys(endpoints) as Operation[]) {
@@ -58,7 +58,7 @@ function operationOf(operation: Operation, endpoint: Endpoint): JsonObject {
   }
 }
 
-/** Where every field may be left out, the body may. */
+/** The body is optional where every field of it is. */
 function requestBody(operation: Operation, form: NonNullable<Endpoint['form']>): JsonObject {
   const required = form.list !== undefined || !form.fields.safeParse({}).success
   return { required, content: bodyContent(operation, form) }
@@ -70,6 +70,6 @@ function tokenScheme(): JsonObject {
     in: 'header',
     name: 'Authorization',
     description:
-      'The header `Authorization` with the value `token <ACCESS_TOKEN>`: the word `token`, a blank and the token. The scope that an operation needs stands with the operation.',
+      'The header `Authorization` with the value `token <ACCESS_TOKEN>`: the word `token`, a blank and the token. Each operation names the scope that it needs.',
   }
 }

@@ -14,65 +14,75 @@ export const TAGS = {
 /** What the document says about an operation besides its row in the contract. */
 export interface OperationText {
   readonly tag: keyof typeof TAGS
-  /** What comes back when all is well. */
+  /** The answer on success. */
   readonly answer: string
   /** Markdown: what the API description leaves open. */
   readonly notes?: string
-  /** What it may be refused for, besides what every request may. */
+  /** Problems besides those that every request may get. */
   readonly problems?: readonly ProblemCode[]
 }
 
-const PAGE_OF = (items: string): string => `One page of ${items}.`
+const pageOf = (items: string): string => `One page of ${items}.`
 
-const CREATE = `Takes one to ${MAX_ENTRIES} entries. Either all of them are created or none: one that is not allowed refuses the request, and \`errors\` names each fault with its place, such as \`users[3].email\`.`
+const CREATE = `Takes one to ${MAX_ENTRIES} entries and creates all of them or none. If a value is not allowed,
+the request fails, and \`errors\` names each such value, for example \`users[3].email\`.`
 
-const WRITE_USER =
-  'An e-mail address must be in one of the domains that the organization allows, compared without regard to case. `first_name` and `last_name` cannot be written: they are all but the last word of `name`, and its last word.'
+const WRITE_USER = `An e-mail address must be in one of the domains that the organization allows, ignoring case.
+\`first_name\` and \`last_name\` cannot be written: \`last_name\` is the last word of \`name\`, \`first_name\` the words
+before it.`
 
-const MEMBERS =
-  '`external_member_ids` is an extension of this service, because the description shows no endpoint that writes members. It sets the whole list: left out, it changes nothing; in a form `external_member_ids[]=` alone is the empty list. The ids need not be those of users that exist.'
+const MEMBERS = `\`external_member_ids\` is an extension of this service, because the description shows no endpoint that
+writes members. It sets the whole list; without it the members stay. In a form \`external_member_ids[]=\` alone is the
+empty list. The ids need not belong to existing users.`
 
 export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
-  listDirectories: { tag: 'Directories', answer: PAGE_OF('the directories, ordered by id') },
+  listDirectories: { tag: 'Directories', answer: pageOf('the directories, ordered by id') },
   getDirectory: { tag: 'Directories', answer: 'The directory.' },
   listUsers: {
     tag: 'Directory users',
-    answer: PAGE_OF('the users, ordered by id'),
-    notes:
-      'A user that was created without an `external_id` is in the list with `null` and cannot be addressed.',
+    answer: pageOf('the users, ordered by id'),
+    notes: 'A user that was created without an `external_id` has `null` in the list and no path of its own.',
   },
   createUsers: {
     tag: 'Directory users',
     answer: 'The users that were created, in the order in which they were sent.',
-    notes: `${CREATE}\n\nIn a form, begin each entry with the same field, best \`users[][external_id]\`: a field that the last entry has already begins the next one. ${WRITE_USER} No answer shows \`employee_id\`. An \`external_id\` that the directory has already, or that is there twice, is refused with 409; \`.\` and \`..\` are refused because no path can carry them.`,
+    notes: `${CREATE}
+
+In a form, begin each entry with the same field, best \`users[][external_id]\`: a field that the last entry already has
+begins the next one. ${WRITE_USER} No answer shows \`employee_id\`.
+
+An \`external_id\` that the directory already has, or that the request has twice, is refused with 409. \`.\` and \`..\`
+are refused because the path of a URL cannot contain them.`,
     problems: ['external-id-taken'],
   },
   getUser: { tag: 'Directory users', answer: 'The user.' },
   updateUser: {
     tag: 'Directory users',
     answer: 'The user as it is now.',
-    notes: `What is not sent stays as it is; nothing can be cleared. ${WRITE_USER}`,
+    notes: `A field that is not sent stays as it is; no field can be cleared. ${WRITE_USER}`,
   },
   deleteUser: {
     tag: 'Directory users',
-    answer: 'The user is gone. No body.',
-    notes: 'The user is taken out of the `external_member_ids` of all groups of the directory, too.',
+    answer: 'The user is deleted. No body.',
+    notes: 'Also removes the user from the `external_member_ids` of all groups of the directory.',
   },
-  listGroups: { tag: 'Directory groups', answer: PAGE_OF('the groups, in the order of their creation') },
+  listGroups: { tag: 'Directory groups', answer: pageOf('the groups, in the order of their creation') },
   createGroups: {
     tag: 'Directory groups',
     answer: 'The groups that were created, in the order in which they were sent.',
-    notes: `${CREATE}\n\nAn \`external_id\` that the directory has already, or that is there twice, is refused with 409. ${MEMBERS}`,
+    notes: `${CREATE}
+
+An \`external_id\` that the directory already has, or that the request has twice, is refused with 409. ${MEMBERS}`,
     problems: ['external-id-taken'],
   },
   getGroup: { tag: 'Directory groups', answer: 'The group.' },
-  deleteGroup: { tag: 'Directory groups', answer: 'The group is gone, its members are not. No body.' },
+  deleteGroup: { tag: 'Directory groups', answer: 'The group is deleted; the users in it stay. No body.' },
   updateGroup: { tag: 'Directory groups', answer: 'The group as it is now.', notes: MEMBERS },
   listSubscriptions: {
     tag: 'Subscriptions',
-    answer: PAGE_OF('the subscriptions, ordered by id, without `subscriber`'),
-    notes:
-      'With `all=true` the one page holds everything: `per-page` is as large as the list, and there is no `link`. The list is ordered by id; `position` is for the client to sort by.',
+    answer: pageOf('the subscriptions, ordered by id, without `subscriber`'),
+    notes: `With \`all=true\` one page holds the whole list: \`per-page\` is the length of the list, and there is no
+\`link\`. The list is ordered by id; a client may sort by \`position\`.`,
   },
   getSubscription: {
     tag: 'Subscriptions',
@@ -82,36 +92,48 @@ export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
   updateSubscription: {
     tag: 'Subscriptions',
     answer: 'The subscription as it is now, without `subscriber`.',
-    notes: 'What is not sent stays as it is. The scope `USER` is one that the API description does not name.',
+    notes: 'A field that is not sent stays as it is. The API description does not name the scope `USER`.',
   },
   createAssertion: {
     tag: 'Subscriptions',
     answer: 'The signed response and where to post it.',
-    notes: `The description shows no answer; this is what a login that begins here takes. Post a form with \`SAMLResponse\` (\`saml_response\`) and, if there is one, \`RelayState\` (\`relay_state\`) to \`acs_url\`. The response and its one assertion are both signed (RSA-SHA256), are meant for the installation's service provider alone, and are refused after \`expires_at\`, five minutes later. Set the service provider up with \`metadata\`, or with \`issuer\` and \`certificate\`, which stay the same for an organization.
+    notes: `The description shows no answer; this one has what an IdP-initiated login needs. Post a form with
+\`SAMLResponse\` (\`saml_response\`) and, if there is one, \`RelayState\` (\`relay_state\`) to \`acs_url\`. The response
+and its one assertion are both signed (RSA-SHA256), name the installation's service provider as their only audience, and
+expire at \`expires_at\`, after five minutes. Set the service provider up with \`metadata\`, or with \`issuer\` and
+\`certificate\`, which stay the same for an organization.
 
-The name id is the e-mail address of the contact or the login of the subscription, as the installation is configured; the attributes are \`email\`, \`first_name\`, \`last_name\` and \`name\`. \`RelayState\` is passed through as it is and may have ${MAX_RELAY_STATE} bytes. A vault item, a provider without \`has_saml\` and an installation that is not set up for SAML are answered with 409. Making an assertion is an event and counts as a login.`,
+The name id is the e-mail address of the contact or the login of the subscription, as the installation is configured;
+the attributes are \`email\`, \`first_name\`, \`last_name\` and \`name\`. The answer repeats \`RelayState\`, which may
+have ${MAX_RELAY_STATE} bytes. The answer is 409 for a vault item, for a provider without \`has_saml\` and for an
+installation that is not set up for SAML. Making an assertion is an event and counts as a login.`,
     problems: ['not-supported'],
   },
   readCredentials: {
     tag: 'Subscriptions',
-    answer: 'The values by name: `login` and `password` of an app, the own property names of a vault item.',
-    notes:
-      'Only for the contact who owns the subscription, and only where `permissions.can_view_password` is true (403 otherwise). Values are encrypted where they are kept. Every reading is an event, written together with it: without the event there is no answer.',
+    answer:
+      'The values by name: `login` and `password` for an app, the names of its own values for a vault item.',
+    notes: `Only for the contact who owns the subscription, and only where \`permissions.can_view_password\` is true
+(403 otherwise). The store holds the values encrypted. Every read is an event; the answer is sent only after the event
+is committed.`,
     problems: ['not-permitted'],
   },
   resetPassword: {
     tag: 'Subscriptions',
     answer: 'The subscription with the strength of its new password.',
-    notes:
-      'The service generates the password, 20 random characters; it is not in the answer, read it with #17. The login stays. 403 where `permissions.can_reset_password` is false; 409 for a vault item, and where the provider lacks `has_password_reset`. The scope `USER` is one that the API description does not name.',
+    notes: `The service generates a password of 20 random characters; the answer does not show it, read it with #17.
+The login stays. 403 where \`permissions.can_reset_password\` is false; 409 for a vault item, and where the provider
+lacks \`has_password_reset\`. The API description does not name the scope \`USER\`.`,
     problems: ['not-permitted', 'not-supported'],
   },
   listEvents: {
     tag: 'Events',
-    answer: PAGE_OF('the events, newest first'),
-    notes: `All filters that are given must hold; an empty one is not given, and one that is not known is refused with 400. Both ends of a range belong to it. A range that can hold nothing, such as a \`time_from\` later than \`time_to\`, is refused with 422. In a query a \`+\` is a blank: send the offset of a time as \`%2B00:00\`.
+    answer: pageOf('the events, newest first'),
+    notes: `An event must match every given filter. An empty filter counts as not given, an unknown one is refused with
+400. A range includes both ends; one that can hold nothing, such as a \`time_from\` later than \`time_to\`, is refused
+with 422. In a query a \`+\` is a blank: send the offset of a time as \`%2B00:00\`.
 
-The service writes events of these types, beside whatever the history held before:
+The service writes events of these types; an imported history may hold others:
 
 | type | operation | subject |
 | --- | --- | --- |
@@ -122,14 +144,14 @@ The service writes events of these types, beside whatever the history held befor
 | \`reset_password\` | \`update\` | the subscription |
 | \`create_assertion\` | \`create\` | the subscription |
 
-The actor is the contact that the token belongs to. An event and what it tells of are written together, so that neither is there without the other; an update that changes nothing is no event.`,
+The actor is the contact that the token belongs to. A change and its event are committed together or not at all; an
+update that changes nothing is no event.`,
     problems: ['value-not-allowed'],
   },
   listOrganizationGroups: {
     tag: 'Groups',
-    answer: PAGE_OF('the groups, ordered by id'),
-    notes:
-      '`q` is a part of the name, compared without regard to case; letters with accents are other letters.',
+    answer: pageOf('the groups, ordered by id'),
+    notes: '`q` is a part of the name, ignoring case; letters with and without accents differ.',
   },
   getOrganizationGroup: { tag: 'Groups', answer: 'The group.' },
 }

@@ -31,7 +31,7 @@ const PATH_PARAMETERS: Readonly<
   },
 }
 
-/** The parameters that many endpoints share, by the name that they are referred to. */
+/** The parameters that many endpoints share, by name. */
 export function componentParameters(): Record<string, JsonObject> {
   const inPath = Object.entries(PATH_PARAMETERS).map(([name, parameter]) => {
     return [name, { name, in: 'path', required: true, ...parameter }] as const

@@ -8,7 +8,7 @@ import type { JsonObject } from './schemas.ts'
 const DOCUMENT_PATH = '/openapi.json'
 const PAGE_PATH = '/docs'
 
-/** The page runs its own scripts and asks its own origin, nothing else. */
+/** The page may only load and call its own origin. */
 const CONTENT_SECURITY_POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -20,7 +20,7 @@ const CONTENT_SECURITY_POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** Serves the OpenAPI document, and a page to browse it and try it out; both are for everybody. */
+/** Serves the OpenAPI document, and a page to browse it and try it out; neither needs a token. */
 export function registerDocumentation(app: FastifyInstance, publicUrl: string | undefined): void {
   const document = createDocument('')
   const documentFor = (request: FastifyRequest): JsonObject => {
@@ -28,7 +28,7 @@ export function registerDocumentation(app: FastifyInstance, publicUrl: string | 
     return url === '' ? document : { ...document, servers: [{ url }] }
   }
   app.get(DOCUMENT_PATH, async (request) => documentFor(request))
-  // The plugin's types know OpenAPI 3.0; it hands on what `transformSpecification` gives.
+  // The plugin's types know only OpenAPI 3.0, but it serves what `transformSpecification` returns.
   const specification = { document: document as never }
   app.register(async (page) => {
     page.addHook('onSend', async (_request, reply) => {

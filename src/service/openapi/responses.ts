@@ -3,10 +3,10 @@ import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../http/p
 import { OPERATIONS } from './operations.ts'
 import { answerSchema, type JsonObject, ref } from './schemas.ts'
 
-/** What only some requests may meet: those that may have a body, those that have a form, and those that say so. */
+/** Problems of some endpoints only: those that may have a body, have a form, or list the problem in `OPERATIONS`. */
 const WITH_BODY: readonly ProblemCode[] = ['body-too-large', 'media-type-unsupported']
 const WITH_FORM: readonly ProblemCode[] = ['value-not-allowed']
-const OF_SOME: readonly ProblemCode[] = ['not-permitted', 'external-id-taken', 'not-supported']
+const WHERE_LISTED: readonly ProblemCode[] = ['not-permitted', 'external-id-taken', 'not-supported']
 
 /** The headers of answers, by name. */
 export function componentHeaders(): Record<string, JsonObject> {
@@ -20,10 +20,10 @@ export function componentHeaders(): Record<string, JsonObject> {
     'per-page': { description: 'How many items a page has.', schema: { type: 'integer', minimum: 1 } },
     link: {
       description:
-        'The other pages (RFC 8288), up to four entries `<URI>; rel="first"`, `prev`, `next` and `last`. Only there when there is more than one page.',
+        'The other pages (RFC 8288), up to four entries `<URI>; rel="first"`, `prev`, `next` and `last`. Only present when there is more than one page.',
       schema: { type: 'string' },
     },
-    'retry-after': { description: 'After so many seconds the request may be sent again.', schema: whole },
+    'retry-after': { description: 'Seconds to wait before sending the request again.', schema: whole },
     'www-authenticate': { description: 'How to authenticate.', schema: { type: 'string' } },
   }
 }
@@ -33,15 +33,15 @@ export function problemSchema(): JsonObject {
   const codes = Object.keys(PROBLEMS) as ProblemCode[]
   return {
     type: 'object',
-    description: 'What went wrong, as RFC 9457 has it. Programs look at `type`, people read `detail`.',
+    description: 'What went wrong, in the form of RFC 9457. Programs use `type`, people read `detail`.',
     properties: {
       type: { type: 'string', description: 'Which problem it is.', enum: codes.map(problemType) },
-      title: { type: 'string', description: 'The problem in words; the same for each of its type.' },
+      title: { type: 'string', description: 'The problem in words; the same for every problem of the type.' },
       status: { type: 'integer', description: 'The status of the answer.' },
       detail: { type: 'string', description: 'What is wrong with this request.' },
       errors: {
         type: 'array',
-        description: 'The fields that are at fault, at most 100; only there where fields are.',
+        description: 'The wrong fields, at most 100; only present where fields are wrong.',
         items: {
           type: 'object',
           properties: {
@@ -94,7 +94,7 @@ interface ProblemGroup {
   readonly codes: readonly ProblemCode[]
 }
 
-/** The problems that an endpoint may answer with, those of one status together. */
+/** The problems that an endpoint may answer with, grouped by status. */
 function problemGroups(operation: Operation, endpoint: Endpoint): ProblemGroup[] {
   const { problems = [] } = OPERATIONS[operation]
   const possible = new Set<ProblemCode>([
@@ -102,9 +102,9 @@ function problemGroups(operation: Operation, endpoint: Endpoint): ProblemGroup[]
     ...(endpoint.form === undefined ? [] : WITH_FORM),
     ...problems,
   ])
-  const ofSome = new Set<ProblemCode>([...WITH_BODY, ...WITH_FORM, ...OF_SOME])
+  const conditional = new Set<ProblemCode>([...WITH_BODY, ...WITH_FORM, ...WHERE_LISTED])
   const codes = (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => {
-    return possible.has(code) || !ofSome.has(code)
+    return possible.has(code) || !conditional.has(code)
   })
   const groups = Map.groupBy(codes, (code) => PROBLEMS[code].status)
   return [...groups].map(([status, ofStatus]) => ({ status, codes: ofStatus }))

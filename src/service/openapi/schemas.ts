@@ -7,7 +7,7 @@ import { timestamp } from '../../contract/values.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** The resources that the document names, so that they are there once and everything else refers to them. */
+/** The resources that the document names; everything else refers to them. */
 const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   Directory: directory,
   ExternalUser: externalUser,
@@ -53,7 +53,7 @@ export function answerSchema(response: z.ZodType): JsonObject {
   if (response instanceof z.ZodArray)
     return { type: 'array', items: answerSchema(response.unwrap() as z.ZodType) }
   const name = Object.keys(RESOURCES).find((id) => RESOURCES[id] === response)
-  if (name === undefined) throw new Error('An answer of the contract is no resource that the document names.')
+  if (name === undefined) throw new Error('An answer of the contract is missing in RESOURCES.')
   return ref('schemas', name)
 }
 
@@ -81,7 +81,7 @@ function bodySchema({ list, fields }: Form): JsonObject {
   )
 }
 
-/** The fields as a form has them, flat, with the names that the description shows: `users[][email]`. */
+/** The fields of a form, flat, with the names of the API description: `users[][email]`. */
 function formSchema({ list, fields }: Form): JsonObject {
   const { properties = {}, required = [] } = inputSchema(fields) as {
     properties?: Record<string, { type?: string }>
@@ -103,7 +103,7 @@ interface Conversion {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema
 }
 
-/** Leaves out what says nothing: bounds of whole numbers as such, "anything, or null", that more fields may come. */
+/** Removes what says nothing: the bounds of safe integers, "anything or null", and that more fields are allowed. */
 function simplify({ jsonSchema: schema }: Conversion): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
@@ -117,7 +117,7 @@ function isEmpty(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
-/** Shows a value that may also be written as text, as a form has to, by its own type only. */
+/** Shows only the real type of a value that a form has to send as text. */
 function simplifyInput({ jsonSchema: schema }: Conversion): void {
   const typed = schema.anyOf?.find(({ type }) => type === 'boolean' || type === 'integer')
   if (typed !== undefined) {
@@ -127,7 +127,7 @@ function simplifyInput({ jsonSchema: schema }: Conversion): void {
   simplify({ jsonSchema: schema })
 }
 
-/** Without what only a schema that stands alone needs. */
+/** Removes the keywords that only a separate schema document needs. */
 function withoutKeywords(schema: object): JsonObject {
   const { $schema: _, $id: _id, '~standard': _standard, ...rest } = schema as Record<string, unknown>
   return rest

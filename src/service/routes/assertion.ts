@@ -10,7 +10,7 @@ import { timestamp } from '../timestamp.ts'
 import { splitPersonName } from '../values.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
-/** The answer is made before the transaction and leaves the service only when its event is committed. */
+/** Signs the response before the transaction, and sends it only after its event is committed. */
 export async function createAssertion(
   { db, vault }: HandlerDeps,
   call: Call<'createAssertion'>,
@@ -48,11 +48,11 @@ export async function createAssertion(
 
 function checkRelayState(relayState: string | undefined): void {
   if (relayState === undefined) return
-  const message = relayStateFault(relayState)
+  const message = relayStateError(relayState)
   if (message !== undefined) throw fieldProblem('value-not-allowed', [{ field: 'RelayState', message }])
 }
 
-function relayStateFault(relayState: string): string | undefined {
+function relayStateError(relayState: string): string | undefined {
   if (!relayState.isWellFormed()) return 'must be well-formed Unicode'
   if (Buffer.byteLength(relayState) > MAX_RELAY_STATE)
     return `must not be longer than ${MAX_RELAY_STATE} bytes`
@@ -61,7 +61,7 @@ function relayStateFault(relayState: string): string | undefined {
 
 function serviceProviderOf(launch: Launch): ServiceProvider {
   const { kind, configuration, capabilities, serviceProvider } = launch
-  if (kind !== 'app') throw unsupported('A vault item is nothing to sign in to.')
+  if (kind !== 'app') throw unsupported('A vault item has no application to sign in to.')
   if (!capabilities.has_saml) throw unsupported('The provider of the installation does not support SAML.')
   if (!configuration.saml) throw unsupported('The installation is not set up for SAML.')
   if (serviceProvider === null || !isClean(serviceProvider.entityId) || !isClean(serviceProvider.acsUrl)) {
@@ -70,7 +70,7 @@ function serviceProviderOf(launch: Launch): ServiceProvider {
   return serviceProvider
 }
 
-/** Refused rather than changed: a name that loses a character may be somebody else's. */
+/** Refuses an unclean name id and does not change it: without a character it may name another account. */
 function nameIdOf({ nameId }: ServiceProvider, email: string, login: string): string {
   const value = nameId === 'email' ? email : login
   if (value !== value.trim() || value === '' || !isClean(value)) {

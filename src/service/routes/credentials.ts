@@ -7,7 +7,7 @@ import { findSubscription } from '../store/subscriptions.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription } from './render-subscription.ts'
 
-/** What was opened leaves the transaction only when its event is committed. */
+/** Returns the decrypted values only after the event of the read is committed. */
 export async function readCredentials(
   { db, vault }: HandlerDeps,
   { grant, origin, subscriptionId }: Call<'readCredentials'>,
@@ -43,7 +43,7 @@ export async function resetPassword(
   })
 }
 
-/** Throws a `Problem`. The permission comes first: who lacks it learns nothing else. */
+/** Throws a `Problem`. Checks the permission first: a contact without it learns nothing else. */
 function requireReset(row: store.CredentialsRow): void {
   if (!row.can_reset_password) {
     throw new Problem('not-permitted', 'The password of this subscription may not be reset.')

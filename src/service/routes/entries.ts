@@ -18,7 +18,7 @@ export function checkValues(values: WrittenValues, allowedDomains: readonly stri
 }
 
 /** Throws a `Problem` (external-id-taken) for ids that the directory has already or the request has twice. */
-export function checkFree(
+export function checkIdsFree(
   list: string,
   entries: readonly { readonly external_id?: string | undefined }[],
   taken: ReadonlySet<string>,

@@ -5,7 +5,7 @@ import * as store from '../store/events.ts'
 import { timestamp } from '../timestamp.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
-/** What says what the properties of a party mean. */
+/** The JSON-LD context, which defines the properties of a party. */
 const CONTEXT = 'https://schema.org'
 
 export async function listEvents(
@@ -36,7 +36,7 @@ function toParty(party: Party, addressOf: (party: Party) => string): EventParty 
   return { '@context': CONTEXT, '@id': addressOf(party), type, id, name, email }
 }
 
-/** Where the endpoints of the API show the party, or what they would call it; without an address to begin with a URN. */
+/** The URL of the party, also where the API has no endpoint for it; a URN where `baseUrl` is empty. */
 function partyAddress(party: Party, organizationId: number, baseUrl: string): string {
   if (baseUrl === '') return `urn:access-management:organization:${organizationId}:${party.type}:${party.id}`
   return `${baseUrl}/api/v2/organizations/${organizationId}/${pathOf(party)}`

@@ -1,10 +1,10 @@
 import type { ExternalGroup } from '../../contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
-import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
+import { type LockedDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/groups.ts'
-import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
+import { checkEntries, checkIdsFree, checkValues, externalIds } from './entries.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listGroups(
@@ -23,7 +23,7 @@ export async function createGroups(
   checkEntries('groups', form, grant.allowedDomains)
   return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
-      checkFree('groups', form, await store.takenGroupIds(trx, directoryId, externalIds(form)))
+      checkIdsFree('groups', form, await store.takenGroupIds(trx, directoryId, externalIds(form)))
     }
     const groups = await store.insertGroups(trx, directoryId, form.map(toNewGroup))
     const context = contextOf(origin, directory)
@@ -74,7 +74,7 @@ export async function updateGroup(
   })
 }
 
-function contextOf({ actor }: Origin, directory: HeldDirectory): EntryContext {
+function contextOf({ actor }: Origin, directory: LockedDirectory): EntryContext {
   return { actor, kind: 'group', directory }
 }
 

@@ -15,21 +15,21 @@ export interface HandlerDeps {
   readonly estimate: Estimator
 }
 
-/** One request after everything that the contract says about it was checked. */
+/** One request, checked against the contract. */
 export interface Call<O extends Operation> {
   readonly grant: Grant
   readonly organizationId: number
-  /** Who asks, for the events that come of it. */
+  /** For the events that the request causes. */
   readonly origin: Origin
-  /** The address that the client knows the service by, without a slash at the end. */
+  /** The address of the service as its clients see it, without a slash at the end. */
   readonly baseUrl: string
-  /** 0, which no directory has, where the path names none. */
+  /** 0, the id of no directory, where the path has none. */
   readonly directoryId: number
-  /** Empty where the path names none. */
+  /** Empty where the path has none. */
   readonly externalId: string
-  /** 0, which no subscription has, where the path names none. */
+  /** 0, the id of no subscription, where the path has none. */
   readonly subscriptionId: number
-  /** 0, which no group has, where the path names none. */
+  /** 0, the id of no group, where the path has none. */
   readonly groupId: number
   /** The first page where the endpoint is not paged. */
   readonly page: PageRequest
@@ -63,5 +63,5 @@ export type ResponseOf<O extends Operation> = (typeof endpoints)[O] extends {
     ? z.output<Body>
     : undefined
 
-/** Does the work of one operation and throws a `Problem` where it cannot. What it wrote is committed when it ends. */
+/** Does the work of one operation, or throws a `Problem`. All its writes are committed when its promise resolves. */
 export type Handler<O extends Operation> = (deps: HandlerDeps, call: Call<O>) => Promise<ResponseOf<O>>

@@ -65,7 +65,7 @@ function renderProvider(row: SubscriptionRow): Provider {
   }
 }
 
-/** Who was never active was it last when the contact was created. Without an app the average score is 0. */
+/** A contact that was never active shows its creation as last activity. Without an app the average score is 0. */
 function renderSubscriber(row: SubscriberRow, now: Date): Subscriber {
   const { first, last } = splitPersonName(row.contact_name)
   const lastActivity = row.contact_last_activity ?? row.contact_created_at

@@ -6,7 +6,7 @@ import { subscriptionErrors } from '../values.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription, renderWithSubscriber } from './render-subscription.ts'
 
-/** With `all` everything is on one page, which holds as many as there are; `per-page` is never 0, though. */
+/** With `all` one page holds the whole list: `per-page` is the length of the list, and at least 1. */
 export async function listSubscriptions(
   { db }: HandlerDeps,
   { grant, page, query }: Call<'listSubscriptions'>,
@@ -48,7 +48,7 @@ export async function updateSubscription(
 
 type Changes = Partial<store.SubscriptionValues>
 
-/** What the form sets to something else than it is. */
+/** The values of the form that differ from the current ones. */
 function changesOf(row: store.SubscriptionRow, form: Call<'updateSubscription'>['form']): Changes {
   const { name, favorite, position } = form
   return {
@@ -58,7 +58,7 @@ function changesOf(row: store.SubscriptionRow, form: Call<'updateSubscription'>[
   }
 }
 
-/** The subject has the name that it had before. */
+/** The subject has the name from before the change. */
 function changeEvent(actor: Party, { id, name }: store.SubscriptionRow, changes: Changes): NewEvent {
   const parts = [
     ...(changes.name === undefined ? [] : [`renamed to ${changes.name}`]),

@@ -1,11 +1,11 @@
 import type { ExternalUser } from '../../contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
-import { type HeldDirectory, writeDirectory } from '../store/directories.ts'
+import { type LockedDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/users.ts'
 import { splitPersonName } from '../values.ts'
-import { checkEntries, checkFree, checkValues, externalIds } from './entries.ts'
+import { checkEntries, checkIdsFree, checkValues, externalIds } from './entries.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listUsers(
@@ -24,7 +24,7 @@ export async function createUsers(
   checkEntries('users', form, grant.allowedDomains)
   const created = await writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
     if (uniqueExternalIds) {
-      checkFree('users', form, await store.takenUserIds(trx, directoryId, externalIds(form)))
+      checkIdsFree('users', form, await store.takenUserIds(trx, directoryId, externalIds(form)))
     }
     const users = await store.insertUsers(trx, directoryId, form.map(toNewUser))
     const context = contextOf(origin, directory)
@@ -75,7 +75,7 @@ export async function deleteUser(
   })
 }
 
-function contextOf({ actor }: Origin, directory: HeldDirectory): EntryContext {
+function contextOf({ actor }: Origin, directory: LockedDirectory): EntryContext {
   return { actor, kind: 'user', directory }
 }
 

@@ -1,6 +1,6 @@
-/** Who signs the assertions of an organization. */
+/** The identity that signs the assertions of an organization. */
 export interface IdentityProvider {
-  /** The entity id; the same wherever the service is reached. */
+  /** The entity id; it does not depend on the address of the service. */
   readonly issuer: string
   /** PEM. */
   readonly certificate: string
@@ -15,25 +15,25 @@ const RSA = {
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const
 
-/** Service providers hold on to the certificate, so it lives long. */
-const YEARS = 10
+/** Service providers store the certificate, so it is valid for long. */
+const VALID_YEARS = 10
 
-/** A certificate that is not valid yet would be refused, and clocks differ. */
-const BACKDATED = 86_400_000
+/** Clocks differ, and a service provider refuses a certificate that is not valid yet. */
+const BACKDATE_MS = 86_400_000
 
 export function issuerOf(organizationId: number): string {
   return `urn:access-management:organization:${organizationId}`
 }
 
-/** A new key, which takes up to a second, with a certificate that it signed itself. */
+/** Makes a key, which takes up to a second, and its self-signed certificate. */
 export async function createIdentityProvider(organizationId: number, now: Date): Promise<IdentityProvider> {
   const keys = await crypto.subtle.generateKey(RSA, true, ['sign', 'verify'])
   const x509 = await loadX509()
   const notAfter = new Date(now)
-  notAfter.setUTCFullYear(now.getUTCFullYear() + YEARS)
+  notAfter.setUTCFullYear(now.getUTCFullYear() + VALID_YEARS)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: [{ O: ['Access management'] }, { CN: [`Organization ${organizationId}`] }],
-    notBefore: new Date(now.getTime() - BACKDATED),
+    notBefore: new Date(now.getTime() - BACKDATE_MS),
     notAfter,
     keys,
     extensions: [
@@ -45,7 +45,7 @@ export async function createIdentityProvider(organizationId: number, now: Date):
   return { issuer: issuerOf(organizationId), certificate: `${certificate.toString('pem')}\n`, privateKey }
 }
 
-/** Takes 150 ms and 20 MB, and is needed once in the life of an organization; its decorators want the polyfill. */
+/** Loading takes 150 ms and 20 MB and is needed once per organization; the package's decorators need the polyfill. */
 async function loadX509() {
   await import('reflect-metadata')
   return import('@peculiar/x509')
@@ -59,7 +59,7 @@ function toPem(label: string, bytes: ArrayBuffer): string {
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
 }
 
-/** The certificate without the frame of PEM, as XML holds it. */
+/** The base64 of the certificate without the PEM lines around it, as XML holds it. */
 export function certificateBody(pem: string): string {
   return pem.replaceAll(/-----(BEGIN|END) CERTIFICATE-----|\s/g, '')
 }

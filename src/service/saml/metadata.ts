@@ -3,8 +3,8 @@ import { NAME_ID_FORMATS, NAMESPACES, REDIRECT_BINDING } from './names.ts'
 import { element } from './xml.ts'
 
 /**
- * The metadata of the identity provider, which a service provider is set up with. A login always begins here and no
- * authentication request is answered; `location` is there because the schema wants a single sign-on service.
+ * The metadata of the identity provider, for setting up a service provider. The schema requires the `location` of a
+ * single sign-on service, but every login begins here, and authentication requests are not answered.
  */
 export function metadataOf({ issuer, certificate }: IdentityProvider, location: string): string {
   const signingKey = element(

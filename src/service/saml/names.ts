@@ -6,7 +6,7 @@ export const NAMESPACES = {
   signature: 'http://www.w3.org/2000/09/xmldsig#',
 } as const
 
-/** A login is a name that only the service provider understands. */
+/** A login is unspecified: only the service provider knows what it means. */
 export const NAME_ID_FORMATS = {
   email: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
   login: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
@@ -17,7 +17,7 @@ export const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 export const BASIC_NAME = 'urn:oasis:names:tc:SAML:2.0:attrname-format:basic'
 export const REDIRECT_BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
 
-/** How somebody signed in is known to whoever gave the token, not here. */
+/** The service sees only a token, not how its contact signed in. */
 export const UNSPECIFIED_LOGIN = 'urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified'
 
 export const SIGNING = {

@@ -13,20 +13,19 @@ export interface ServiceProvider {
   readonly nameId: 'email' | 'login'
 }
 
-/** Who signs in. */
+/** The person who signs in. */
 export interface Subject {
-  /** Clean (see `isClean`): the name of an account must not become another one on the way. */
+  /** Clean (see `isClean`), because a changed character could make it the name of another account. */
   readonly nameId: string
-  /** By name; what XML cannot carry is blanked, and what is empty then, or null, is left out. */
+  /** By name; unclean characters become blanks, and a value that is then empty, or null, is left out. */
   readonly attributes: Readonly<Record<string, string | null>>
 }
 
-/** How long a response is good for, and how far the service provider's clock may be behind; milliseconds. */
-const LIFETIME = 5 * 60_000
-const SKEW = 60_000
+/** How long a response is valid, and how far the service provider's clock may be behind. */
+const LIFETIME_MS = 5 * 60_000
+const CLOCK_SKEW_MS = 60_000
 
-/** What one response is made of. */
-interface Draft {
+interface ResponseInput {
   readonly issuer: string
   readonly to: ServiceProvider
   readonly subject: Subject
@@ -35,8 +34,8 @@ interface Draft {
 }
 
 /**
- * A SAML response that nobody asked for (the login begins here), with one assertion; both are signed. Throws a
- * `RangeError` where the name id, the entity id or the address is not clean.
+ * An unsolicited SAML response (the login begins at the identity provider) with one assertion; both are signed. Throws
+ * a `RangeError` where the name id, the entity id or the address is not clean.
  */
 export function createResponse(
   { issuer, certificate, privateKey }: IdentityProvider,
@@ -44,14 +43,14 @@ export function createResponse(
   subject: Subject,
   now: Date,
 ): { readonly xml: string; readonly expiresAt: Date } {
-  const expiresAt = new Date(now.getTime() + LIFETIME)
+  const expiresAt = new Date(now.getTime() + LIFETIME_MS)
   const { xml } = response({ issuer, to, subject, now, expiresAt })
   const assertionPath = `/*/*[local-name(.)='Assertion']`
   const signed = sign(xml, assertionPath, { certificate, privateKey })
   return { xml: sign(signed, '/*', { certificate, privateKey }), expiresAt }
 }
 
-function response(draft: Draft): Xml {
+function response(input: ResponseInput): Xml {
   return element(
     'samlp:Response',
     {
@@ -59,40 +58,40 @@ function response(draft: Draft): Xml {
       'xmlns:saml': NAMESPACES.assertion,
       ID: newId(),
       Version: '2.0',
-      IssueInstant: draft.now.toISOString(),
-      Destination: draft.to.acsUrl,
+      IssueInstant: input.now.toISOString(),
+      Destination: input.to.acsUrl,
     },
-    element('saml:Issuer', {}, draft.issuer),
+    element('saml:Issuer', {}, input.issuer),
     element('samlp:Status', {}, element('samlp:StatusCode', { Value: SUCCESS })),
-    assertion(draft),
+    assertion(input),
   )
 }
 
-function assertion(draft: Draft): Xml {
-  const now = draft.now.toISOString()
+function assertion(input: ResponseInput): Xml {
+  const now = input.now.toISOString()
   return element(
     'saml:Assertion',
     { ID: newId(), Version: '2.0', IssueInstant: now },
-    element('saml:Issuer', {}, draft.issuer),
-    subjectOf(draft),
+    element('saml:Issuer', {}, input.issuer),
+    subjectOf(input),
     element(
       'saml:Conditions',
       {
-        NotBefore: new Date(draft.now.getTime() - SKEW).toISOString(),
-        NotOnOrAfter: draft.expiresAt.toISOString(),
+        NotBefore: new Date(input.now.getTime() - CLOCK_SKEW_MS).toISOString(),
+        NotOnOrAfter: input.expiresAt.toISOString(),
       },
-      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, draft.to.entityId)),
+      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, input.to.entityId)),
     ),
     element(
       'saml:AuthnStatement',
       { AuthnInstant: now, SessionIndex: newId() },
       element('saml:AuthnContext', {}, element('saml:AuthnContextClassRef', {}, UNSPECIFIED_LOGIN)),
     ),
-    attributeStatement(draft.subject.attributes),
+    attributeStatement(input.subject.attributes),
   )
 }
 
-function subjectOf({ subject, to, expiresAt }: Draft): Xml {
+function subjectOf({ subject, to, expiresAt }: ResponseInput): Xml {
   const confirmation = { Recipient: to.acsUrl, NotOnOrAfter: expiresAt.toISOString() }
   return element(
     'saml:Subject',
@@ -121,7 +120,7 @@ function attributeStatement(attributes: Subject['attributes']): Xml | undefined 
   return written.length === 0 ? undefined : element('saml:AttributeStatement', {}, ...written)
 }
 
-/** 160 random bits; an id of XML begins with no digit. */
+/** 160 random bits after `_`, because an XML id may not begin with a digit. */
 function newId(): string {
   return `_${randomBytes(20).toString('hex')}`
 }

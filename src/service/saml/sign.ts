@@ -8,8 +8,8 @@ export interface SigningKey {
 }
 
 /**
- * Signs the element at the path, an absolute XPath, and puts the signature behind its issuer, where the schema of SAML
- * wants it.
+ * Signs the element at `path`, an absolute XPath, and puts the signature after its issuer, where the SAML schema
+ * requires it.
  */
 export function sign(xml: string, path: string, { certificate, privateKey }: SigningKey): string {
   const signature = new SignedXml({

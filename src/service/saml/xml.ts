@@ -1,4 +1,4 @@
-/** A piece of XML that was made here; what is no such piece is text, and is escaped. */
+/** XML that `element` made; a plain string is text, which `element` escapes. */
 export interface Xml {
   readonly xml: string
 }
@@ -20,15 +20,15 @@ export function element(
   return { xml: `${xml}</${name}>` }
 }
 
-/** What XML 1.0 has no way to write, and the control characters that parsers turn into others or that nobody sees. */
+/** Characters that XML 1.0 cannot hold, and control characters, which parsers may change and readers do not see. */
 const UNCLEAN = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u
 
-/** Whether XML carries the text from end to end without a change. */
+/** Whether XML can carry the text unchanged. */
 export function isClean(text: string): boolean {
   return !UNCLEAN.test(text)
 }
 
-/** The text as XML can carry it: each run of unclean characters is a blank. */
+/** The text with each run of unclean characters replaced by a blank. */
 export function clean(text: string): string {
   return text.replaceAll(new RegExp(`${UNCLEAN.source}+`, 'gu'), ' ').trim()
 }
@@ -41,7 +41,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** Throws a `RangeError` for text that is not clean: whoever writes an element knows what is to become of it. */
+/** Throws a `RangeError` for text that is not clean: the caller decides whether to refuse or to `clean` it. */
 function escape(text: string): string {
   if (!isClean(text)) throw new RangeError('XML cannot carry a control character or half a character.')
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)

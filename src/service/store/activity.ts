@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 
-/** Says that the contact was active at that time, unless the store has it active after `before` already. */
+/** Sets the last activity of the contact to `at`, unless the store already has one after `before`. */
 export async function writeActivity(db: Database, contactId: number, at: Date, before: Date): Promise<void> {
   await db
     .updateTable('contacts')

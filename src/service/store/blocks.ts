@@ -3,9 +3,9 @@ import { offsetOf, type PageRequest } from '../http/paging.ts'
 import { SCHEMA, type Trx } from './database.ts'
 
 /**
- * Pages of a directory's entries are asked for by number, and an offset of a million rows is a million rows to walk
- * over. So it is counted how many entries of a directory have an id in each block of ids; a page is found by adding up
- * the blocks before it, and the walk begins in its own block.
+ * Clients ask for a page by its number, and PostgreSQL walks over every row of an offset, which may be a million rows.
+ * So the store counts the entries of a directory in each block of ids. A query adds up the blocks before the page, and
+ * skips rows only within the block in which the page begins.
  */
 
 /** Ids in a block. A larger one means longer walks, a smaller one more blocks to add up. */
@@ -15,7 +15,7 @@ export type EntryKind = 'user' | 'group'
 
 const COUNTERS = { user: 'user_count', group: 'group_count' } as const
 
-/** Counts entries of a directory that `writeDirectory` holds, in its blocks and in its total. */
+/** Adds (`sign` 1) or subtracts (-1) entries in the blocks and the total of a directory that `writeDirectory` locks. */
 export async function countEntries(
   trx: Trx,
   directoryId: number,
@@ -48,14 +48,14 @@ export async function countEntries(
 }
 
 /**
- * The block of a directory `d` in which a page begins: the first id of the block, and how many entries to pass over from
- * there. No row where the page lies behind the end. There is one at most; said aloud (`limit`), or PostgreSQL expects
- * hundreds, and compiles the query (JIT) for longer than it takes.
+ * The block of the directory `d` in which a page begins: the first id of the block, and how many entries to skip from
+ * there. No row for a page past the end. The `limit` tells PostgreSQL that there is at most one row; without it
+ * PostgreSQL expects hundreds, and compiling the query (JIT) takes longer than running it.
  */
 export function startOfPage(kind: EntryKind, page: PageRequest) {
   const offset = offsetOf(page)
-  return sql<{ first_id: number; pass: number }>`(
-    select block * ${sql.lit(BLOCK)} as first_id, (${offset}::bigint - before)::bigint as pass
+  return sql<{ first_id: number; skip: number }>`(
+    select block * ${sql.lit(BLOCK)} as first_id, (${offset}::bigint - before)::bigint as skip
     from (
       select block, entries, sum(entries) over (order by block) - entries as before
       from ${sql.id(SCHEMA, 'entry_blocks')}

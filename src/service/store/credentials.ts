@@ -2,10 +2,10 @@ import type { PasswordStrength } from '../../contract/subscription.ts'
 import type { Vault } from '../keys/vault.ts'
 import { type Database, json, type Trx } from './database.ts'
 
-/** Values by name, as they are when they are not sealed. */
+/** Plain values by name. */
 export type CredentialValues = Readonly<Record<string, string>>
 
-/** The sealed credentials of a subscription with what decides who may have or change them. */
+/** The sealed credentials of a subscription, with what decides whether its contact may read or reset them. */
 export type CredentialsRow = NonNullable<Awaited<ReturnType<typeof findCredentials>>>
 
 function selectCredentials(db: Database, contactId: number, id: number) {
@@ -33,7 +33,7 @@ export async function findCredentials(db: Database, contactId: number, id: numbe
   return selectCredentials(db, contactId, id).executeTakeFirst()
 }
 
-/** Like `findCredentials`; nobody else changes or seals them until the transaction ends. */
+/** Like `findCredentials`, and locks the row until the transaction ends. */
 export async function lockCredentials(
   trx: Trx,
   contactId: number,
@@ -56,7 +56,7 @@ export async function updateCredentials(
     .execute()
 }
 
-/** The columns that hold the credentials of the subscription `id`, which they are bound to. */
+/** The columns that hold the credentials; the sealed value is bound to the subscription `id`. */
 export function sealCredentials(
   vault: Vault,
   id: number,
@@ -65,7 +65,7 @@ export function sealCredentials(
   return { credentials: vault.seal(JSON.stringify(values), purposeOf(id)), key_id: vault.keyId }
 }
 
-/** Throws a `DirsyncdError` (`secret-unavailable`) where the key is gone or the row was changed. */
+/** Throws a `DirsyncdError` (`secret-unavailable`) where the key is missing or the row was changed. */
 export function openCredentials(
   vault: Vault,
   { id, credentials, key_id }: Pick<CredentialsRow, 'id' | 'credentials' | 'key_id'>,

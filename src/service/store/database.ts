@@ -15,7 +15,7 @@ import type { ServiceProvider } from '../saml/response.ts'
 /** The schema that holds everything of the service, its migration tables included. */
 export const SCHEMA = 'access_management'
 
-/** Read as the value, written with `json`: the driver would make a PostgreSQL array of a list. */
+/** Read as a value, written with `json`, because the driver would turn a list into a PostgreSQL array. */
 type Json<Value> = ColumnType<Value, Written<Value>, Written<Value>>
 type Written<Value> = RawBuilder<unknown> | (null extends Value ? null : never)
 
@@ -44,7 +44,7 @@ export interface Tables {
     name: string
     doppler: boolean
     target_type: string
-    /** How many users and groups there are, kept by whoever writes them, so that no list has to count. */
+    /** Every write of users or groups updates these counts, so that no list has to count. */
     user_count: Generated<number>
     group_count: Generated<number>
   }
@@ -92,7 +92,7 @@ export interface Tables {
     requires_mfa_code: boolean
     icons: Json<{ small: string; large: string } | null>
     configuration: Json<Configuration>
-    /** Where its SAML assertions go; null without SAML. */
+    /** The receiver of its SAML assertions; null without SAML. */
     service_provider: Json<ServiceProvider | null>
   }
   /** `credentials` is JSON of the values by name, sealed by the vault for `subscription:<id>` with the key `key_id`. */
@@ -117,7 +117,7 @@ export interface Tables {
     credentials: string
     key_id: string
   }
-  /** What an organization signs SAML assertions with; the key is PEM, sealed for `identity-provider:<organization>`. */
+  /** For signing SAML assertions; the private key is PEM, sealed for `identity-provider:<organization>`. */
   identity_providers: {
     organization_id: number
     certificate: string
@@ -135,7 +135,7 @@ export interface Tables {
     actor: Json<Party>
     subject: Json<Party | null>
     actor_id: number
-    /** Of a subject that is a group of the organization, its id. */
+    /** The id of the subject, where it is a group of the organization. */
     subject_group_id: number | null
     ip: string | null
   }
@@ -144,7 +144,7 @@ export interface Tables {
 export type Database = Kysely<Tables>
 export type Trx = Transaction<Tables>
 
-/** Queries over a pool that belongs to the caller, who ends it. */
+/** Queries over `pool`, which the caller ends. */
 export function openDatabase(pool: Pool): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(SCHEMA)
 }

@@ -5,7 +5,7 @@ import type { Database, Trx } from './database.ts'
 
 const COLUMNS = ['id', 'name', 'doppler', 'target_type'] as const
 
-/** An organization has a handful of directories, so these are simply counted. */
+/** Counts on every call, because an organization has only a few directories. */
 export async function listDirectories(
   db: Database,
   organizationId: number,
@@ -37,19 +37,19 @@ export async function findDirectory(
     .executeTakeFirst()
 }
 
-export type HeldDirectory = Pick<Directory, 'id' | 'name'>
+export type LockedDirectory = Pick<Directory, 'id' | 'name'>
 
 /**
- * Runs `work` in a transaction that holds the directory's row, so that the writers of one directory take turns. On
- * this everything rests that must hold between entries: external ids are unique without an index, the counters
- * are right, and ids become visible in ascending order, so that a list that is being paged grows only at its
- * end. Throws a `Problem` (not-found) where the organization has no such directory.
+ * Runs `work` in a transaction that locks the directory's row, so that the writers of one directory take turns. Only
+ * this lock keeps external ids unique without an index, keeps the counters right, and makes ids visible in ascending
+ * order, so that a list grows only at its end while a client reads its pages. Throws a `Problem` (not-found) where the
+ * organization has no such directory.
  */
 export async function writeDirectory<Result>(
   db: Database,
   organizationId: number,
   directoryId: number,
-  work: (trx: Trx, directory: HeldDirectory) => Promise<Result>,
+  work: (trx: Trx, directory: LockedDirectory) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (trx) => {
     const directory = await trx

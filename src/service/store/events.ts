@@ -21,8 +21,8 @@ const EVENTS = sql.id(SCHEMA, 'events')
 const ORGANIZATIONS = sql.id(SCHEMA, 'organizations')
 
 /**
- * Writes events in the transaction of what they tell of, so that neither is there without the other, and counts them.
- * The organization's row stays locked until the transaction ends: call this last, after every other row was locked.
+ * Writes events in the transaction of the change that they report, so that both are committed or neither, and counts
+ * them. Locks the organization's row until the transaction ends: call this last, after all other locks.
  */
 export async function recordEvents(trx: Trx, origin: Origin, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
@@ -48,8 +48,8 @@ export async function recordEvents(trx: Trx, origin: Origin, events: readonly Ne
 }
 
 /**
- * A page, the newest first, and the total from the same snapshot. Indexes find the ids of the page, and only its own
- * events are read; without a filter nothing is counted.
+ * A page, the newest first, and the total from the same snapshot. Indexes find the ids of the page, so that only its
+ * own events are read; without a filter the total is the stored count.
  */
 export async function listEvents(
   db: Database,
@@ -89,14 +89,14 @@ export async function listEvents(
     .orderBy('e.created_at', 'desc')
     .orderBy('e.id', 'desc')
     .execute()
-  // Where there is no event the organization comes alone.
+  // Without an event the organization is a row with nulls.
   const items = rows.filter((row): row is typeof row & EventRow => row.id !== null)
   return { items, total: Number(rows[0]?.total ?? 0) }
 }
 
 /**
- * Whether an index has the events that are searched for in the order of the list. Else they are collected first: they
- * may all lie at the end of the order, and walking there takes longer than finding and sorting them.
+ * Whether an index has the matching events in the order of the list. Otherwise the query collects them first: all of
+ * them may be at the end of the order, and walking there takes longer than finding and sorting them.
  */
 function isInOrder({ ips, groupId }: EventSearch): boolean {
   return ips === undefined && groupId === undefined
@@ -106,7 +106,7 @@ function isEmpty(search: EventSearch): boolean {
   return Object.keys(search).length === 0
 }
 
-/** The contacts are resolved beforehand, because only then the database knows whether their events are many or few. */
+/** Runs before the query of the events: with the ids PostgreSQL can estimate whether their events are many or few. */
 async function contactsOf(db: Database, organizationId: number, groupId: number): Promise<number[]> {
   const rows = await db
     .selectFrom('organization_group_contacts as c')

@@ -10,12 +10,12 @@ export interface NewGroup {
   readonly members: readonly string[]
 }
 
-/** A group with the number that no endpoint shows. */
+/** A group with its internal id, which no endpoint shows. */
 export interface GroupRow extends Readonly<ExternalGroup> {
   readonly id: number
 }
 
-/** What an update found and left; `fields` are those whose values are others now. */
+/** The state before and after an update; `fields` are those that it changed. */
 export interface GroupUpdate {
   readonly nameBefore: string
   readonly after: GroupRow
@@ -50,7 +50,7 @@ export async function listGroups(
           .whereRef('external_groups.id', '>=', 'start.first_id')
           .orderBy('id')
           .limit(page.perPage)
-          .offset(eb.ref('start.pass').$notNull())
+          .offset(eb.ref('start.skip').$notNull())
           .as('g'),
       (join) => join.onTrue(),
     )
@@ -68,7 +68,7 @@ export async function listGroups(
   return { items, total: first.total }
 }
 
-/** The oldest group of that external id. */
+/** The oldest group with that external id. */
 export async function findGroup(
   db: Database,
   organizationId: number,
@@ -127,7 +127,7 @@ export async function insertGroups(
   return Promise.all(ids.map((id) => readGroup(trx, id)))
 }
 
-/** Updates the oldest group of that external id; members that are `undefined` stay as they are. */
+/** Updates the oldest group with that external id; members that are `undefined` stay as they are. */
 export async function updateGroup(
   trx: Trx,
   directoryId: number,
@@ -147,7 +147,7 @@ export async function updateGroup(
   return { nameBefore: group.name, after: await readGroup(trx, group.id), fields }
 }
 
-/** Deletes the oldest group of that external id, which it returns where there was one. */
+/** Deletes and returns the oldest group with that external id. */
 export async function deleteGroup(
   trx: Trx,
   directoryId: number,
@@ -160,7 +160,7 @@ export async function deleteGroup(
   return group
 }
 
-/** Says whether the members are others than before. */
+/** Returns whether this changed the members. */
 async function setMembers(
   trx: Trx,
   directoryId: number,
@@ -175,7 +175,7 @@ async function setMembers(
   return added || gone.numAffectedRows !== 0n
 }
 
-/** Says whether there was one that the group had not. */
+/** Returns whether any of them was not a member yet. */
 async function addMembers(
   trx: Trx,
   directoryId: number,

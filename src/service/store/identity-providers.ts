@@ -3,9 +3,9 @@ import type { Vault } from '../keys/vault.ts'
 import type { Database } from './database.ts'
 
 /**
- * The identity provider of an organization, made on first use. Processes that make it at once all get the one that
- * was there first. Not for use in a transaction: making a key takes long. Throws a `DirsyncdError`
- * (`secret-unavailable`) where the vault has no longer the key for it.
+ * The identity provider of an organization, made on first use. When several processes make it at the same time, all of
+ * them get the first one. Do not call it in a transaction: making a key takes long. Throws a `DirsyncdError`
+ * (`secret-unavailable`) where the vault no longer has the key for it.
  */
 export async function identityProviderOf(
   db: Database,

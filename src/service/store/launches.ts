@@ -2,7 +2,7 @@ import type { Configuration, Provider } from '../../contract/subscription.ts'
 import type { ServiceProvider } from '../saml/response.ts'
 import type { Database, Trx } from './database.ts'
 
-/** What signing in to the installation of a subscription needs. */
+/** The data for signing in to the installation of a subscription. */
 export interface Launch {
   readonly name: string
   readonly kind: 'app' | 'vault-item'
@@ -35,7 +35,7 @@ export async function findLaunch(
     .executeTakeFirst()
 }
 
-/** Whether there was such a subscription. A login is never set back by one that was slower. */
+/** Returns whether there is such a subscription. Never replaces a login by an earlier one. */
 export async function recordLogin(
   trx: Trx,
   contactId: number,

@@ -26,9 +26,9 @@ const COLUMNS = [
 ] as const
 
 /**
- * The form of a text that a search compares: the same for texts that differ only in case, in every script and whatever
- * the locale of the database. It goes by way of the capitals, which "ß" has two of ("SS"), and those from the small
- * letters, because there is also a capital "ẞ"; "ς" is a "σ" at the end of a word.
+ * The form of a text that a search compares: equal for texts that differ only in case, in every script and
+ * independent of the locale of the database. Lower case alone leaves "ß" and "SS" different, so the text passes through
+ * upper case; it is lower-cased before that because there is also a capital "ẞ". "ς" is a "σ" at the end of a word.
  */
 export function foldName(name: string): string {
   const small = name.normalize('NFC').toLowerCase()
@@ -36,8 +36,8 @@ export function foldName(name: string): string {
 }
 
 /**
- * A page by id of the groups whose name holds `search` without regard to case; every name holds the empty text. A
- * search looks at every name of the organization, so it is done once, for the page and for the total.
+ * A page, by id, of the groups whose name contains `search`, ignoring case; an empty `search` matches every name. A
+ * search reads every name of the organization, so one search gives both the page and the total.
  */
 export async function listOrganizationGroups(
   db: Database,
@@ -45,7 +45,7 @@ export async function listOrganizationGroups(
   search: string,
   page: PageRequest,
 ): Promise<Page<OrganizationGroupRow>> {
-  // No name holds a NUL, and the store cannot even be asked for one.
+  // No name contains a NUL, and PostgreSQL takes none in a query.
   if (search.includes('\0')) return { items: [], total: 0 }
   const matching = matchingIds(db, organizationId, foldName(search))
   const rows = await db
@@ -79,7 +79,7 @@ export async function findOrganizationGroup(
     .executeTakeFirst()
 }
 
-/** `position` and not `like`, which would take `%` and `_` for more than what they are. */
+/** Uses `position` because `like` would treat `%` and `_` as wildcards. */
 function matchingIds(db: Database, organizationId: number, folded: string) {
   const ids = db.selectFrom('organization_groups').select('id').where('organization_id', '=', organizationId)
   return folded === '' ? ids : ids.where(sql<boolean>`position(${folded} in folded_name) > 0`)

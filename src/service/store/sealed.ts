@@ -21,7 +21,7 @@ export interface SealedValue {
   readonly sealed: string
 }
 
-/** The first and the last value, by id, of each key that something is sealed with. */
+/** For each key in use, the first and the last value by id. */
 export async function sampleSealed(db: Database, column: SealedColumn): Promise<SealedValue[]> {
   const { table, id } = partsOf(column)
   const samples = sql`select min(${id}) from ${table} group by key_id union select max(${id}) from ${table} group by key_id`
@@ -29,8 +29,8 @@ export async function sampleSealed(db: Database, column: SealedColumn): Promise<
   return rows
 }
 
-/** The first ids behind `after` whose values are sealed with another key than `keyId`, `limit` at most. */
-export async function findSealedOtherwise(
+/** The first ids above `after` whose values are sealed with another key than `keyId`, at most `limit`. */
+export async function findSealedWithOtherKey(
   db: Database,
   column: SealedColumn,
   keyId: string,
@@ -42,8 +42,8 @@ export async function findSealedOtherwise(
   return rows.map((row) => row.id)
 }
 
-/** Those of the values that still are sealed with another key than `keyId`, held until the transaction ends. */
-export async function holdSealedOtherwise(
+/** Those values that are still sealed with another key than `keyId`, locked until the transaction ends. */
+export async function lockSealedWithOtherKey(
   trx: Trx,
   column: SealedColumn,
   keyId: string,
@@ -70,7 +70,7 @@ export async function updateSealed(
     where t.${id} = n.id`.execute(trx)
 }
 
-/** The keys that something is sealed with. */
+/** The ids of all keys in use. */
 export async function usedKeyIds(db: Database): Promise<string[]> {
   const ids = new Set<string>()
   for (const column of SEALED_COLUMNS) {

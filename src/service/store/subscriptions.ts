@@ -7,10 +7,10 @@ const SUBSCRIPTIONS = sql.id(SCHEMA, 'subscriptions')
 /** A subscription with the installation and the provider behind it. */
 export type SubscriptionRow = NonNullable<Awaited<ReturnType<typeof findSubscription>>>
 
-/** The contact that a subscription belongs to. */
+/** A subscription with its contact. */
 export type SubscriberRow = NonNullable<Awaited<ReturnType<typeof findSubscriptionWithSubscriber>>>
 
-/** What a contact may change of a subscription. */
+/** The values of a subscription that its contact may change. */
 export interface SubscriptionValues {
   readonly name: string
   readonly favorite: boolean
@@ -77,7 +77,7 @@ export async function listSubscriptions(
   contactId: number,
   page: PageRequest,
 ): Promise<Page<SubscriptionRow>> {
-  // The ids alone come out of the index, so that a page far into the list does not read the rows before it.
+  // The ids come from the index alone, so that a page far into the list does not read the rows before it.
   const ids = db
     .selectFrom('subscriptions')
     .select('id')
@@ -113,7 +113,7 @@ export async function findSubscription(db: Database, contactId: number, id: numb
   return joined(db).where('s.id', '=', id).where('s.contact_id', '=', contactId).executeTakeFirst()
 }
 
-/** Like `findSubscription`; nobody else changes it until the transaction ends. */
+/** Like `findSubscription`, and locks the row until the transaction ends. */
 export async function lockSubscription(
   trx: Trx,
   contactId: number,
@@ -126,7 +126,7 @@ export async function lockSubscription(
     .executeTakeFirst()
 }
 
-/** A subscription with its contact; `average_score` is over the contact's apps, null where there is none. */
+/** A subscription with its contact; `average_score` is over the contact's apps, null without an app. */
 export async function findSubscriptionWithSubscriber(db: Database, contactId: number, id: number) {
   return joined(db)
     .innerJoin('contacts as c', 'c.id', 's.contact_id')
@@ -144,7 +144,7 @@ export async function findSubscriptionWithSubscriber(db: Database, contactId: nu
     .executeTakeFirst()
 }
 
-/** Sets what is there of the values; the rest stays as it is. */
+/** Sets the given values; the others stay as they are. */
 export async function updateSubscription(
   trx: Trx,
   id: number,

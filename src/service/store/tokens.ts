@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from './database.ts'
 
-/** What a token gives: the contact it belongs to, that contact's organization, and scopes. */
+/** What a token allows: its contact, the organization of the contact, and scopes. */
 export interface Grant {
   readonly contactId: number
   readonly contactName: string
@@ -12,12 +12,12 @@ export interface Grant {
   readonly expiresAt: Date
 }
 
-/** The form in which a token is kept: a token is long and random, so a plain hash cannot be guessed back. */
+/** The stored form of a token. A token is long and random, so nobody can guess it from its unsalted hash. */
 export function hashToken(token: string): string {
   return hash('sha256', token)
 }
 
-/** What the token gives, also when it has expired; `undefined` for an unknown one. */
+/** The grant of the token, even of an expired one; `undefined` for an unknown one. */
 export async function findGrant(db: Database, token: string): Promise<Grant | undefined> {
   return db
     .selectFrom('tokens as t')

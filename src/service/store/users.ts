@@ -14,7 +14,7 @@ export interface NewUser {
 
 const COLUMNS = ['id', 'external_id', 'email', 'name'] as const
 
-/** What an update found and left; `fields` are those whose values are others now. */
+/** The state before and after an update; `fields` are those that it changed. */
 export interface UserUpdate {
   readonly before: UserRow
   readonly after: UserRow
@@ -40,7 +40,7 @@ export async function listUsers(
           .whereRef('external_users.id', '>=', 'start.first_id')
           .orderBy('id')
           .limit(page.perPage)
-          .offset(eb.ref('start.pass').$notNull())
+          .offset(eb.ref('start.skip').$notNull())
           .as('u'),
       (join) => join.onTrue(),
     )
@@ -57,7 +57,7 @@ export async function listUsers(
   return { items, total: first.total }
 }
 
-/** The oldest user of that external id. */
+/** The oldest user with that external id. */
 export async function findUser(
   db: Database,
   organizationId: number,
@@ -113,7 +113,7 @@ export async function insertUsers(
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-/** Updates the oldest user of that external id; what is `undefined` stays as it is. */
+/** Updates the oldest user with that external id; an `undefined` value stays as it is. */
 export async function updateUser(
   trx: Trx,
   directoryId: number,
@@ -136,8 +136,8 @@ export async function updateUser(
 }
 
 /**
- * Deletes the oldest user of that external id, which it returns where there was one. Unless another user of the same id
- * remains, it also leaves the groups.
+ * Deletes and returns the oldest user with that external id. Removes the id from all groups, unless another user still
+ * has it.
  */
 export async function deleteUser(
   trx: Trx,

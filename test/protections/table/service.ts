@@ -73,8 +73,8 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-broken-key-file-does-not-stop-who-runs',
     file: 'service/keys/vault.ts',
-    find: '  } catch {\n    // That',
-    replace: '  } catch (error) {\n    throw error\n    // That',
+    find: '  } catch {\n    // The caller',
+    replace: '  } catch (error) {\n    throw error\n    // The caller',
     test: 'unit/service/keys/vault.test.ts',
   },
   {
@@ -87,8 +87,8 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-two-who-make-a-key-file-do-not-overwrite',
     file: 'service/keys/key-file.ts',
-    find: "open(draft, 'wx', 0o600)",
-    replace: "open(draft, 'w', 0o600)",
+    find: "open(tempPath, 'wx', 0o600)",
+    replace: "open(tempPath, 'w', 0o600)",
     test: 'unit/service/keys/key-file.test.ts',
   },
   {
@@ -101,7 +101,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-new-key-keeps-the-mode-of-the-file',
     file: 'service/keys/key-file.ts',
-    find: '  await chmod(draft, mode & 0o777)',
+    find: '  await chmod(tempPath, mode & 0o777)',
     replace: '',
     test: 'unit/service/keys/key-file.test.ts',
   },
@@ -180,7 +180,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-an-assertion-names-its-audience',
     file: 'service/saml/response.ts',
-    find: "      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, draft.to.entityId)),\n",
+    find: "      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, input.to.entityId)),\n",
     replace: '',
     test: 'contract/assertion.test.ts',
     only: 'a SAML assertion, on embedded > names the contact',
@@ -285,7 +285,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-one-neighbour-gone-wild-does-not-lock-out-others',
     file: 'service/http/limits.ts',
-    find: 'if (!good.has(key)) await refuseAbove',
+    find: 'if (!validKeys.has(key)) await refuseAbove',
     replace: 'await refuseAbove',
     test: 'integration/service-limits.test.ts',
     only: '^the limit of requests > a token that was good',
@@ -325,7 +325,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-connections-have-a-largest-number',
     file: 'service/app.ts',
-    find: '  app.server.maxConnections = most\n',
+    find: '  app.server.maxConnections = max\n',
     replace: '',
     test: 'integration/service-limits.test.ts',
     only: 'connections above the limit',
@@ -624,7 +624,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-command-is-checked-before-it-is-done',
     file: 'service/admin/perform.ts',
-    find: "if (!parsed.success) throw new DirsyncdError('usage', faultsOf(parsed.error))",
+    find: "if (!parsed.success) throw new DirsyncdError('usage', describeIssues(parsed.error))",
     replace: '',
     test: 'integration/service-admin.test.ts',
     only: 'what is not there',

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// No unique index on the external ids: writers of a directory take turns anyway (see writeDirectory) and look for
-// themselves, so that the uniqueness can be switched off for trials without touching the tables.
+// External ids have no unique index, so that trials can allow duplicates without a change of the tables. Writers of one
+// directory take turns (see writeDirectory) and check the uniqueness themselves.
 export async function createEntries(db: Kysely<unknown>): Promise<void> {
   await sql`create table access_management.external_users (
     id integer generated always as identity primary key,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What contacts may open, the catalogue of providers, and the organization's own groups. */
+/** Subscriptions of contacts, the catalogue of providers, and the groups of the organization. */
 export async function createSubscriptions(db: Kysely<unknown>): Promise<void> {
   await sql`alter table access_management.contacts
     add column status text not null default 'active',
@@ -63,7 +63,7 @@ export async function createSubscriptions(db: Kysely<unknown>): Promise<void> {
   )`.execute(db)
 }
 
-/** `folded_name` is what a search compares: the same text without regard to case, whatever the database's locale. */
+/** A search compares `folded_name`: the name in one case, independent of the locale of the database. */
 async function createOrganizationGroups(db: Kysely<unknown>): Promise<void> {
   await sql`create table access_management.organization_groups (
     id integer primary key,

@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * The history. Parties are kept as they were when it happened. `event_count` of an organization is kept by whoever
- * writes an event, so that the unfiltered list has not to count. The indexes hold the order of the list and its ids, so
- * that a page far into it is found without touching the events before it. Checking a reference to the organization for
- * each event would be the dearest part of writing it; who writes events counts them there, which fails without one.
+ * The history of events, with actor and subject as they were at that time. Each write of events increases `event_count`
+ * of the organization, so that the unfiltered list need not count. The indexes hold the order of the list and its ids,
+ * so that a late page is found without reading the events before it. There is no foreign key to the organization,
+ * because checking it would be the slowest part of a write; the write fails anyway when it cannot increase
+ * `event_count`.
  */
 export async function createEvents(db: Kysely<unknown>): Promise<void> {
   await sql`alter table access_management.organizations

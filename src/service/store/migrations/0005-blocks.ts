@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * How many users and groups of a directory have an id in each block of ids, so that a page far into a list is found
- * without walking over all before it. Kept by whoever writes the entries.
+ * The number of users and groups of a directory in each block of ids, so that a late page is found without walking over
+ * all rows before it. Every write of entries updates it.
  */
 export async function createBlocks(db: Kysely<unknown>): Promise<void> {
   await sql`create table access_management.entry_blocks (

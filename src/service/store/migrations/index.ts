@@ -9,8 +9,8 @@ import { createEvents } from './0004-events.ts'
 import { createBlocks } from './0005-blocks.ts'
 
 /**
- * In the order of their names. A migration that was released is never edited: write the next one. The migrator's
- * connection ignores the schema that queries get, so names are written in full.
+ * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
+ * the default schema of the queries, so migrations write names in full.
  */
 const MIGRATIONS: Record<string, Migration> = {
   '0001-organizations': { up: createOrganizations },
@@ -21,8 +21,8 @@ const MIGRATIONS: Record<string, Migration> = {
 }
 
 /**
- * Brings the service's tables up to date. Safe when several processes start at once: Kysely takes a lock of the
- * database, and who comes second finds the work done. Throws `DirsyncdError('store-unavailable')`.
+ * Brings the service's tables up to date. Several processes may do so at once: Kysely takes a database lock, and the
+ * second process finds the work done. Throws `DirsyncdError('store-unavailable')`.
  */
 export async function migrateService(pool: Pool): Promise<void> {
   const migrator = new Migrator({
@@ -35,7 +35,7 @@ export async function migrateService(pool: Pool): Promise<void> {
   const { error } = await migrator.migrateToLatest()
   if (error === undefined) return
   const why = sentence(error)
-  throw new DirsyncdError('store-unavailable', `The tables of the service could not be made: ${why}.`, {
+  throw new DirsyncdError('store-unavailable', `The tables of the service could not be created: ${why}.`, {
     cause: error,
   })
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createKey, openLiveVault } from '../../../../src/service/keys/key-file.ts'
+import { createKey, openReloadableVault } from '../../../../src/service/keys/key-file.ts'
 import { openVault } from '../../../../src/service/keys/vault.ts'
 import { tempDir } from '../../../support/temp.ts'
 
@@ -43,7 +43,7 @@ test('who comes while another one makes the file is told so', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'keys')
   await writeFile(`${path}.new`, '')
-  await expect(createKey(path, DAY)).rejects.toThrow(/being made by somebody else; .* remove .*keys\.new/)
+  await expect(createKey(path, DAY)).rejects.toThrow(/Another process is making .*; .* remove .*keys\.new/)
   expect(await readdir(dir.path)).toEqual(['keys.new'])
 })
 
@@ -60,7 +60,7 @@ test('a vault in use takes the keys of the file when it is told to, and keeps it
   await using dir = await tempDir()
   const path = join(dir.path, 'keys')
   await createKey(path, DAY)
-  const vault = openLiveVault(path)
+  const vault = openReloadableVault(path)
   const sealed = vault.seal('secret', 'a')
   await createKey(path, DAY)
   expect(vault.keyId).toBe('k20260131')

@@ -81,7 +81,7 @@ describe('a sealed value', () => {
       code: 'secret-unavailable',
       exitCode: 78,
       message:
-        'A value is encrypted with the key k0, which is not in the key file; put it back behind the first line.',
+        'A value is encrypted with the key k0, which is not in the key file; put it back below the first line.',
     })
   })
 })
@@ -143,7 +143,7 @@ describe('a key file', () => {
     [
       'has an id twice',
       `${newKeyLine('k1')}${newKeyLine('k1')}`,
-      /has the key k1 twice; take one of them away\.$/,
+      /has the key k1 twice; remove one of them\.$/,
     ],
   ])('that %s is refused with one sentence that shows no key', async (_, text, sentence) => {
     await using file = await keyFile(text)
