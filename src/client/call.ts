@@ -1,7 +1,7 @@
 import pRetry, { AbortError, type RetryContext } from 'p-retry'
 import { ApiError, asMaybeDone } from './api-error.ts'
 import type { Reply } from './exchange.ts'
-import { abortedFailure, failureOfNetwork, failureOfReply, single } from './failure.ts'
+import { abortedFailure, failureOfNetwork, failureOfReply, firstHeaderValue } from './failure.ts'
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
@@ -54,7 +54,7 @@ export async function performCall<F>(
         factor: 3,
         randomize: true,
         shouldRetry: ({ error }) => mayRepeat(error, call),
-        onFailedAttempt: (context) => pauseAsAsked(sender, retries, call, context),
+        onFailedAttempt: (context) => pauseForRetryAfter(sender, retries, call, context),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       },
     )
@@ -117,7 +117,7 @@ async function sendWithinLimits<F>(
     const reply = await sendAuthorized(sender, call, progress)
     if (reply.status !== 429 || !call.waitWhenLimited || progress.limitWaits >= retries.rateLimitWaits)
       return reply
-    const asked = parseRetryAfter(single(reply.headers['retry-after']), Date.now())
+    const asked = parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), Date.now())
     const ms = asked ?? retries.defaultRetryAfterMs
     if (ms > retries.maxRetryAfterMs) return reply
     progress.limitWaits += 1
@@ -149,7 +149,7 @@ function mayRepeat<F>(error: Error, call: Call<F>): boolean {
 }
 
 /** A 503 may name a time: p-retry's own pause is made up to it, within the longest pause. */
-async function pauseAsAsked<F>(
+async function pauseForRetryAfter<F>(
   sender: Sender,
   retries: Retries,
   call: Call<F>,

@@ -3,7 +3,7 @@ import { type Endpoint, type Operation, PREFIX } from '../contract/endpoints.ts'
 import { ApiError, type Destination } from './api-error.ts'
 import { performCall } from './call.ts'
 import type { Reply } from './exchange.ts'
-import { single } from './failure.ts'
+import { firstHeaderValue } from './failure.ts'
 import { encodeForm, type FormFields } from './form.ts'
 import type { ListOptions, Page, WriteOptions, Written } from './methods.ts'
 import type { Settings } from './options.ts'
@@ -109,7 +109,7 @@ function parseAnswer(destination: Destination, schema: z.ZodType | undefined, re
     new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason })
   const json = parseJson(reply.body)
   if (json === undefined) {
-    const type = single(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
+    const type = firstHeaderValue(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
     throw unexpected(reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`)
   }
   const parsed = schema?.safeParse(json)

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 
-export interface Exchange {
+export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query. */
   readonly path: string
@@ -38,7 +38,7 @@ export class ExchangeError extends Error {
  */
 export function exchange(
   dispatcher: Dispatcher,
-  what: Exchange,
+  request: ExchangeRequest,
   signal: AbortSignal | undefined,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export function exchange(
     }
     const handler = new ReplyHandler(settle)
     const onAbort = (): void => handler.abort(signal?.reason)
-    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), what.totalMs)
+    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), request.totalMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     function settle(outcome: Reply | ExchangeError): void {
       clearTimeout(timer)
@@ -56,8 +56,8 @@ export function exchange(
       if (outcome instanceof ExchangeError) reject(outcome)
       else resolve(outcome)
     }
-    const { method, path, headers } = what
-    dispatcher.dispatch({ method, path, headers, body: what.body ?? null }, handler)
+    const { method, path, headers } = request
+    dispatcher.dispatch({ method, path, headers, body: request.body ?? null }, handler)
   })
 }
 

@@ -23,7 +23,7 @@ export function failureOfReply(
     kind,
     status,
     detail,
-    retryAfterMs: parseRetryAfter(single(reply.headers['retry-after']), now),
+    retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
     reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
     // 425 says that the request was not looked at; behind any other failure of the server the work may be done.
@@ -42,7 +42,7 @@ function kindOfStatus(status: number): ApiErrorKind {
 }
 
 function redirectText(reply: Reply): string {
-  const location = single(reply.headers.location)
+  const location = firstHeaderValue(reply.headers.location)
   if (location === undefined) return ''
   const where = URL.canParse(location) ? ` to ${new URL(location).origin}` : ''
   return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
@@ -116,6 +116,6 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-export function single(header: string | string[] | undefined): string | undefined {
+export function firstHeaderValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }

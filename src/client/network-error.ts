@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is larger than the client accepts',
 }
 
-const LASTING =
+const PERMANENT =
   /^(UND_ERR_(CLOSED|DESTROYED|HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
 /** Explains what undici, the socket, DNS or TLS threw. Codes that nobody has met yet keep their name. */
@@ -27,7 +27,7 @@ export function explainNetworkError(error: unknown): NetworkProblem {
   const code = systemCode(error) ?? ''
   return {
     reason: REASONS[code] ?? networkReason(error) ?? unknownReason(error, code),
-    transient: !LASTING.test(code),
+    transient: !PERMANENT.test(code),
   }
 }
 

@@ -2,7 +2,7 @@ import { PAGE } from '../contract/endpoints.ts'
 import type { Page } from './methods.ts'
 import {
   backwardPass,
-  endless,
+  endlessListError,
   forwardPass,
   type Key,
   MAX_PAGES,
@@ -10,7 +10,7 @@ import {
   parallelPass,
   type Pass,
   refuseSamePage,
-  trustedShape,
+  trustedSize,
 } from './passes.ts'
 
 /** Reads one page by its number, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
@@ -61,15 +61,15 @@ export async function readAllPages<Item>(
 ): Promise<AllPages<Item>> {
   const pages = pagesOf(list, options)
   const page1 = await pages.read(1)
-  const shape = trustedShape(page1)
+  const size = trustedSize(page1)
   const parallel =
-    shape === undefined ? undefined : await parallelPass(pages, page1, shape, options.concurrency)
+    size === undefined ? undefined : await parallelPass(pages, page1, size, options.concurrency)
   if (parallel?.steady) return { items: parallel.items, duplicates: [], moved: false, total: parallel.total }
   const first = parallel ?? (await forwardPass(pages, page1))
-  return settle(first, await backwardPass(pages, first), options.key)
+  return mergePasses(first, await backwardPass(pages, first), options.key)
 }
 
-function settle<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
+function mergePasses<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
   const { total, duplicates } = second
   if (second.steady) return { items: second.items, duplicates, moved: duplicates.length > 0, total }
   const known = new Set(second.items.map(key))
@@ -103,7 +103,7 @@ export async function* eachItem<Item>(
       seen.add(key)
     }
     if (isLast(page, number)) return
-    if (number >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (number >= MAX_PAGES) throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(number + 1)
     // New items in front of a list push a whole page to the next number: its total tells.
     if (!hasGrown(page, next)) refuseSamePage(pages, page, next)

@@ -29,13 +29,13 @@ export interface Pass<Item> extends Listing<Item> {
 }
 
 /** What the headers of a trustworthy first page say. */
-export interface Shape {
+export interface ListSize {
   readonly total: number
   readonly perPage: number
 }
 
 /** The headers of page 1, unless they are missing or disagree with what the page holds. */
-export function trustedShape(page1: Page<unknown>): Shape | undefined {
+export function trustedSize(page1: Page<unknown>): ListSize | undefined {
   const { total, perPage, items } = page1
   if (total === undefined || perPage === undefined) return undefined
   if (Math.ceil(total / perPage) > MAX_PAGES) return undefined
@@ -51,25 +51,26 @@ export function trustedShape(page1: Page<unknown>): Shape | undefined {
 export async function parallelPass<Item>(
   pages: Pages<Item>,
   page1: Page<Item>,
-  shape: Shape,
+  size: ListSize,
   concurrency: number,
 ): Promise<Pass<Item> | undefined> {
-  const lastPage = Math.max(1, Math.ceil(shape.total / shape.perPage))
+  const lastPage = Math.max(1, Math.ceil(size.total / size.perPage))
   const read: Page<Item>[] = [page1]
   if (lastPage > 1) {
     read[lastPage - 1] = await pages.read(lastPage)
     if (read[lastPage - 1]?.items.length === 0) return undefined
   }
-  await forEachAtOnce(between(1, lastPage), concurrency, async (number) => {
+  await forEachConcurrently(between(1, lastPage), concurrency, async (number) => {
     read[number - 1] = await pages.read(number)
   })
   for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
   const pass = passOf(pages, read)
-  const steady = fits(read, shape) && pass.duplicates.length === 0 && (await endsRest(pages, read))
-  return { ...pass, lastPage: reachOf(read), steady }
+  const steady =
+    agreesWithSize(read, size) && pass.duplicates.length === 0 && (await endsAreUnchanged(pages, read))
+  return { ...pass, lastPage: furthestLastPage(read), steady }
 }
 
-async function endsRest<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
+async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
   if (read.length === 1) return true
   const [head, tail] = await Promise.all([pages.read(1), pages.read(read.length)])
   return (
@@ -84,7 +85,8 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
   let page = page1
   while (page.items.length > 0) {
     read.push(page)
-    if (read.length >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (read.length >= MAX_PAGES)
+      throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
     refuseSamePage(pages, page, next)
     page = next
@@ -101,13 +103,13 @@ export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>):
   for (let number = first.lastPage; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
   const pass = passOf(pages, read)
   const head = read[0]
-  const shape = head === undefined ? undefined : trustedShape(head)
-  const steady = shape === undefined ? sameItems(pages, first, pass) : fits(read, shape)
+  const size = head === undefined ? undefined : trustedSize(head)
+  const steady = size === undefined ? sameItems(pages, first, pass) : agreesWithSize(read, size)
   return { ...pass, steady }
 }
 
 /** Every page says the same total and size, and holds as many items as these make. */
-function fits(read: readonly Page<unknown>[], { total, perPage }: Shape): boolean {
+function agreesWithSize(read: readonly Page<unknown>[], { total, perPage }: ListSize): boolean {
   if (read.length !== Math.max(1, Math.ceil(total / perPage))) return false
   return read.every(
     (page, index) =>
@@ -139,7 +141,7 @@ function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listin
 }
 
 /** The last page that any total speaks of: the list may have grown meanwhile, within reason. */
-function reachOf(read: readonly Page<unknown>[]): number {
+function furthestLastPage(read: readonly Page<unknown>[]): number {
   let reach = read.length
   for (const { total, perPage } of read) {
     if (total !== undefined && perPage !== undefined) reach = Math.max(reach, Math.ceil(total / perPage))
@@ -151,11 +153,14 @@ function reachOf(read: readonly Page<unknown>[]): number {
 export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, other: Page<Item>): void {
   if (other.items.length === 0 || one.items.length !== other.items.length) return
   if (one.items.every((item, index) => key(item) === key(other.items[index] as Item))) {
-    throw endless(other, 'two pages hold the very same entries; the service seems to ignore the page number')
+    throw endlessListError(
+      other,
+      'two pages hold the very same entries; the service seems to ignore the page number',
+    )
   }
 }
 
-export function endless(page: Page<unknown>, reason: string): ApiError {
+export function endlessListError(page: Page<unknown>, reason: string): ApiError {
   return new ApiError(page.destination, { kind: 'unexpected-answer', reason })
 }
 
@@ -169,7 +174,7 @@ function* between(first: number, last: number): Generator<number> {
 }
 
 /** The workers share one generator: the first failure closes it, and nobody takes another number. */
-async function forEachAtOnce(
+async function forEachConcurrently(
   numbers: Generator<number>,
   concurrency: number,
   work: (number: number) => Promise<void>,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, errors } from 'undici'
 import { networkReason, sentence, systemCode } from '../errors.ts'
-import type { WireRequest } from './request.ts'
+import type { HttpRequest } from './request.ts'
 
 /** What a service answered. */
 export interface HttpAnswer {
@@ -31,7 +31,7 @@ export class NoAnswer extends Error {
 export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
-  { method, path, headers, body }: WireRequest,
+  { method, path, headers, body }: HttpRequest,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -71,7 +71,7 @@ const PAUSE_MS = 300
  * get lost with it.
  */
 function contentOf(
-  headers: WireRequest['headers'],
+  headers: HttpRequest['headers'],
   body: string | undefined,
 ): Pick<Dispatcher.RequestOptions, 'headers' | 'body'> {
   const bytes = Buffer.from(body ?? '')

@@ -3,13 +3,13 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
 
 /** What an answer should have been, and what it was; both continue "expected …, got …". */
-export interface Fault {
+export interface Mismatch {
   readonly expected: string
   readonly actual: string
 }
 
 /** Looks at one answer; no fault = as it should be. */
-export type Check = (answer: HttpAnswer) => readonly Fault[]
+export type Check = (answer: HttpAnswer) => readonly Mismatch[]
 
 /**
  * What an answer must be, on two levels: what the API description states, and what only the service of this repository
@@ -17,7 +17,7 @@ export type Check = (answer: HttpAnswer) => readonly Fault[]
  */
 export interface Expectation {
   readonly stated: Check
-  readonly here: Check
+  readonly reference: Check
 }
 
 export const anything: Check = () => []
@@ -26,8 +26,8 @@ export const anything: Check = () => []
 export function inTurn(...checks: readonly Check[]): Check {
   return (answer) => {
     for (const check of checks) {
-      const faults = check(answer)
-      if (faults.length > 0) return faults
+      const mismatches = check(answer)
+      if (mismatches.length > 0) return mismatches
     }
     return []
   }
@@ -55,7 +55,7 @@ export const refusal: Check = ({ status: got }) =>
 const decision: Check = ({ status: got }) =>
   got >= 200 && got < 500 ? [] : [{ expected: 'a success or a refusal', actual: `${got}` }]
 
-/** The body has the shape; at most three faults are told. */
+/** The body has the shape; at most three mismatches are told. */
 export function shape(schema: z.ZodType): Check {
   return (answer) => {
     if (answer.json === undefined) {
@@ -119,19 +119,22 @@ const problemType: Check = (answer) => {
 }
 
 /** Must not succeed; the service of this repository answers `here`. */
-export function refuses(here: number): Expectation {
-  return { stated: refusal, here: problem(here) }
+export function refuses(reference: number): Expectation {
+  return { stated: refusal, reference: problem(reference) }
 }
 
 /** The description is silent about whether this succeeds; the service of this repository answers `here`. */
-export function decides(here: number, more: Check = anything): Expectation {
-  return { stated: inTurn(decision, more), here: here < 400 ? status(here) : problem(here) }
+export function decides(reference: number, more: Check = anything): Expectation {
+  return {
+    stated: inTurn(decision, more),
+    reference: reference < 400 ? status(reference) : problem(reference),
+  }
 }
 
 /** A read that succeeds with what the contract shows. */
 export function reads(endpoint: Endpoint, more: Check = anything): Expectation {
   const body = endpoint.response === undefined ? anything : shape(endpoint.response)
-  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), here: anything }
+  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), reference: anything }
 }
 
 /** A write that succeeds; its status and body are what only the service of this repository decided. */
@@ -139,6 +142,6 @@ export function writes(endpoint: Endpoint, more: Check = anything, stated: Check
   const body = endpoint.response === undefined ? noBody : shape(endpoint.response)
   return {
     stated: inTurn(success, together(tokenExpiry, stated)),
-    here: inTurn(status(endpoint.status), together(body, more)),
+    reference: inTurn(status(endpoint.status), together(body, more)),
   }
 }

@@ -9,7 +9,7 @@ import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
 import { isNoAnswer, openProbing, requireWrites, type Probing } from './probing.ts'
 import type { TestedService } from './tested-service.ts'
-import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
+import { differs, NO_DIFFERENCES, Unchecked, type Result, type Verdict } from './verdict.ts'
 
 export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
@@ -98,7 +98,8 @@ async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Cas
     const verdict = withoutTokens(probing, await each.try(probing))
     return { ...base, state: verdict.differences.length > 0 ? 'differs' : 'ok', ...verdict }
   } catch (error) {
-    if (error instanceof Unchecked) return { ...base, state: 'not-checked', ...FINE, reason: error.message }
+    if (error instanceof Unchecked)
+      return { ...base, state: 'not-checked', ...NO_DIFFERENCES, reason: error.message }
     if (isNoAnswer(error)) return { ...base, state: 'differs', ...differs('an answer', error.message) }
     throw error
   }
@@ -109,7 +110,7 @@ function withoutTokens({ tested }: Probing, { differences, notes }: Verdict): Ve
   const { expired, without = {} } = tested.tokens ?? {}
   const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
   const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
-  const mask = (faults: Verdict['notes']) =>
-    faults.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
+  const mask = (mismatches: Verdict['notes']) =>
+    mismatches.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
   return { differences: mask(differences), notes: mask(notes) }
 }

@@ -17,10 +17,10 @@ export function parseLinks(header: string): readonly Link[] | undefined {
     if (url === null) return undefined
     links.push({ relation, path: url.pathname, query: url.searchParams })
   }
-  return links.length > 0 && covers(header) ? links : undefined
+  return links.length > 0 && isLinkHeader(header) ? links : undefined
 }
 
 /** Nothing stands between the entries that is none. */
-function covers(header: string): boolean {
+function isLinkHeader(header: string): boolean {
   return /^(\s*<[^>]*>\s*;\s*rel="?\w+"?\s*(,|$))+$/.test(header)
 }

@@ -2,7 +2,7 @@ import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/en
 import type { Param, TestedService } from './tested-service.ts'
 
 /** One request, as far as it differs from what every request to the endpoint has. */
-export interface Ask {
+export interface ApiRequest {
   /** Percent-encoded on the way. */
   readonly params?: Readonly<Partial<Record<Param, string>>>
   /** Stand in the path as they are. */
@@ -22,7 +22,7 @@ export interface Ask {
 }
 
 /** A request as it goes over the wire. */
-export interface WireRequest {
+export interface HttpRequest {
   readonly method: Endpoint['method']
   /** Path and query. */
   readonly path: string
@@ -33,31 +33,35 @@ export interface WireRequest {
 export const FORM = 'application/x-www-form-urlencoded'
 export const JSON_TYPE = 'application/json'
 
-export function toWire(tested: TestedService, operation: Operation, ask: Ask): WireRequest {
+export function toHttpRequest(tested: TestedService, operation: Operation, request: ApiRequest): HttpRequest {
   const endpoint: Endpoint = endpoints[operation]
-  const body = ask.form === undefined ? ask.body : { type: FORM, text: encodeForm(ask.form) }
-  const token = ask.token === undefined ? tested.token : ask.token
-  const deviceId = ask.deviceId === undefined ? tested.deviceId : ask.deviceId
+  const body = request.form === undefined ? request.body : { type: FORM, text: encodeForm(request.form) }
+  const token = request.token === undefined ? tested.token : request.token
+  const deviceId = request.deviceId === undefined ? tested.deviceId : request.deviceId
   return {
     method: endpoint.method,
-    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, ask)}${ask.query ?? ''}`,
+    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, request)}${request.query ?? ''}`,
     headers: {
       accept: 'application/json, application/problem+json',
       'user-agent': 'dirsyncd',
       ...(token !== null && { authorization: `token ${token}` }),
       ...(deviceId !== null && { 'x-device-id': deviceId }),
       ...(body !== undefined && { 'content-type': body.type }),
-      ...ask.headers,
+      ...request.headers,
     },
     body: body?.text,
   }
 }
 
-function encodeForm(form: NonNullable<Ask['form']>): string {
+function encodeForm(form: NonNullable<ApiRequest['form']>): string {
   return new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString()
 }
 
-function pathOf(tested: TestedService, endpoint: Endpoint, { params = {}, rawParams = {} }: Ask): string {
+function pathOf(
+  tested: TestedService,
+  endpoint: Endpoint,
+  { params = {}, rawParams = {} }: ApiRequest,
+): string {
   const known: Partial<Record<string, string>> = {
     organization_id: String(tested.organizationId),
     directory_id: String(tested.directoryId),

@@ -16,10 +16,15 @@ export function ruleUserEmails(
   const { source, directory, rules, withheld } = inputs
   if (rules.emails === 'shared') return NO_RULINGS
   const held = new Set<string>()
-  const isStuck = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
+  const keepsEmail = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
   for (;;) {
-    const wanting = wantingUsers(inputs, selection)
-    const rulings = ruleEmails({ wanting, directory: directory.users, deleted, isStuck, withheld: held })
+    const rulings = ruleEmails({
+      writableUsers: usersWithWritableEmail(inputs, selection),
+      directory: directory.users,
+      deleted,
+      keepsEmail,
+      withheld: held,
+    })
     const isHeld = (id: string): boolean => {
       const want = source.users.get(id)
       if (want === undefined || held.has(id)) return false
@@ -43,7 +48,10 @@ function foremost(ids: readonly string[], rulings: EmailRulings): readonly strin
   return first.length > 0 ? first : ids
 }
 
-function* wantingUsers({ source, directory, rules }: PlanInputs, selection: Selection): Generator<UserEntry> {
+function* usersWithWritableEmail(
+  { source, directory, rules }: PlanInputs,
+  selection: Selection,
+): Generator<UserEntry> {
   for (const want of source.users.values()) {
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)

@@ -38,14 +38,14 @@ export function compileSelections(rules: EntryRules | undefined): Readonly<Recor
 function compileSelection(lists: EntryLists | undefined): Selection {
   const include = lists?.include && compileList(lists.include)
   const exclude = compileList(lists?.exclude ?? [])
-  const shielded = compileList(lists?.protected ?? [])
+  const protectedIds = compileList(lists?.protected ?? [])
   return {
     whyExcluded(id, from) {
       if (exclude.has(id, from)) return 'is on the list exclude'
       if (include === undefined || include.has(id, from)) return undefined
       return from === undefined && include.needsFrom ? undefined : 'is not on the list include'
     },
-    isProtected: (id) => shielded.has(id, undefined),
+    isProtected: (id) => protectedIds.has(id, undefined),
   }
 }
 
@@ -60,7 +60,7 @@ function compileList(patterns: readonly EntryPattern[]): CompiledList {
   const fromMatchers: Matcher[] = []
   for (const pattern of patterns) {
     if (typeof pattern === 'object' && 'from' in pattern) {
-      fromMatchers.push(compileWildcard(canonicalPlace(pattern.from)))
+      fromMatchers.push(compileWildcard(canonicalLocation(pattern.from)))
     } else if (typeof pattern === 'object') ids.add(pattern.id)
     else if (pattern.includes('*')) idMatchers.push(compileWildcard(pattern))
     else ids.add(pattern)
@@ -70,14 +70,14 @@ function compileList(patterns: readonly EntryPattern[]): CompiledList {
     has(id, from) {
       if (ids.has(id) || idMatchers.some((matches) => matches(id))) return true
       if (from === undefined || fromMatchers.length === 0) return false
-      const place = canonicalPlace(from)
-      return fromMatchers.some((matches) => matches(place))
+      const location = canonicalLocation(from)
+      return fromMatchers.some((matches) => matches(location))
     },
   }
 }
 
-function canonicalPlace(place: string): string {
-  return place
+function canonicalLocation(location: string): string {
+  return location
     .normalize('NFC')
     .toLowerCase()
     .split(/([,=])/)
@@ -89,7 +89,7 @@ type Matcher = (text: string) => boolean
 
 /**
  * A pattern where `*` stands for any characters. Each part between two of them is looked for once, from left to right, which
- * is enough because the first place leaves the most for the rest: no pattern makes it go back.
+ * is enough because the first location leaves the most for the rest: no pattern makes it go back.
  */
 export function compileWildcard(pattern: string): Matcher {
   const [first = '', ...rest] = pattern.split('*')

@@ -1,5 +1,5 @@
 import { isApiError } from '../client/api-error.ts'
-import type { Confirm, Send, Wire } from './entries.ts'
+import type { Confirm, Send, RequestContext } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
 /** The directory that changes go to. Hand in one and the same object for all of them. */
@@ -10,7 +10,7 @@ export interface TargetDirectory {
 }
 
 /** What every change of a directory is written with. */
-export interface WriteContext extends Wire {
+export interface WriteContext extends RequestContext {
   readonly target: TargetDirectory
   /** Look before anything is sent. */
   readonly check: boolean

@@ -47,7 +47,7 @@ function outcomeOf(error: ApiError): Outcome {
       return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
     case 'unreachable':
     case 'server-error':
-      return { result: 'unavailable', status, detail, answers: answersLooks(error) }
+      return { result: 'unavailable', status, detail, answers: lookupsAnswered(error) }
     case 'not-found':
     case 'conflict':
     case 'refused':
@@ -60,7 +60,7 @@ function outcomeOf(error: ApiError): Outcome {
  * A write that may have been done is looked up before it is sent again, so where it failed in the end and not a look, the
  * looks were answered. A 503 speaks of the service as a whole all the same.
  */
-function answersLooks({ destination, maybeDone, status }: ApiError): boolean {
+function lookupsAnswered({ destination, maybeDone, status }: ApiError): boolean {
   return destination.method !== 'GET' && maybeDone && status !== 503
 }
 

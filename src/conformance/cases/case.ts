@@ -1,7 +1,7 @@
 import type { Endpoint, Operation } from '../../contract/endpoints.ts'
-import { baseAsk } from '../base.ts'
+import { baseRequest } from '../base.ts'
 import type { Expectation } from '../checks.ts'
-import type { Ask } from '../request.ts'
+import type { ApiRequest } from '../request.ts'
 import { isNoAnswer, type Probing } from '../probing.ts'
 import { judge, type Verdict } from '../verdict.ts'
 
@@ -30,7 +30,7 @@ interface ChangeOptions {
 export function changed(
   { operation }: Row,
   name: string,
-  change: (probing: Probing) => Ask,
+  change: (probing: Probing) => ApiRequest,
   expectation: Expectation,
   options: ChangeOptions = {},
 ): Case {
@@ -40,7 +40,7 @@ export function changed(
     needsScope,
     async try(probing) {
       const different = change(probing)
-      const { form, ...base } = await baseAsk(probing, operation)
+      const { form, ...base } = await baseRequest(probing, operation)
       // The form is replaced as a whole by another body.
       const body = different.body === undefined && form !== undefined ? { form } : {}
       const params = { ...base.params, ...different.params }

@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/endpoints.ts'
 import type { HttpAnswer } from '../answer.ts'
-import { baseAsk, userChange } from '../base.ts'
+import { baseRequest, userChange } from '../base.ts'
 import {
   anything,
   type Check,
@@ -15,9 +15,9 @@ import {
   writes,
 } from '../checks.ts'
 import { DEFAULT_PAGE, page } from '../pages.ts'
-import type { Ask } from '../request.ts'
+import type { ApiRequest } from '../request.ts'
 import type { Probing } from '../probing.ts'
-import { first, itemsOf, lacksScope, newEntry } from '../subjects.ts'
+import { first, itemsOf, lacksScope, newEntry } from '../fixtures.ts'
 import { judge, Unchecked, type Verdict } from '../verdict.ts'
 import type { Case, Row } from './case.ts'
 
@@ -47,8 +47,8 @@ function good(probing: Probing, row: Row): Promise<Verdict> {
 }
 
 /** The answer, unless the token may not ask. */
-async function allowed(probing: Probing, { operation }: Row, ask: Ask): Promise<HttpAnswer> {
-  const answer = await probing.send(operation, ask)
+async function allowed(probing: Probing, { operation }: Row, request: ApiRequest): Promise<HttpAnswer> {
+  const answer = await probing.send(operation, request)
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   return answer
 }
@@ -74,63 +74,66 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
 
 /** What was asked for is what comes. */
 async function readOne(probing: Probing, row: Row): Promise<Verdict> {
-  const ask = await baseAsk(probing, row.operation)
+  const request = await baseRequest(probing, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const asked = { directory_id: String(probing.tested.directoryId), ...ask.params } as Record<string, string>
+  const asked = { directory_id: String(probing.tested.directoryId), ...request.params } as Record<
+    string,
+    string
+  >
   const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
-  return judge(reads(row.endpoint, isAskedFor), await allowed(probing, row, ask))
+  return judge(reads(row.endpoint, isAskedFor), await allowed(probing, row, request))
 }
 
 const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) => Promise<Verdict>>>> = {
   createUsers: (probing, row) => createEntry(probing, row, 'getUser'),
   createGroups: (probing, row) => createEntry(probing, row, 'getGroup'),
   async updateUser(probing, row) {
-    const { params = {} } = await baseAsk(probing, row.operation)
+    const { params = {} } = await baseRequest(probing, row.operation)
     const change = await userChange(probing)
     const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
     return writeAndRead(probing, row, {
-      ask: { params, form: Object.entries(change) },
+      request: { params, form: Object.entries(change) },
       read: 'getUser',
       written,
     })
   },
   async updateGroup(probing, row) {
-    const { params = {}, form = [] } = await baseAsk(probing, row.operation)
+    const { params = {}, form = [] } = await baseRequest(probing, row.operation)
     const written = field('name', form[0]?.[1])
-    return writeAndRead(probing, row, { ask: { params, form }, read: 'getGroup', written })
+    return writeAndRead(probing, row, { request: { params, form }, read: 'getGroup', written })
   },
   deleteUser: (probing, row) => deleteEntry(probing, row, 'user'),
   deleteGroup: (probing, row) => deleteEntry(probing, row, 'group'),
   updateSubscription,
   async createAssertion(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
   },
   async readCredentials(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
     // The one POST whose answer the description shows.
     const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
-    return judge({ stated, here: writes(row.endpoint).here }, answer)
+    return judge({ stated, reference: writes(row.endpoint).reference }, answer)
   },
   async resetPassword(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint), answer)
   },
 }
 
 async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
-  const ask = await baseAsk(probing, row.operation)
-  const [id] = ask.creates ?? []
-  const name = ask.form?.find(([key]) => key.endsWith('[name]'))?.[1]
+  const request = await baseRequest(probing, row.operation)
+  const [id] = request.creates ?? []
+  const name = request.form?.find(([key]) => key.endsWith('[name]'))?.[1]
   const written = together(field('external_id', id), field('name', name))
-  return writeAndRead(probing, row, { ask, read, written, params: { external_id: id ?? '' }, list: true })
+  return writeAndRead(probing, row, { request, read, written, params: { external_id: id ?? '' }, list: true })
 }
 
 interface Writing {
-  readonly ask: Ask
+  readonly request: ApiRequest
   /** The operation that shows what was written, and the ids that it takes; default those of the request. */
   readonly read: Operation
-  readonly params?: Ask['params']
+  readonly params?: ApiRequest['params']
   /** Of what is read, and in the service of this repository also of the answer to the write. */
   readonly written: Check
   /** The answer to the write is a list of one. */
@@ -138,15 +141,18 @@ interface Writing {
 }
 
 async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promise<Verdict> {
-  const { ask, read, params = ask.params ?? {}, written, list = false } = writing
-  const answer = await allowed(probing, row, ask)
+  const { request, read, params = request.params ?? {}, written, list = false } = writing
+  const answer = await allowed(probing, row, request)
   const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
   const verdict = judge(writes(row.endpoint, inAnswer), answer)
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.send(read, { params })
   if (shown.status === 401 || shown.status === 403) return verdict
-  const faults = inTurn(success, written)(shown)
-  const differences = faults.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
+  const mismatches = inTurn(success, written)(shown)
+  const differences = mismatches.map(({ expected, actual }) => ({
+    expected: `afterwards ${expected}`,
+    actual,
+  }))
   return { ...verdict, differences }
 }
 
@@ -167,13 +173,13 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
 async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> {
   const before = await first(probing, 'listSubscriptions', 'id')
   const params = { subscription_id: String(before['id']) }
-  const { form = [] } = await baseAsk(probing, row.operation)
+  const { form = [] } = await baseRequest(probing, row.operation)
   const change = {
     favorite: before['favorite'] !== true,
     name: `${String(before['name'])} (check)`,
     position: Number(before['position']) + 1,
   }
-  probing.afterwards(async () => {
+  probing.addCleanup(async () => {
     const { status } = await probing.send(row.operation, { params, form })
     if (status >= 300) {
       throw new Error(
@@ -181,10 +187,10 @@ async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> 
       )
     }
   })
-  const ask = {
+  const request = {
     params,
     form: Object.entries(change).map(([name, value]): [string, string] => [name, String(value)]),
   }
   const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-  return writeAndRead(probing, row, { ask, read: 'getSubscription', written })
+  return writeAndRead(probing, row, { request, read: 'getSubscription', written })
 }

@@ -1,6 +1,6 @@
 import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
 import { decides, type Expectation, refuses } from '../checks.ts'
-import { type Ask, FORM, JSON_TYPE } from '../request.ts'
+import { type ApiRequest, FORM, JSON_TYPE } from '../request.ts'
 import type { Probing } from '../probing.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
@@ -130,11 +130,11 @@ function fieldCase(
     row,
     `${field} ${what}`,
     (probing) => {
-      if (list === undefined) return jsonAsk({ ...otherFields(row, field), [field]: json })
+      if (list === undefined) return jsonRequest({ ...otherFields(row, field), [field]: json })
       if (field === 'external_id') requireExpendable(probing)
       const id = probing.newId()
       const entry = { external_id: id, name: 'Check of the API', [field]: json }
-      return jsonAsk({ [list]: [entry] }, field === 'external_id' ? [] : [id])
+      return jsonRequest({ [list]: [entry] }, field === 'external_id' ? [] : [id])
     },
     expectation,
   )
@@ -147,7 +147,7 @@ function requireExpendable({ tested }: Probing): void {
   }
 }
 
-function jsonAsk(body: object, creates: readonly string[] = []): Ask {
+function jsonRequest(body: object, creates: readonly string[] = []): ApiRequest {
   return { body: { type: JSON_TYPE, text: JSON.stringify(body) }, creates }
 }
 

@@ -1,14 +1,14 @@
-import { type Check, decides, type Expectation, type Fault, inTurn, reads } from '../checks.ts'
+import { type Check, decides, type Expectation, type Mismatch, inTurn, reads } from '../checks.ts'
 import { totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
-import { first, type Item, itemsOf } from '../subjects.ts'
+import { first, type Item, itemsOf } from '../fixtures.ts'
 import { judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
 /** The query parameters besides those of the page: what they find, and what they refuse. */
 export function queryCases(row: Row): readonly Case[] {
   if (row.operation === 'listSubscriptions') {
-    return [...everything(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
+    return [...allOnOnePage(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
   }
   if (row.operation === 'listEvents') return [...filters(row), ...malformed(row, MALFORMED_FILTERS)]
   if (row.operation !== 'listOrganizationGroups') return []
@@ -33,7 +33,7 @@ function malformed(row: Row, queries: readonly string[]): Case[] {
 }
 
 /** A case that is about something that is there. */
-function found(
+function searchCase(
   row: Row,
   name: string,
   prepare: (probing: Probing) => Promise<{ readonly query: string; readonly expectation: Expectation }>,
@@ -53,21 +53,21 @@ function each(what: string, holds: (item: Item) => boolean, known?: unknown): Ch
   return (answer) => {
     const items = itemsOf(answer)
     const wrong = items.filter((item) => !holds(item)).length
-    const faults: Fault[] = []
+    const mismatches: Mismatch[] = []
     if (wrong > 0) {
-      faults.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
+      mismatches.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
     }
-    if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return faults
+    if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return mismatches
     if (known !== undefined && !items.some((item) => item['id'] === known)) {
-      faults.push({ expected: `the item that is known to be one ${what}`, actual: 'not listed' })
+      mismatches.push({ expected: `the item that is known to be one ${what}`, actual: 'not listed' })
     }
-    return faults
+    return mismatches
   }
 }
 
-function everything(row: Row): Case[] {
+function allOnOnePage(row: Row): Case[] {
   return ['?all=true', '?all=true&page=2&per_page=1'].map((query) =>
-    found(row, query, async (probing) => {
+    searchCase(row, query, async (probing) => {
       const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
       if (total === undefined) throw new Unchecked('the answers have no total')
       const all: Check = ({ json }) =>
@@ -95,13 +95,13 @@ function partOfName(row: Row): Case[] {
   }
   const endpoint = row.endpoint
   return [
-    found(row, 'q is a part of a name', async (probing) => {
+    searchCase(row, 'q is a part of a name', async (probing) => {
       const { query, check } = await search((part) => part)(probing)
       return { query, expectation: reads(endpoint, check) }
     }),
-    found(row, 'q in capitals', async (probing) => {
+    searchCase(row, 'q in capitals', async (probing) => {
       const { query, check } = await search((part) => part.toUpperCase())(probing)
-      return { query, expectation: { ...reads(endpoint), here: check } }
+      return { query, expectation: { ...reads(endpoint), reference: check } }
     }),
     changed(row, 'q that no name holds', () => ({ query: '?q=dirsyncd-check-nothing' }), {
       ...reads(
@@ -117,19 +117,19 @@ function filters(row: Row): Case[] {
   const endpoint = row.endpoint
   const known = (probing: Probing) => first(probing, row.operation, 'id')
   return [
-    found(row, 'filters[type]', async (probing) => {
+    searchCase(row, 'filters[type]', async (probing) => {
       const { id, type } = await known(probing)
       const check = each('of this type', (event) => event['type'] === type, id)
       return { query: filter('type', type), expectation: reads(endpoint, check) }
     }),
-    found(row, 'filters[contact_id]', async (probing) => {
+    searchCase(row, 'filters[contact_id]', async (probing) => {
       const { id, actor } = await known(probing)
       const contact = (actor as Item | undefined)?.['id']
       const check = each('of this actor', (event) => (event['actor'] as Item)['id'] === contact, id)
       return { query: filter('contact_id', contact), expectation: reads(endpoint, check) }
     }),
     ...(['time_from', 'time_to'] as const).map((name) =>
-      found(row, `filters[${name}]`, async (probing) => {
+      searchCase(row, `filters[${name}]`, async (probing) => {
         const { created_at: at, id } = await known(probing)
         const when = Date.parse(String(at))
         const inRange = (event: Item) => {
@@ -170,6 +170,6 @@ function ofOurFormat(endpoint: Row['endpoint'], check: Check): Expectation {
   const wanted = inTurn(reads(endpoint).stated, check)
   return {
     ...decides(200),
-    here: (answer) => wanted(answer),
+    reference: (answer) => wanted(answer),
   }
 }

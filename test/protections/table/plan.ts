@@ -547,8 +547,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-of-a-kept-user-is-not-given-away',
     file: 'plan/emails.ts',
-    find: 'wanting.has(id) || inputs.isStuck(id))',
-    replace: 'wanting.has(id))',
+    find: 'wantedBy.has(id) || inputs.keepsEmail(id))',
+    replace: 'wantedBy.has(id))',
     test: EMAILS,
   },
   {
@@ -656,8 +656,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-withheld-circle-stays-withheld',
     file: 'plan/emails.ts',
-    find: 'if (contest === undefined || withheld.has(winner)) continue',
-    replace: 'if (contest === undefined) continue',
+    find: 'if (conflict === undefined || withheld.has(winner)) continue',
+    replace: 'if (conflict === undefined) continue',
     test: EMAILS,
     only: 'nobody of a circle',
   },

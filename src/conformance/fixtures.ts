@@ -1,6 +1,6 @@
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
-import type { Ask } from './request.ts'
+import type { ApiRequest } from './request.ts'
 import type { Probing } from './probing.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -8,7 +8,7 @@ import { Unchecked } from './verdict.ts'
 export type Item = Readonly<Record<string, unknown>>
 
 /** Items looked at when something to read is searched for. */
-const LOOKED_AT = 100
+const SEARCHED_ITEMS = 100
 
 /** The items of the answer to a list; throws `Unchecked` where it is none. */
 export function itemsOf(answer: HttpAnswer): readonly Item[] {
@@ -17,9 +17,9 @@ export function itemsOf(answer: HttpAnswer): readonly Item[] {
 }
 
 /** What the service has of a kind, a page at most. Throws `Unchecked` where the token may not see it. */
-export function some(probing: Probing, operation: Operation): Promise<readonly Item[]> {
+export function firstPageOf(probing: Probing, operation: Operation): Promise<readonly Item[]> {
   return probing.once(operation, async () => {
-    const answer = await probing.send(operation, { query: `?per_page=${LOOKED_AT}` })
+    const answer = await probing.send(operation, { query: `?per_page=${SEARCHED_ITEMS}` })
     if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
     return itemsOf(answer)
   })
@@ -43,8 +43,8 @@ export async function first(
   name: string,
   suits: (item: Item) => boolean = () => true,
 ): Promise<Item> {
-  const items = await some(probing, operation)
-  const item = items.find((each) => isAddress(each[name]) && suits(each))
+  const items = await firstPageOf(probing, operation)
+  const item = items.find((each) => isUsableId(each[name]) && suits(each))
   if (item !== undefined) return item
   throw new Unchecked(
     items.length === 0
@@ -53,7 +53,7 @@ export async function first(
   )
 }
 
-function isAddress(value: unknown): boolean {
+function isUsableId(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && !['', '.', '..'].includes(value))
 }
 
@@ -73,7 +73,7 @@ export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promis
 }
 
 /** A form that makes one user or group. */
-export function entryForm(kind: 'user' | 'group', id: string): Ask {
+export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
   const list = kind === 'user' ? 'users' : 'groups'
   return {
     form: [
