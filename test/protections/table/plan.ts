@@ -540,8 +540,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-stays-with-its-owner',
     file: 'plan/emails.ts',
-    find: 'const owner = keeping[0] ?? firstOf(wanting)',
-    replace: 'const owner = firstOf(wanting)',
+    find: 'const owner = keeping[0] ?? firstOf(wantedBy)',
+    replace: 'const owner = firstOf(wantedBy)',
     test: EMAILS,
   },
   {
@@ -589,8 +589,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-of-two-goes-to-the-smallest-id',
     file: 'plan/emails.ts',
-    find: 'wanting: sortedSet(all)',
-    replace: 'wanting: new Set(all)',
+    find: 'wantedBy: sortedSet(all)',
+    replace: 'wantedBy: new Set(all)',
     test: EMAILS,
   },
   {
