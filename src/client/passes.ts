@@ -42,9 +42,9 @@ export function trustedSize(page1: Page<unknown>): ListSize | undefined {
 
 /**
  * Reads page 1, the last page, the pages between them, and then the first and the last page again. In a list ordered
- * by id, new items come at the end, so the last page still begins with the same item only if no item before was removed.
- * Page 1 is read again to cover the time before the last page was first read. Returns `undefined` when the last page is
- * empty, because then `total` was wrong.
+ * by id, new items come at the end, so the last page keeps its first item only if no item before it was removed. Page 1
+ * is read again to cover the time before the last page was first read. Returns `undefined` when the last page is empty,
+ * because then `total` was wrong.
  */
 export async function parallelPass<Item>(
   pages: Pages<Item>,

@@ -5,30 +5,30 @@ import type { Takes } from './change.ts'
 /** Whether the directory may hold one e-mail address for several users. */
 export type Emails = 'unique' | 'shared'
 
-/** What was decided about the e-mail of one user, where there is anything to decide. */
+/** What may be done with the e-mail of one user. Only users with a conflict have a ruling. */
 export type EmailRuling =
-  /** The e-mail is somebody else's: the user is written without touching it. `detail` says whose it is. */
+  /** Another user has or gets the e-mail: this user is written without it. `detail` says who. */
   | { readonly may: 'not-write'; readonly detail: string }
-  /** The directory shows it with several users already, this one among them. */
+  /** Several users already have it in the directory, this one among them. */
   | { readonly may: 'share'; readonly detail: string }
-  /** The user gets it from somebody who loses it in the same plan. */
+  /** The user gets it, and nobody keeps it; `takes.from` loses it in the same plan. */
   | { readonly may: 'take'; readonly takes: Takes }
 
 export interface EmailInputs {
-  /** The users whose e-mail is wanted in the directory: those of the source that may be written. */
+  /** The source's users whose e-mail this plan may write, or which the directory already has. */
   readonly writableUsers: Iterable<UserEntry>
   readonly directory: ReadonlyMap<string, DirectoryUser>
   /** Users of the directory that the plan deletes. */
   readonly deleted: ReadonlySet<string>
-  /** Whether this user of the directory keeps its present e-mail whatever it wants. */
+  /** Whether this user of the directory keeps its present e-mail, whatever the source says. */
   readonly keepsEmail: (id: string) => boolean
-  /** Users whose own change is withheld: it stays decided as it was, and nobody gets the e-mail that they keep. */
+  /** Users whose own change is withheld: their ruling stays, and nobody gets the e-mail that they keep. */
   readonly withheld: ReadonlySet<string>
 }
 
 export interface EmailRulings {
   of(id: string): EmailRuling | undefined
-  /** Users who change to another e-mail and so free one that somebody else gets. */
+  /** Users who change to another e-mail and so free one that another user gets. */
   readonly movers: ReadonlySet<string>
 }
 
@@ -42,13 +42,13 @@ interface EmailConflict {
 }
 
 /**
- * Decides who gets each e-mail that more than one user has or wants, whatever the order of reading:
+ * Decides who gets each e-mail that more than one user has or wants:
  *
- * 1. whom the directory shows with it and who keeps it, has it: nothing flips from run to run;
- * 2. otherwise the smallest id by code unit that wants it gets it.
+ * 1. a user who has it in the directory and keeps it, so that it does not change hands with every run;
+ * 2. otherwise, of the users who want it, the one with the smallest id by code unit.
  *
- * Everybody else is written without touching the e-mail. A user who does not get the wanted e-mail keeps the present one, and
- * so on along the chain.
+ * All others are written without the e-mail. A user who does not get the wanted e-mail keeps the present one, so a user
+ * who waits for that one does not get it either, and so on along the chain. The order of reading does not matter.
  */
 export function ruleEmails(inputs: EmailInputs): EmailRulings {
   const conflicts = findConflicts(inputs)
@@ -88,7 +88,7 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
   return { of: (id) => rulings.get(id), movers: findMovers(conflicts, inputs, rulings) }
 }
 
-/** Who does not get the wanted e-mail keeps the present one, which somebody else may be waiting for, and so on. */
+/** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
 function denyBehind(
   losers: readonly string[],
   winners: Map<string, EmailConflict>,
@@ -99,7 +99,7 @@ function denyBehind(
   for (const [winner, { heldBy }] of winners) {
     for (const holder of heldBy) append(behind, holder, winner)
   }
-  // The list grows on the way: every winner that is denied is a loser.
+  // `deny` appends to `losers` during the loop.
   for (const loser of losers) {
     for (const winner of behind.get(loser) ?? []) {
       const conflict = winners.get(winner)
@@ -110,7 +110,7 @@ function denyBehind(
   }
 }
 
-/** How many others must move before each winner can, one after the other; nothing for circles and who waits for them. */
+/** How many changes must come before each winner's; no number for winners in a circle or waiting for one. */
 function movingOrder(winners: ReadonlyMap<string, EmailConflict>): ReadonlyMap<string, number> {
   const order = new Map<string, number>()
   const behind = new Map<string, string[]>()
@@ -158,7 +158,7 @@ function findConflicts({ writableUsers, directory }: EmailInputs): EmailConflict
     if (email === undefined) continue
     const canonical = canonicalEmail(email)
     const before = wanted.get(canonical)
-    // Most e-mails have one user, so one is kept without a list.
+    // Most e-mails have one user, so a single id needs no array.
     if (before === undefined) wanted.set(canonical, id)
     else if (typeof before === 'string') wanted.set(canonical, [before, id])
     else before.push(id)
@@ -197,6 +197,6 @@ function firstOf(ids: ReadonlySet<string>): string | undefined {
 
 function whose(email: string, owner: string, has: boolean): string {
   return has
-    ? `the e-mail ${email} is that of "${owner}" in the directory and stays so`
-    : `the e-mail ${email} goes to "${owner}", who wants it too and has the smallest id`
+    ? `the e-mail ${email} belongs to "${owner}" in the directory`
+    : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`
 }

@@ -7,7 +7,7 @@ import type { PlanInputs } from './inputs.ts'
 import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 
-/** Who gets which e-mail in this plan, given what lists, policy, domains and memory let change at all. */
+/** Decides who gets which e-mail, considering the lists, policy, allowed domains and withheld changes. */
 export function ruleUserEmails(
   inputs: PlanInputs,
   selection: Selection,
@@ -31,14 +31,17 @@ export function ruleUserEmails(
       const { change } = diffUser(want, directory.users.get(id), rules.allowedDomains, rulings.of(id))
       return change !== undefined && withheld.has(fingerprint(change))
     }
-    // Who is not to be changed keeps the e-mail, and then nobody else gets it.
+    // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
     if (more.length === 0) return rulings
     for (const id of foremost(more, rulings)) held.add(id)
   }
 }
 
-/** Who waits for somebody who is held too gets another change than the held one: only the e-mail is taken out of it. */
+/**
+ * The users who wait for none of the others. The change of a user who waits for a held one loses its e-mail and gets
+ * another fingerprint, so it must be checked again.
+ */
 function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
   const all = new Set(ids)
   const first = ids.filter((id) => {

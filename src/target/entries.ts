@@ -3,7 +3,7 @@ import type { AccessManagementClient } from '../client/client.ts'
 import type { WriteOptions, Written } from '../client/methods.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
 
-/** How one request of a change is made; `onRequest` counts it. */
+/** What every request of a change needs; `onRequest` counts the requests. */
 export interface RequestContext {
   readonly client: AccessManagementClient
   readonly directoryId: number | string
@@ -17,7 +17,7 @@ export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
-/** The user, or `undefined` on 404. A 429 is thrown: a change gives its slot back and does not wait. */
+/** The user, or `undefined` on 404. A 429 is thrown, because a worker frees its slot instead of waiting. */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }
@@ -63,7 +63,7 @@ export interface UserFields {
   readonly name?: string
 }
 
-/** The wanted fields that the user does not have yet, compared on canonical values. */
+/** The wanted fields that differ from the user's, compared on canonical values. */
 export function missingFields(user: User, want: UserFields): UserFields {
   const email = want.email !== undefined && !isSameEmail(want.email, user.email)
   const name = want.name !== undefined && canonicalName(want.name) !== canonicalName(user.name ?? '')

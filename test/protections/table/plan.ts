@@ -333,7 +333,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-deletes-nobody-else',
     file: 'plan/plan.ts',
-    find: '    if (!this.#isAsked(kind, id)) return\n    const sighting',
+    find: '    if (!this.#isSelected(kind, id)) return\n    const sighting',
     replace: '    const sighting',
     test: CHANGES,
   },
@@ -412,7 +412,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-writes-no-other-group',
     file: 'plan/plan.ts',
-    find: "if (this.#isAsked('group', group)) this.#take('group', found)",
+    find: "if (this.#isSelected('group', group)) this.#take('group', found)",
     replace: "this.#take('group', found)",
     test: CHANGES,
   },
