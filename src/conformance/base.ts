@@ -4,12 +4,12 @@ import type { Probing } from './probing.ts'
 import { emailDomain, entryForm, entryId, first, type Item } from './fixtures.ts'
 import { Unchecked } from './verdict.ts'
 
-/** An id that no service gives before it has two thousand million of them. */
+/** An id that no service uses before it has two billion entries. */
 export const UNUSED_ID = '2147483645'
 
 /**
- * For each operation a request that succeeds, and that may be sent again and again; only #7 and #11 remove what they
- * are sent for. Throws `Unchecked` where there is nothing to send it for.
+ * A request for the operation that succeeds, and that can be sent repeatedly; only #7 and #11 delete their entry.
+ * Throws `Unchecked` if nothing exists that the request could be sent for.
  */
 export function baseRequest(probing: Probing, operation: Operation): Promise<ApiRequest> {
   return BASE_REQUESTS[operation](probing)
@@ -65,7 +65,7 @@ function subscriptionRequest(subscription: Item): ApiRequest {
   return { params: { subscription_id: String(subscription['id']) } }
 }
 
-/** Writes what is there already, so that the request changes nothing whoever takes it. */
+/** Writes the present values, so that the request changes nothing. */
 async function unchanged(probing: Probing): Promise<ApiRequest> {
   const subscription = await first(probing, 'listSubscriptions', 'id')
   return {
@@ -82,7 +82,7 @@ function canViewPassword({ permissions }: Item): boolean {
   return (permissions as { can_view_password?: unknown } | undefined)?.can_view_password === true
 }
 
-/** A form that changes name and e-mail of a user; only the name where no domain is known. */
+/** New values for a user's name and e-mail; only the name if no e-mail domain is known. */
 export async function userChange(
   probing: Probing,
 ): Promise<{ readonly name: string; readonly email?: string }> {

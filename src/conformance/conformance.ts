@@ -14,20 +14,20 @@ import { differs, NO_DIFFERENCES, Unchecked, type Result, type Verdict } from '.
 export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
 
-/** A service that is being compared with the API description. */
+/** A running comparison of a service with the API description. */
 export interface Conformance {
-  /** Every probe of one endpoint, the good case first. */
+  /** Yields the result of every probe of one endpoint, the good case first. */
   check(operation: Operation): AsyncGenerator<Result>
   /**
-   * Removes what was made and puts back what was changed, whatever happened before; gives a sentence for each thing
-   * that is still there.
+   * Deletes the created entries and restores the changed ones, also after an error or an abort. Returns one sentence
+   * for each that could not be cleaned up.
    */
   close(): Promise<readonly string[]>
 }
 
 /**
- * Begins a check of every endpoint with every case. Throws where nothing could be learned: the service does not
- * answer, refuses the token, or has no such directory.
+ * Starts the comparison. Throws a `DirsyncdError` if it would be useless: `directory-unreachable`, `token-refused` or
+ * `directory-unknown`.
  */
 export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {
   const probing = openProbing(tested, signal)
@@ -105,7 +105,7 @@ async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Cas
   }
 }
 
-/** A service may repeat in its answer what it was asked with. */
+/** Masks the tokens, because a service may repeat parts of the request in its answer. */
 function withoutTokens({ tested }: Probing, { differences, notes }: Verdict): Verdict {
   const { expired, without = {} } = tested.tokens ?? {}
   const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)

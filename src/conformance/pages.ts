@@ -3,7 +3,6 @@ import type { HttpAnswer } from './answer.ts'
 import type { Check, Mismatch } from './checks.ts'
 import { type Link, parseLinks } from './links.ts'
 
-/** The requested page. */
 export interface PageRequest {
   readonly page: number
   readonly perPage: number
@@ -11,13 +10,13 @@ export interface PageRequest {
 
 export const DEFAULT_PAGE: PageRequest = { page: 1, perPage: PAGE.default }
 
-/** The number in the header `total`, where it is one. */
+/** The header `total`; `undefined` if it is missing or not a number. */
 export function totalOf(answer: HttpAnswer): number | undefined {
   const value = answer.header('total')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
 
-/** Headers and number of items of a page are what the description states, given the total that the answer itself names. */
+/** Checks the headers and the number of items of a page against the description and the answer's own `total`. */
 export function page(requested: PageRequest): Check {
   return (answer) => {
     const total = totalOf(answer)
@@ -60,7 +59,7 @@ function countMismatches(requested: PageRequest, total: number, { json }: HttpAn
   ]
 }
 
-/** Past the end the description shows no relations. */
+/** Past the end the description shows no link relations, so nothing is checked. */
 function linkMismatches(requested: PageRequest, total: number, answer: HttpAnswer): Mismatch[] {
   const last = Math.ceil(total / requested.perPage)
   if (requested.page > Math.max(last, 1)) return []
@@ -93,7 +92,7 @@ function relationMismatches(
   if (wanted.toSorted().join() !== got.toSorted().join()) {
     mismatches.push({ expected: `link to ${wanted.join(', ')} on page ${number}`, actual: got.join(', ') })
   }
-  // A reverse proxy may know the API by another address.
+  // Behind a reverse proxy the API may have another path prefix.
   const path = answer.path.replace(/\?.*/s, '').replace(/^.*?(?=\/api\/v2\/)/, '')
   if (links.some((link) => !link.path.endsWith(path))) {
     mismatches.push({ expected: 'the path of the request in link', actual: 'another one' })

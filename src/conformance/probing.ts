@@ -9,26 +9,26 @@ import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
-/** How often a request that met a limit is sent again, and how long that may take each time. */
+/** How many times a request is sent if it is answered with 429, and the longest wait before each. */
 const LIMIT_TRIES = 5
 const LIMIT_WAIT_MS = 60_000
 
 type Cleanup = () => Promise<void>
 
-/** The tested service while it is probed: sends requests, and remembers what is to be removed or put back. */
+/** Sends requests to the tested service and records what to clean up at the end. */
 export interface Probing extends AsyncDisposable {
   readonly tested: TestedService
-  /** Operations that the token may not use, with what the service said. */
+  /** Operations that the token may not use, with the reason. */
   readonly refused: Map<Operation, string>
-  /** The answer to one request. Throws `Unchecked` for what writes unless that is allowed, and `NoAnswer`. */
+  /** Sends one request. Throws `Unchecked` for a write if writes are not allowed, and `NoAnswer`. */
   send(operation: Operation, request: ApiRequest): Promise<HttpAnswer>
-  /** An external id that nobody has. */
+  /** A new external id that no entry has. */
   newId(): string
-  /** Done at the end, the last one first. Throws `Unchecked` where writing is not allowed. */
+  /** Registers a cleanup; they run at the end, the last one first. Throws `Unchecked` if writes are not allowed. */
   addCleanup(cleanup: Cleanup): void
-  /** Makes something once. */
+  /** Calls `make` once per key and returns the same promise afterwards. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>
-  /** Removes what was made and puts back what was changed; gives a sentence for each thing that could not be. */
+  /** Runs the cleanups; returns one sentence for each that failed. */
   clean(): Promise<readonly string[]>
 }
 
@@ -38,7 +38,7 @@ export function openProbing(tested: TestedService, signal: AbortSignal): Probing
   const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
   const cleanups: Cleanup[] = []
   const made = new Map<string, Promise<unknown>>()
-  // What was made is removed also when the probing was interrupted.
+  // `clean` replaces the signal, so that cleanups also run after an abort.
   let stop = signal
 
   async function sendOnce(operation: Operation, request: ApiRequest): Promise<HttpAnswer> {
@@ -71,8 +71,8 @@ export function openProbing(tested: TestedService, signal: AbortSignal): Probing
     async send(operation, request) {
       if (endpoints[operation].method !== 'GET') requireWrites(tested)
       const scheduleRemoval = () => {
-        const operationOf = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
-        for (const id of request.creates ?? []) cleanups.push(() => remove(operationOf, id))
+        const deletion = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
+        for (const id of request.creates ?? []) cleanups.push(() => remove(deletion, id))
       }
       try {
         const answer = await sendWaitingForLimits(operation, request)
@@ -116,7 +116,6 @@ export function requireWrites({ writes }: TestedService): void {
   if (!writes) throw new Unchecked('it writes, and writing was not allowed')
 }
 
-/** The service did not answer; whether it will is not known. */
 export function isNoAnswer(error: unknown): error is NoAnswer {
   return error instanceof NoAnswer
 }

@@ -1,27 +1,27 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
 import type { Param, TestedService } from './tested-service.ts'
 
-/** One request, as far as it differs from what every request to the endpoint has. */
+/** One request; what is left out has the default of the endpoint and the tested service. */
 export interface ApiRequest {
-  /** Percent-encoded on the way. */
+  /** Path parameters, percent-encoded before they are sent. */
   readonly params?: Readonly<Partial<Record<Param, string>>>
-  /** Stand in the path as they are. */
+  /** Path parameters that are sent as they are. */
   readonly rawParams?: Readonly<Partial<Record<Param, string>>>
-  /** As it is, with its question mark. */
+  /** With its question mark, sent as it is. */
   readonly query?: string
   /** The fields of a form, in order. */
   readonly form?: readonly (readonly [name: string, value: string])[]
   readonly body?: { readonly type: string; readonly text: string }
-  /** Default the token of the tested service; null for none. */
+  /** Default: the token of the tested service; `null` sends none. */
   readonly token?: string | null
-  /** Default that of the tested service; null for none. */
+  /** Default: that of the tested service; `null` sends none. */
   readonly deviceId?: string | null
   readonly headers?: Readonly<Record<string, string>>
-  /** External ids that exist afterwards if the service takes the request. */
+  /** External ids of the entries that the request creates if the service accepts it. */
   readonly creates?: readonly string[]
 }
 
-/** A request as it goes over the wire. */
+/** An encoded request. */
 export interface HttpRequest {
   readonly method: Endpoint['method']
   /** Path and query. */

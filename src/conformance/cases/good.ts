@@ -21,7 +21,7 @@ import { first, itemsOf, lacksScope, newEntry } from '../fixtures.ts'
 import { judge, Unchecked, type Verdict } from '../verdict.ts'
 import type { Case, Row } from './case.ts'
 
-/** The case that everybody expects to work, and what is read back afterwards. */
+/** The request that must succeed; after a write, the entry is read back. */
 export function goodCase(row: Row): Case {
   return {
     name: 'good',
@@ -46,15 +46,15 @@ function good(probing: Probing, row: Row): Promise<Verdict> {
   return write(probing, row)
 }
 
-/** The answer, unless the token may not ask. */
-async function allowed(probing: Probing, { operation }: Row, request: ApiRequest): Promise<HttpAnswer> {
+/** Sends the request; throws `Unchecked` if the token lacks the scope. */
+async function sendAllowed(probing: Probing, { operation }: Row, request: ApiRequest): Promise<HttpAnswer> {
   const answer = await probing.send(operation, request)
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   return answer
 }
 
 async function readList(probing: Probing, row: Row): Promise<Verdict> {
-  const answer = await allowed(probing, row, {})
+  const answer = await sendAllowed(probing, row, {})
   const own = LIST_CHECKS[row.operation] ?? anything
   return judge(reads(row.endpoint, together(page(DEFAULT_PAGE), own)), answer)
 }
@@ -72,16 +72,17 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
   },
 }
 
-/** What was asked for is what comes. */
+/** The answer must be the requested entry. */
 async function readOne(probing: Probing, row: Row): Promise<Verdict> {
   const request = await baseRequest(probing, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const asked = { directory_id: String(probing.tested.directoryId), ...request.params } as Record<
+  const wantedIds = { directory_id: String(probing.tested.directoryId), ...request.params } as Record<
     string,
     string
   >
-  const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
-  return judge(reads(row.endpoint, isAskedFor), await allowed(probing, row, request))
+  const isRequested =
+    param === 'external_id' ? field(param, wantedIds[param]) : field('id', Number(wantedIds[param]))
+  return judge(reads(row.endpoint, isRequested), await sendAllowed(probing, row, request))
 }
 
 const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) => Promise<Verdict>>>> = {
@@ -106,17 +107,17 @@ const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) =>
   deleteGroup: (probing, row) => deleteEntry(probing, row, 'group'),
   updateSubscription,
   async createAssertion(probing, row) {
-    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
   },
   async readCredentials(probing, row) {
-    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     // The one POST whose answer the description shows.
     const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
     return judge({ stated, reference: writes(row.endpoint).reference }, answer)
   },
   async resetPassword(probing, row) {
-    const answer = await allowed(probing, row, await baseRequest(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint), answer)
   },
 }
@@ -131,10 +132,10 @@ async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGro
 
 interface Writing {
   readonly request: ApiRequest
-  /** The operation that shows what was written, and the ids that it takes; default those of the request. */
+  /** The operation that reads the written entry, and its path parameters; default those of the request. */
   readonly read: Operation
   readonly params?: ApiRequest['params']
-  /** Of what is read, and in the service of this repository also of the answer to the write. */
+  /** Checks the entry that is read, and, as a note only, the answer to the write. */
   readonly written: Check
   /** The answer to the write is a list of one. */
   readonly list?: boolean
@@ -142,7 +143,7 @@ interface Writing {
 
 async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promise<Verdict> {
   const { request, read, params = request.params ?? {}, written, list = false } = writing
-  const answer = await allowed(probing, row, request)
+  const answer = await sendAllowed(probing, row, request)
   const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
   const verdict = judge(writes(row.endpoint, inAnswer), answer)
   if (verdict.differences.length > 0) return verdict
@@ -158,7 +159,7 @@ async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promi
 
 async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
   const params = { external_id: await newEntry(probing, kind) }
-  const answer = await allowed(probing, row, { params })
+  const answer = await sendAllowed(probing, row, { params })
   const verdict = judge(writes(row.endpoint), answer)
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
@@ -169,7 +170,7 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
   return { ...verdict, differences }
 }
 
-/** Changes all three fields of the first subscription; they are put back in the end. */
+/** Changes all three fields of the first subscription and restores them at the end. */
 async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> {
   const before = await first(probing, 'listSubscriptions', 'id')
   const params = { subscription_id: String(before['id']) }

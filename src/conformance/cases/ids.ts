@@ -12,12 +12,11 @@ const NAMES: Readonly<Record<Param, string>> = {
   group_id: 'group',
 }
 
-/** What no numeric id looks like. */
 const MALFORMED_IDS = ['abc', '0', '01', '7.0', '99999999999999999999']
-/** Of a part of a path: more than any id has. */
+/** Longer than any id. */
 const LONG_ID_LENGTH = 10_000
 
-/** The ids in the path: unknown, somebody else's, malformed, oversized. */
+/** Cases about the ids in the path: unknown, of another organization, malformed, too long. */
 export function idCases(row: Row): readonly Case[] {
   const names = [...row.endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Param)
   return (['organization_id', ...names] as const).flatMap((param) => paramCases(row, param))

@@ -7,13 +7,12 @@ import { firstPageOf } from '../fixtures.ts'
 import { differs, NO_DIFFERENCES, judge, Unchecked, type Verdict } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** More pages than this are not read to count what is on them. */
+/** The most pages that one case reads. */
 const MAX_PAGES = 100
 
-/** What is no whole number, or cannot be decoded. */
 const MALFORMED_NUMBERS = ['x', '1.5', '', '0x1', '1e2', 'NaN', '%E0%A4%A']
 
-/** Bounds of `page` and `per_page`, the pages of the list, and their relations. */
+/** Cases about the bounds of `page` and `per_page`, the pages of a list, and the `link` header. */
 export function pagingCases(row: Row): readonly Case[] {
   if (row.endpoint.paged === undefined) return []
   return [
@@ -32,7 +31,7 @@ export function pagingCases(row: Row): readonly Case[] {
   ]
 }
 
-/** Two of them the description settles: 20 a page without `per_page`, and 100 at most. */
+/** The description states only two bounds: 20 per page by default, and at most 100. */
 function bounds(row: Row): Case[] {
   const known = (query: string, requested: PageRequest) =>
     changed(row, query, () => ({ query }), {
@@ -65,7 +64,7 @@ function atMost(items: number): Check {
       : []
 }
 
-/** Pages that are full, and few: three where there is enough for three. */
+/** A page size that splits the list into three pages, if it has enough items. */
 async function pagesOf(
   probing: Probing,
   row: Row,
@@ -111,7 +110,7 @@ function pastTheEnd(row: Row): Case {
   }
 }
 
-/** Past the end of several pages there are still links to them. */
+/** Past the end of a list with several pages, the answer still has a `link` header. */
 function wayBack(last: number): Check {
   return (answer) =>
     last > 1 && answer.header('link') === undefined

@@ -5,7 +5,7 @@ import { first, type Item, itemsOf } from '../fixtures.ts'
 import { judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** The query parameters besides those of the page: what they find, and what they refuse. */
+/** Cases about the query parameters besides `page` and `per_page`. */
 export function queryCases(row: Row): readonly Case[] {
   if (row.operation === 'listSubscriptions') {
     return [...allOnOnePage(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
@@ -32,7 +32,7 @@ function malformed(row: Row, queries: readonly string[]): Case[] {
   return queries.map((query) => changed(row, query, () => ({ query }), decides(400)))
 }
 
-/** A case that is about something that is there. */
+/** A case whose query is made from existing data. */
 function searchCase(
   row: Row,
   name: string,
@@ -48,7 +48,7 @@ function searchCase(
   }
 }
 
-/** Each item holds what was asked for, and one that is known to is among them. */
+/** Every item matches (`holds`), and the item with the id `known`, which matches, is among them. */
 function each(what: string, holds: (item: Item) => boolean, known?: unknown): Check {
   return (answer) => {
     const items = itemsOf(answer)
@@ -59,7 +59,7 @@ function each(what: string, holds: (item: Item) => boolean, known?: unknown): Ch
     }
     if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return mismatches
     if (known !== undefined && !items.some((item) => item['id'] === known)) {
-      mismatches.push({ expected: `the item that is known to be one ${what}`, actual: 'not listed' })
+      mismatches.push({ expected: `the known item ${what}`, actual: 'not listed' })
     }
     return mismatches
   }
@@ -112,7 +112,7 @@ function partOfName(row: Row): Case[] {
   ]
 }
 
-/** What a filter means is stated; the format of times, addresses and ids is not, so only events as shown are compared. */
+/** The description states what a filter means, but not the format of times, addresses and ids. */
 function filters(row: Row): Case[] {
   const endpoint = row.endpoint
   const known = (probing: Probing) => first(probing, row.operation, 'id')
@@ -165,7 +165,7 @@ function filter(name: string, value: unknown): string {
   return `?per_page=100&filters[${name}]=${encodeURIComponent(String(value))}`
 }
 
-/** A foreign service may want another format; where it takes ours, it must not answer what is outside. */
+/** Another service may refuse our format, so wrong items are only a note. */
 function ofOurFormat(endpoint: Row['endpoint'], check: Check): Expectation {
   const wanted = inTurn(reads(endpoint).stated, check)
   return {
