@@ -18,7 +18,7 @@ export interface Call<F> extends CallOptions {
   readonly write: boolean
   /** After a 429, wait and send again. Otherwise throw an `ApiError` of kind `rate-limited` at once. */
   readonly waitWhenLimited: boolean
-  /** Checks whether a write whose answer was lost was done. Without it such a write is not sent again. */
+  /** After a lost answer, checks whether the write was done. Without `confirm` such a write is not sent again. */
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<F | undefined>) | undefined
 }
 

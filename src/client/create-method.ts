@@ -11,7 +11,7 @@ import { fillPath } from './path.ts'
 import { type CallParams, encodeQuery } from './query.ts'
 import type { PreparedRequest, Sender } from './send.ts'
 
-/** An untyped method: after the parameters come the form, where the endpoint has one, and the options. */
+/** An untyped method: after the parameters come the form, if the endpoint has one, and the options. */
 export type AnyMethod = (params?: CallParams, ...rest: readonly unknown[]) => Promise<unknown>
 
 type Content = FormFields | readonly FormFields[] | undefined

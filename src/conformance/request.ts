@@ -1,7 +1,7 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
 import type { Param, TestedService } from './tested-service.ts'
 
-/** One request; what is left out has the default of the endpoint and the tested service. */
+/** One request. A field that is left out has the default of the endpoint and the tested service. */
 export interface ApiRequest {
   /** Path parameters, percent-encoded before they are sent. */
   readonly params?: Readonly<Partial<Record<Param, string>>>

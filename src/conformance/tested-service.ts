@@ -16,8 +16,8 @@ export interface TestedService {
   /** #18 resets the password of this subscription for good. If it is left out, #18 is not sent. */
   readonly resetSubscriptionId?: number | string
   /**
-   * The service holds nothing of value. Then cases also run that leave an entry behind for ever if the service accepts
-   * what it should refuse.
+   * The service holds nothing of value. Then the check also runs cases that leave an entry for ever if the service
+   * accepts what it should refuse.
    */
   readonly expendable?: boolean
   /** Tokens that must be refused. */

@@ -15,7 +15,7 @@ export type EmailRuling =
   | { readonly may: 'take'; readonly takes: Takes }
 
 export interface EmailInputs {
-  /** The source's users whose e-mail this plan may write, or which the directory already has. */
+  /** The source's users whose e-mail this plan may write, or whose e-mail the directory already has. */
   readonly writableUsers: Iterable<UserEntry>
   readonly directory: ReadonlyMap<string, DirectoryUser>
   /** Users of the directory that the plan deletes. */
@@ -68,7 +68,7 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
     if (keeping.length === 0) winners.set(owner, conflict)
     for (const id of wantedBy) {
       if (!heldBy.has(id)) {
-        if (id !== owner) deny(id, whose(email, owner, keeping.length > 0))
+        if (id !== owner) deny(id, ownerText(email, owner, keeping.length > 0))
       } else if (keeping.length > 1) {
         const other = keeping.find((each) => each !== id)
         rulings.set(id, {
@@ -105,7 +105,7 @@ function denyBehind(
       const conflict = winners.get(winner)
       if (conflict === undefined || withheld.has(winner)) continue
       winners.delete(winner)
-      deny(winner, whose(conflict.email, loser, true))
+      deny(winner, ownerText(conflict.email, loser, true))
     }
   }
 }
@@ -195,7 +195,7 @@ function firstOf(ids: ReadonlySet<string>): string | undefined {
   return first
 }
 
-function whose(email: string, owner: string, has: boolean): string {
+function ownerText(email: string, owner: string, has: boolean): string {
   return has
     ? `the e-mail ${email} belongs to "${owner}" in the directory`
     : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`

@@ -128,14 +128,14 @@ function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
     return [
       deletes > maxDeletes && {
         guard: `max-deletes-${kind}`,
-        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${whoLeft(plan, kind)}, limit ${digits(maxDeletes)}`,
+        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${causesText(plan, kind)}, limit ${digits(maxDeletes)}`,
         changes,
       },
       exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
         guard: `max-delete-percent-${kind}`,
         detail:
           `${percent(deletes, facts.directory[kind])} of the ${kind} (${digits(deletes)} of ${digits(facts.directory[kind])}) would be ` +
-          `removed${whoLeft(plan, kind)}, limit ${maxDeletePercent} %`,
+          `removed${causesText(plan, kind)}, limit ${maxDeletePercent} %`,
         changes,
       },
     ]
@@ -219,7 +219,7 @@ function tallyUpdates(plan: Plan, kind: Guarded): Tally {
 }
 
 /** Points out two causes that are often mistakes: a changed filter, and a changed id attribute. */
-function whoLeft(plan: Plan, kind: Guarded): string {
+function causesText(plan: Plan, kind: Guarded): string {
   const changes = plan.changes.map(({ change }) => change).filter(({ op }) => GUARDED[op] === kind)
   const left = changes.filter((change) => 'why' in change && change.why === 'left-filter').length
   const renewed = changes.filter((change) => 'newId' in change).length

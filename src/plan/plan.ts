@@ -42,7 +42,7 @@ export interface Plan {
   readonly unchanged: number
   /** The fingerprints of the withheld changes that this plan would have made. */
   readonly withheld: readonly string[]
-  /** sha-256 over what the plan does, in hexadecimal; equal plans have equal digests. */
+  /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
   readonly digest: string
 }
 
