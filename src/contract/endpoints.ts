@@ -313,7 +313,7 @@ export const endpoints = {
       q: z
         .string()
         .optional()
-        .describe('A part of the name, in upper or lower case. An empty `q` matches every name.'),
+        .describe('A part of the name; case does not matter. An empty `q` matches every name.'),
     }),
     status: 200,
     response: z.array(organizationGroup),

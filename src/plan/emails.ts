@@ -197,6 +197,6 @@ function firstOf(ids: ReadonlySet<string>): string | undefined {
 
 function ownerText(email: string, owner: string, has: boolean): string {
   return has
-    ? `the e-mail ${email} belongs to "${owner}" in the directory`
+    ? `"${owner}" has the e-mail ${email} in the directory and keeps it`
     : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`
 }
