@@ -1,9 +1,8 @@
 import type { Endpoint, Operation, Scope } from '../contract/endpoints.ts'
 
 /**
- * What went wrong, in the words that a caller decides by. `server-error` holds every answer that asks to come back
- * later without naming a time: 5xx, 408, 425. `refused` is any other 4xx, or a request that was not sent because no
- * service could understand it.
+ * What went wrong, for a caller to branch on. `server-error` is 5xx, 408 or 425. `refused` is any other 4xx, or a
+ * request that was not sent because a parameter or its form is invalid.
  */
 export type ApiErrorKind =
   | 'unreachable'
@@ -17,11 +16,11 @@ export type ApiErrorKind =
   | 'unexpected-answer'
   | 'aborted'
 
-/** Where a request went: what every error names. */
+/** Where a request went. Every error has one. */
 export interface Destination {
   readonly operation: Operation
   readonly method: Endpoint['method']
-  /** The path behind the base URL, without the query. */
+  /** The path after the base URL, without the query. */
   readonly path: string
   /** The scope that the endpoint needs. */
   readonly scope: Scope
@@ -30,16 +29,16 @@ export interface Destination {
 
 export interface Failure {
   readonly kind: ApiErrorKind
-  /** The reason in words, without a full stop: "connection refused". */
+  /** For a person, without a full stop: "connection refused". */
   readonly reason: string
   readonly status?: number | undefined
   /** How long the service asked to wait. */
   readonly retryAfterMs?: number | undefined
-  /** What the service itself said, at most 300 characters. */
+  /** The service's own error text, at most 300 characters. */
   readonly detail?: string | undefined
   /** The same request may succeed within seconds. */
   readonly transient?: boolean
-  /** The request went out and its answer was lost: a write may have been done. */
+  /** The write was sent and its answer was lost: the service may have done it. */
   readonly maybeDone?: boolean
   readonly cause?: unknown
 }
@@ -69,7 +68,7 @@ export class ApiError extends Error {
     return this.failure.status
   }
 
-  /** Milliseconds that the service asked to wait, where it named a time. */
+  /** Milliseconds from the `Retry-After` header; `undefined` without one. */
   get retryAfterMs(): number | undefined {
     return this.failure.retryAfterMs
   }
@@ -78,18 +77,18 @@ export class ApiError extends Error {
     return this.failure.detail
   }
 
-  /** The client itself may send the same request again within seconds. */
+  /** The same request may succeed within seconds. */
   get transient(): boolean {
     return this.failure.transient === true
   }
 
-  /** A write that may have been done although it failed: look before it is sent again. */
+  /** The service may have done this failed write: check before you send it again. */
   get maybeDone(): boolean {
     return this.failure.maybeDone === true
   }
 }
 
-/** The same error, saying that an earlier attempt of the call may have been done. */
+/** The same error with `maybeDone`: an earlier attempt of the call may have succeeded. */
 export function asMaybeDone(error: ApiError): ApiError {
   return error.maybeDone ? error : new ApiError(error.destination, { ...error.failure, maybeDone: true })
 }

@@ -1,7 +1,7 @@
 import pRetry, { AbortError, type RetryContext } from 'p-retry'
 import { ApiError, asMaybeDone } from './api-error.ts'
 import type { Reply } from './exchange.ts'
-import { abortedFailure, failureOfNetwork, failureOfReply, single } from './failure.ts'
+import { abortedFailure, failureOfNetwork, failureOfReply, firstHeaderValue } from './failure.ts'
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
@@ -9,30 +9,30 @@ import { wait } from './wait.ts'
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called for each request that goes out, repetitions included. */
+  /** Called for each request that is sent, retries included. */
   readonly onRequest?: (() => void) | undefined
 }
 
 export interface Call<F> extends CallOptions {
   readonly request: PreparedRequest
   readonly write: boolean
-  /** Wait for a 429 here. Otherwise it is an `ApiError` of kind `rate-limited` at once. */
+  /** After a 429, wait and send again. Otherwise throw an `ApiError` of kind `rate-limited` at once. */
   readonly waitWhenLimited: boolean
-  /** Looks whether a write whose answer was lost has been done. Without it such a write is not sent again. */
+  /** After a lost answer, checks whether the write was done. Without `confirm` such a write is not sent again. */
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<F | undefined>) | undefined
 }
 
-/** The answer to a call, or what `confirm` found in place of a lost one. */
+/** The answer to a call, or what `confirm` found when the answer was lost. */
 export type CallResult<F> =
   | { readonly reply: Reply; readonly requests: number }
   | { readonly found: F; readonly requests: number }
 
 /**
- * One call with all its attempts: the one owner of seconds. Rejects with an `ApiError`, or with what the token loader,
- * the limiter or `confirm` threw.
+ * Makes one call with all its retries; only this function retries within seconds. Rejects with an `ApiError`, or with
+ * what the token loader, the limiter or `confirm` threw.
  *
- * A write whose answer was lost goes round like this: pause, `confirm`, and only if that found nothing the request
- * again. A `confirm` that fails ends the call, because it has its own attempts behind it.
+ * After a lost answer to a write: pause, run `confirm`, and send the request again only if `confirm` found nothing.
+ * If `confirm` fails the call ends, because `confirm` has already retried.
  */
 export async function performCall<F>(
   sender: Sender,
@@ -40,7 +40,7 @@ export async function performCall<F>(
   call: Call<F>,
 ): Promise<CallResult<F>> {
   const progress: Progress = { requests: 0, limitWaits: 0, reloaded: false, lost: undefined }
-  // p-retry drops the result of an attempt that ends while the signal is aborted, but a write that was done is done.
+  // p-retry drops the result of an attempt that ends after the abort, but a write that was done must be reported.
   let result: CallResult<F> | undefined
   try {
     await pRetry(
@@ -54,7 +54,7 @@ export async function performCall<F>(
         factor: 3,
         randomize: true,
         shouldRetry: ({ error }) => mayRepeat(error, call),
-        onFailedAttempt: (context) => pauseAsAsked(sender, retries, call, context),
+        onFailedAttempt: (context) => pauseForRetryAfter(sender, retries, call, context),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       },
     )
@@ -68,7 +68,7 @@ interface Progress {
   requests: number
   limitWaits: number
   reloaded: boolean
-  /** The failure of an earlier attempt that may have been done, as long as nobody has looked. */
+  /** An earlier attempt that may have succeeded; cleared when `confirm` found nothing. */
   lost: ApiError | undefined
 }
 
@@ -96,7 +96,7 @@ function giveUp(error: unknown): never {
   throw new AbortError(error instanceof Error ? error : String(error))
 }
 
-/** Any 2xx is success. A write needs no body: the connection may break behind the status. */
+/** Any 2xx is success. A write needs no body: the connection may break after the status. */
 function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request
   if (reply.status < 200 || reply.status > 299) {
@@ -106,7 +106,7 @@ function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   return reply
 }
 
-/** Sends, waits for a 429 where the call may wait, and has the token loaded again once after a 401. */
+/** Sends the request. After a 429 it waits, if the call may wait; after a 401 it reloads the token, once. */
 async function sendWithinLimits<F>(
   sender: Sender,
   retries: Retries,
@@ -117,15 +117,15 @@ async function sendWithinLimits<F>(
     const reply = await sendAuthorized(sender, call, progress)
     if (reply.status !== 429 || !call.waitWhenLimited || progress.limitWaits >= retries.rateLimitWaits)
       return reply
-    const asked = parseRetryAfter(single(reply.headers['retry-after']), Date.now())
-    const ms = asked ?? retries.defaultRetryAfterMs
+    const requestedMs = parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), Date.now())
+    const ms = requestedMs ?? retries.defaultRetryAfterMs
     if (ms > retries.maxRetryAfterMs) return reply
     progress.limitWaits += 1
     sender.log?.debug(
       { operation: call.request.destination.operation, waitMs: ms },
       'rate limit reached, waiting',
     )
-    // Some jitter, so that those who were refused together do not come back together.
+    // Jitter, so that requests refused at the same time are not sent again at the same time.
     await wait(ms + Math.random() * retries.minDelayMs, call.signal)
   }
 }
@@ -148,8 +148,8 @@ function mayRepeat<F>(error: Error, call: Call<F>): boolean {
   return !error.maybeDone || call.confirm !== undefined
 }
 
-/** A 503 may name a time: p-retry's own pause is made up to it, within the longest pause. */
-async function pauseAsAsked<F>(
+/** Adds to p-retry's own pause until it is as long as `Retry-After`, at most `maxDelayMs`. */
+async function pauseForRetryAfter<F>(
   sender: Sender,
   retries: Retries,
   call: Call<F>,
@@ -159,8 +159,8 @@ async function pauseAsAsked<F>(
   if (!mayRepeat(error, call) || retriesLeft === 0) return
   const { kind, status, retryAfterMs, operation } = error as ApiError
   sender.log?.debug({ operation, kind, status, attempt: attemptNumber }, 'request failed, trying again')
-  const more = Math.min(retryAfterMs ?? 0, retries.maxDelayMs) - retryDelay
-  if (more > 0) await wait(more, call.signal)
+  const extraMs = Math.min(retryAfterMs ?? 0, retries.maxDelayMs) - retryDelay
+  if (extraMs > 0) await wait(extraMs, call.signal)
 }
 
 function finalError<F>(error: unknown, call: Call<F>, progress: Progress): unknown {

@@ -9,8 +9,8 @@ import type { CallParams } from './query.ts'
 import { createSender, type Sender } from './send.ts'
 import { createTokens } from './token.ts'
 
-/** The methods: one for each endpoint of the contract, named as there. */
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor makes every one of them
+/** One method for each endpoint of the contract, with the same name. */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor adds every method
 export interface AccessManagementClient extends Methods {}
 
 /**
@@ -24,10 +24,10 @@ export interface AccessManagementClient extends Methods {}
  * ```
  */
 export class AccessManagementClient implements AsyncDisposable {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly organizationId: string
-  /** The items of every paged endpoint, one after the other, a page at a time. */
+  /** One async iterator for each paged endpoint; it reads page by page and yields the items. */
   readonly each: Iterators
   readonly #pool: Pool
   readonly #expiry: Expiry
@@ -56,12 +56,12 @@ export class AccessManagementClient implements AsyncDisposable {
     Object.assign(this, methods)
   }
 
-  /** What `x-token-expires-in` last said, taken as seconds. */
+  /** Seconds, from the last `x-token-expires-in` header. */
   get tokenExpiresIn(): number | undefined {
     return this.#expiry.secondsLeft
   }
 
-  /** Closes the connections; calls that are under way are rejected. */
+  /** Closes the connections; calls in progress are rejected. */
   close(): Promise<void> {
     return this.#pool.destroy()
   }
@@ -78,7 +78,7 @@ function createPool(options: ClientOptions, { origin, timeouts }: Settings): Poo
     bodyTimeout: timeouts.bodyMs,
     connect: { timeout: timeouts.connectMs, ...(options.ca === undefined ? {} : { ca: options.ca }) },
     maxResponseSize: 64 * 1024 * 1024,
-    // One connection that breaks loses one answer; with HTTP/2 it would lose all that are under way.
+    // A broken HTTP/1.1 connection loses one answer; a broken HTTP/2 connection loses all answers in progress.
     allowH2: false,
   })
 }
@@ -100,7 +100,7 @@ function createIterators(methods: AnyMethods): Iterators {
   const iterators = ROWS.flatMap(([operation, { paged }]) =>
     paged === undefined ? [] : [[operation, createIterator(methods[operation], paged.key)]],
   )
-  // The types of the iterators are computed from the same table that was just walked.
+  // Safe: the type `Iterators` is derived from the same table.
   return Object.fromEntries(iterators) as Iterators
 }
 
@@ -118,9 +118,8 @@ function createIterator(list: AnyMethod, keyField: string) {
 }
 
 /**
- * The most requests that one call sends, given the number of repetitions: every attempt, one more after a 401, and in
- * front of each repetition of a write one `confirm` that is itself such a read. A read that waits for 429 adds up to
- * `rateLimitWaits`.
+ * The most requests that one call sends: the first one, `attempts` retries, and one more after a 401. A write also runs
+ * `confirm`, which is such a read, before each retry. A read that waits for 429 adds up to `rateLimitWaits`.
  */
 export function worstCaseRequests(
   kind: 'read' | 'write',

@@ -3,7 +3,7 @@ import { type Endpoint, type Operation, PREFIX } from '../contract/endpoints.ts'
 import { ApiError, type Destination } from './api-error.ts'
 import { performCall } from './call.ts'
 import type { Reply } from './exchange.ts'
-import { single } from './failure.ts'
+import { firstHeaderValue } from './failure.ts'
 import { encodeForm, type FormFields } from './form.ts'
 import type { ListOptions, Page, WriteOptions, Written } from './methods.ts'
 import type { Settings } from './options.ts'
@@ -11,7 +11,7 @@ import { fillPath } from './path.ts'
 import { type CallParams, encodeQuery } from './query.ts'
 import type { PreparedRequest, Sender } from './send.ts'
 
-/** A method before its types are known: every argument behind the parameters is a form or the options. */
+/** An untyped method: after the parameters come the form, if the endpoint has one, and the options. */
 export type AnyMethod = (params?: CallParams, ...rest: readonly unknown[]) => Promise<unknown>
 
 type Content = FormFields | readonly FormFields[] | undefined
@@ -25,7 +25,7 @@ export interface MethodParts {
   readonly organizationId: string
 }
 
-/** Makes the method of one row of the contract. */
+/** Makes the method for one row of the contract. */
 export function createMethod(parts: MethodParts): AnyMethod {
   if (parts.endpoint.method === 'GET') {
     return (params = {}, options = {}) => read(parts, params, options as ListOptions)
@@ -103,13 +103,13 @@ function refusal(problem: string): { kind: 'refused'; reason: string } {
   return { kind: 'refused', reason: `it was not sent because ${problem}` }
 }
 
-/** The body of a read must be what the contract shows; the error names the first field that is not. */
+/** Validates the body of a read against the contract; the error names the first wrong field. */
 function parseAnswer(destination: Destination, schema: z.ZodType | undefined, reply: Reply): unknown {
   const unexpected = (reason: string): ApiError =>
     new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason })
   const json = parseJson(reply.body)
   if (json === undefined) {
-    const type = single(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
+    const type = firstHeaderValue(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
     throw unexpected(reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`)
   }
   const parsed = schema?.safeParse(json)
@@ -121,7 +121,7 @@ function parseAnswer(destination: Destination, schema: z.ZodType | undefined, re
   throw unexpected(`${where} is not what the API description shows: ${issue?.message ?? 'unknown'}`)
 }
 
-/** What a write answered, where it is what the contract shows. */
+/** The body of a write's answer if it fits the contract, else `undefined`. */
 function readableAnswer(schema: z.ZodType | undefined, body: string | undefined): unknown {
   const parsed = schema?.safeParse(parseJson(body))
   return parsed?.success === true ? parsed.data : undefined

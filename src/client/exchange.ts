@@ -1,26 +1,26 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 
-export interface Exchange {
+export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Milliseconds for the whole exchange, waiting for a free connection included. */
+  /** Milliseconds for the whole exchange, including the wait for a free connection. */
   readonly totalMs: number
 }
 
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** `undefined` when the connection broke after the headers: the status is known, the content is not. */
+  /** `undefined` when the connection broke after the headers. */
   readonly body: string | undefined
-  /** Why the body is not there. */
+  /** Why the body is missing. */
   readonly broken?: unknown
 }
 
-/** An exchange without an answer. `sent` is false only when not one byte of the request left this machine. */
+/** No answer came. `sent` is false only when no byte of the request was sent. */
 export class ExchangeError extends Error {
   readonly sent: boolean
   readonly timedOut: boolean
@@ -33,12 +33,12 @@ export class ExchangeError extends Error {
 }
 
 /**
- * One request and its answer over undici's dispatch interface, which tells what `request` does not: whether the
- * request was written to a connection at all. Rejects with an `ExchangeError`, also when the signal is aborted.
+ * Sends one request and reads its answer. Uses undici's `dispatch`, because unlike `request` it shows whether the
+ * request was written to a connection. Rejects with an `ExchangeError`, also when the signal is aborted.
  */
 export function exchange(
   dispatcher: Dispatcher,
-  what: Exchange,
+  request: ExchangeRequest,
   signal: AbortSignal | undefined,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export function exchange(
     }
     const handler = new ReplyHandler(settle)
     const onAbort = (): void => handler.abort(signal?.reason)
-    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), what.totalMs)
+    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), request.totalMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     function settle(outcome: Reply | ExchangeError): void {
       clearTimeout(timer)
@@ -56,12 +56,12 @@ export function exchange(
       if (outcome instanceof ExchangeError) reject(outcome)
       else resolve(outcome)
     }
-    const { method, path, headers } = what
-    dispatcher.dispatch({ method, path, headers, body: what.body ?? null }, handler)
+    const { method, path, headers } = request
+    dispatcher.dispatch({ method, path, headers, body: request.body ?? null }, handler)
   })
 }
 
-/** Collects one answer. Settles once: whatever comes after an abort is dropped. */
+/** Collects one answer. Settles once and ignores everything after that. */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   readonly #settle: (outcome: Reply | ExchangeError) => void
   readonly #chunks: Buffer[] = []
@@ -79,7 +79,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // A second start means that undici sends a request again by itself: the retry loop decides about that.
+    // A second start means that undici retries by itself; only `performCall` may retry.
     const again = this.#controller !== undefined
     this.#controller = controller
     if (again) this.#fail(new Error('the connection was closed'), false)

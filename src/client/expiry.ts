@@ -1,13 +1,12 @@
-/** Below this many seconds a token counts as about to expire. */
 const WARN_BELOW_SECONDS = 86_400
 
-/** What the service last said about the token's life. The unit is taken to be seconds; nothing ever stops for it. */
+/** The token's remaining life as the service last reported it, read as seconds. Only used for warnings. */
 export interface Expiry {
   secondsLeft: number | undefined
   observe(header: string | string[] | undefined): void
 }
 
-/** Calls `warn` once each time that the number falls below a day. */
+/** Calls `warn` once each time the remaining life falls below a day. */
 export function watchExpiry(warn: (secondsLeft: number) => void): Expiry {
   let warned = false
   return {

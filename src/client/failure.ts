@@ -7,7 +7,7 @@ import { parseRetryAfter } from './retry-after.ts'
 
 const DETAIL_LENGTH = 300
 
-/** What an answer other than 2xx means. `secrets` are blanked where the service repeats them. */
+/** Explains an answer other than 2xx. `secrets` are replaced by `[hidden]` in its text. */
 export function failureOfReply(
   reply: Reply,
   write: boolean,
@@ -23,10 +23,10 @@ export function failureOfReply(
     kind,
     status,
     detail,
-    retryAfterMs: parseRetryAfter(single(reply.headers['retry-after']), now),
+    retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
     reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
-    // 425 says that the request was not looked at; behind any other failure of the server the work may be done.
+    // 425 means that the request was not processed; after any other server error the write may have been done.
     maybeDone: write && kind === 'server-error' && status !== 425,
   }
 }
@@ -42,13 +42,13 @@ function kindOfStatus(status: number): ApiErrorKind {
 }
 
 function redirectText(reply: Reply): string {
-  const location = single(reply.headers.location)
+  const location = firstHeaderValue(reply.headers.location)
   if (location === undefined) return ''
   const where = URL.canParse(location) ? ` to ${new URL(location).origin}` : ''
   return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
 }
 
-/** No answer at all, or one that broke off before a needed body was complete. */
+/** Explains why no answer came. */
 export function failureOfExchange(error: ExchangeError, write: boolean, totalMs: number): Failure {
   if (error.timedOut) {
     return {
@@ -66,17 +66,17 @@ export function failureOfNetwork(cause: unknown): Failure {
   return { kind: 'unreachable', reason, transient, cause: withoutContent(cause) }
 }
 
-/** undici hands over the bytes that it could not read as HTTP: they may be somebody's credentials. */
+/** Drops the bytes that undici could not parse as HTTP: they may hold credentials. */
 function withoutContent(cause: unknown): unknown {
   if (!(cause instanceof Error) || !('data' in cause)) return cause
   return Object.assign(new Error(cause.message), { code: systemCode(cause) })
 }
 
 export function abortedFailure(signal: AbortSignal): Failure {
-  return { kind: 'aborted', reason: 'it was called off', cause: signal.reason }
+  return { kind: 'aborted', reason: 'the call was aborted', cause: signal.reason }
 }
 
-/** What an RFC 9457 body (or one much like it) says, as one bounded line. */
+/** The error text of an RFC 9457 body, or of a similar one, as one line of bounded length. */
 function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
   const problem = parseObject(reply.body)
   if (problem === undefined) return undefined
@@ -116,6 +116,6 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-export function single(header: string | string[] | undefined): string | undefined {
+export function firstHeaderValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }

@@ -4,12 +4,12 @@ type Value = string | number | boolean | readonly string[] | undefined
 export type FormFields = Readonly<Record<string, Value>>
 
 /**
- * Writes a form in the Rack convention, `application/x-www-form-urlencoded`. Fields come in the order of the contract,
- * whatever the order in the object: in a list of entries (`users[][external_id]=…&users[][email]=…`) a reader starts a
- * new entry when a key comes again, so an entry must begin with a key that every entry has.
+ * Encodes a form as `application/x-www-form-urlencoded` in the Rack convention. In a list of entries
+ * (`users[][external_id]=…&users[][email]=…`) a parser starts a new entry when a key repeats. So every entry must begin
+ * with the same key, and the fields are written in the order of the contract, not of the object.
  *
- * Returns a problem where the form would be read as something else: several entries one of which lacks the leading
- * field (its fields would join the entry before it), an entry without any field, or text that is not Unicode.
+ * Returns a problem for a form that would be parsed wrongly: one of several entries lacks the leading field (its other
+ * fields would join the entry before it), an entry has no fields, or a text is not well-formed Unicode.
  */
 export function encodeForm(
   form: Form,
@@ -32,7 +32,7 @@ export function encodeForm(
   return { body: body.toString() }
 }
 
-/** A list without items is written as one empty item: a form cannot show an empty list otherwise. */
+/** An empty list is written as one empty item: a form has no other way to express it. */
 function texts(value: Value): readonly (readonly [suffix: string, text: string])[] {
   if (value === undefined) return []
   if (typeof value !== 'object') return [['', String(value)]]

@@ -2,9 +2,7 @@ import type { z } from 'zod'
 import type { endpoints, Operation } from '../contract/endpoints.ts'
 import type { Destination } from './api-error.ts'
 
-/**
- * The types of the client's methods, derived from the contract table: a new row there is a new method here.
- */
+/** The types of the client's methods are derived from the contract table: a new row there is a new method here. */
 type Row<O extends Operation> = (typeof endpoints)[O]
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -16,7 +14,7 @@ type PathParams<O extends Operation> = { readonly [Name in PathNames<Row<O>['pat
 type QueryParams<O extends Operation> =
   Row<O> extends { readonly query: infer Q extends z.ZodObject } ? Sendable<z.output<Q>> : unknown
 
-/** Ids are numbers in answers and text in a query: both are taken. */
+/** Ids are numbers in answers and text in a query, so a caller may pass either. */
 type Sendable<T> = {
   readonly [K in keyof T]: K extends `${string}_id` ? T[K] | number : Sendable<T[K]>
 }
@@ -24,7 +22,7 @@ type Sendable<T> = {
 /** Path and query parameters together, under the names of the API description. */
 type Params<O extends Operation> = Flat<PathParams<O> & QueryParams<O>>
 
-/** One object, so that an editor shows it as one. Without parameters nothing but `{}` fits. */
+/** Flattens the intersection, so that an editor shows one object. Without parameters only `{}` fits. */
 type Flat<T> = [keyof T] extends [never] ? Record<string, never> : { readonly [K in keyof T]: T[K] }
 
 /** The body of a successful answer, as the contract shows it. */
@@ -48,11 +46,11 @@ type FormContent<O extends Operation> =
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called for each request that goes out, repetitions included. */
+  /** Called for each request that is sent, retries included. */
   readonly onRequest?: (() => void) | undefined
   /**
-   * What a 429 does: waits here as long as the service asks (the default of reads), or is an `ApiError` of kind
-   * `rate-limited` at once (the default of writes). A request that was refused with 429 has done nothing.
+   * After a 429: `wait` as long as the service asks (default for reads), or `throw` an `ApiError` of kind
+   * `rate-limited` at once (default for writes). A request refused with 429 has done nothing.
    */
   readonly whenLimited?: 'wait' | 'throw' | undefined
 }
@@ -62,38 +60,36 @@ export type ReadOptions = CallOptions
 export interface ListOptions extends ReadOptions {
   /** From 1. */
   readonly page?: number | undefined
-  /** Items on a page; the service gives 20 unless it is told, and at most 100. */
+  /** Items per page. Default 20, at most 100. */
   readonly perPage?: number | undefined
 }
 
 export interface EachOptions extends ReadOptions {
-  /** Items that one request asks for. Default 100, the most that a service gives. */
+  /** Items per page. Default 100, the maximum. */
   readonly perPage?: number | undefined
 }
 
 export interface WriteOptions<Found> extends CallOptions {
   /**
-   * Looks whether the write is already done; called before it is sent again after its answer was lost. A value means
-   * that it is, and becomes the result. Without it a write whose answer was lost is not repeated: the error says
-   * `maybeDone`.
+   * Checks whether the write was done; called after a lost answer, before each retry. Return a value if it was done:
+   * the value becomes the result. Without `confirm` such a write is not retried and the error has `maybeDone`.
    */
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<Found | undefined>) | undefined
 }
 
-/** One page of a list. The numbers are what the headers said, `undefined` where they said nothing sensible. */
+/** One page of a list. `total` and `perPage` come from the headers; `undefined` where a header is missing or wrong. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly total: number | undefined
   readonly perPage: number | undefined
-  /** What was asked, for errors about the content. */
+  /** The request, for errors about the content. */
   readonly destination: Destination
 }
 
 /**
- * The result of a write that succeeded. `value` is the answer's body where it has the shape of the contract, and
- * `undefined` otherwise: the API description shows no body for most writes, so any body, or none, is a success too.
- * `requests` counts the attempts of the write itself. `found` is true only where `confirm` found the write done after
- * its answer was lost; `value` is then what it found.
+ * The result of a successful write. `value` is the answer's body if it fits the contract, else `undefined`: the API
+ * description shows no body for most writes, so any body is accepted. `requests` counts how often the write itself was
+ * sent. `found` is true if the answer was lost and `confirm` found the write done; `value` is then what it returned.
  */
 export type Written<Value, Found = never> =
   | {
@@ -104,10 +100,10 @@ export type Written<Value, Found = never> =
     }
   | { readonly found: true; readonly value: Found; readonly status: undefined; readonly requests: number }
 
-/** What every type without a required field takes. */
+/** Extends every type that has no required field. */
 type Nothing = { readonly [Name in never]: never }
 
-/** Parameters none of which is required may be left out. */
+/** The parameters may be left out if none is required. */
 type WithParams<P, Options, Result> = Nothing extends P
   ? (params?: P, options?: Options) => Result
   : (params: P, options?: Options) => Result
@@ -127,7 +123,7 @@ type FormMethod<O extends Operation> = <Found = never>(
   options?: WriteOptions<Found>,
 ) => Promise<Written<BodyOf<O>, Found>>
 
-/** A POST whose form has no required field; a PATCH without any would say nothing. */
+/** A POST whose form has no required field. A PATCH always needs its form: without fields it changes nothing. */
 type OptionalFormMethod<O extends Operation> = <Found = never>(
   params: Params<O>,
   form?: FormContent<O>,

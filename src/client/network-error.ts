@@ -1,10 +1,9 @@
 import { errors } from 'undici'
 import { networkReason, systemCode } from '../errors.ts'
 
-/** Why an exchange broke off, in words. */
 export interface NetworkProblem {
   readonly reason: string
-  /** Worth another try within seconds. A certificate does not become valid by asking again. */
+  /** Whether a retry within seconds may help. It does not help against an invalid certificate. */
   readonly transient: boolean
 }
 
@@ -19,15 +18,15 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is larger than the client accepts',
 }
 
-const LASTING =
+const PERMANENT =
   /^(UND_ERR_(CLOSED|DESTROYED|HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
-/** Explains what undici, the socket, DNS or TLS threw. Codes that nobody has met yet keep their name. */
+/** Explains what undici, the socket, DNS or TLS threw. The reason of an unknown code contains the code. */
 export function explainNetworkError(error: unknown): NetworkProblem {
   const code = systemCode(error) ?? ''
   return {
     reason: REASONS[code] ?? networkReason(error) ?? unknownReason(error, code),
-    transient: !LASTING.test(code),
+    transient: !PERMANENT.test(code),
   }
 }
 

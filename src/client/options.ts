@@ -1,33 +1,33 @@
 import type { TokenLoader } from './token.ts'
 
-/** Milliseconds. Each is a bound; none can be switched off. */
+/** In milliseconds. No time-out can be switched off. */
 export interface Timeouts {
-  /** For a TCP connection with its TLS handshake. Default 10 s. */
+  /** For the TCP connection and the TLS handshake. Default 10 s. */
   readonly connectMs: number
   /** From the request to the headers of the answer. Default 30 s. */
   readonly headersMs: number
-  /** Between two pieces of the body. Default 30 s. */
+  /** Between two chunks of the body. Default 30 s. */
   readonly bodyMs: number
-  /** For one attempt as a whole, waiting for a free connection included. Default 60 s. */
+  /** For one whole attempt, including the wait for a free connection. Default 60 s. */
   readonly totalMs: number
 }
 
 export interface Retries {
-  /** Repetitions after a network error, 408, 425 or 5xx. Default 3. */
+  /** Retries after a network error, 408, 425 or 5xx, not counting the first request. Default 3. */
   readonly attempts: number
-  /** The first pause; it trebles each time and is stretched by a random factor of 1 to 2. Default 300. */
+  /** The first pause; each next one is 3 times as long. Multiplied by a random factor of 1 to 2. Default 300. */
   readonly minDelayMs: number
-  /** The longest pause, also where a 503 asks for a longer one. Default 5,000. */
+  /** The longest pause, even if a 503 asks for a longer one. Default 5,000. */
   readonly maxDelayMs: number
-  /** How often one read waits for a 429. Default 10. */
+  /** How many times one call may wait after a 429. Default 10. */
   readonly rateLimitWaits: number
-  /** The wait after a 429 that names no time. Default 1,000. */
+  /** The wait after a 429 without `Retry-After`. Default 1,000. */
   readonly defaultRetryAfterMs: number
-  /** A 429 that asks for more is an error and is not waited for. Default 120,000. */
+  /** The longest wait after a 429; a longer `Retry-After` is an error at once. Default 120,000. */
   readonly maxRetryAfterMs: number
 }
 
-/** What the client needs of a logger; one of pino fits. Messages are static, and no field ever holds a secret. */
+/** The logger that the client needs; a pino logger fits. Messages are constant texts, and fields hold no secrets. */
 export interface ClientLog {
   debug(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -37,20 +37,20 @@ export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
   readonly organizationId: number | string
-  /** The access token, or a function that gives it: asked before every request, so let it remember. */
+  /** The access token, or a function that returns it. It is called before every request, so let it cache. */
   readonly token: string | TokenLoader
-  /** What `X-Device-Id` says: a string that this installation keeps, of visible ASCII characters. */
+  /** The header `X-Device-Id`, 1 to 255 visible ASCII characters; keep it the same for one installation. */
   readonly deviceId: string
-  /** Awaited before every request, repetitions included: the budget of requests. Rejects when the signal is aborted. */
+  /** A rate limiter, awaited before every request, retries included. Should reject when the signal is aborted. */
   readonly limit?: (signal: AbortSignal | undefined) => Promise<void>
   readonly log?: ClientLog
-  /** Called once each time that the token is seen to have less than a day left. */
+  /** Called once each time the token's remaining life falls below a day. */
   readonly onTokenExpiry?: (secondsLeft: number) => void
   readonly timeouts?: Partial<Timeouts>
   readonly retries?: Partial<Retries>
-  /** Connections kept open at most. Default 32. */
+  /** The most open connections. Default 32. */
   readonly connections?: number
-  /** Certificate authorities (PEM) to trust instead of the ones that Node knows. */
+  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
   readonly ca?: string
 }
 
@@ -68,9 +68,9 @@ export const DEFAULT_RETRIES: Retries = {
 export interface Settings {
   /** Scheme, host and port. */
   readonly origin: string
-  /** The base URL without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
-  /** The path of the base URL without a slash at its end. */
+  /** The path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly timeouts: Timeouts
   readonly retries: Retries

@@ -2,7 +2,7 @@ import { PAGE } from '../contract/endpoints.ts'
 import type { Page } from './methods.ts'
 import {
   backwardPass,
-  endless,
+  endlessListError,
   forwardPass,
   type Key,
   MAX_PAGES,
@@ -10,7 +10,7 @@ import {
   parallelPass,
   type Pass,
   refuseSamePage,
-  trustedShape,
+  trustedSize,
 } from './passes.ts'
 
 /** Reads one page by its number, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
@@ -21,9 +21,9 @@ export type ListPage<Item> = (options: {
 }) => Promise<Page<Item>>
 
 export interface ReadAllOptions<Item> {
-  /** What tells two items apart. */
+  /** Identifies an item. */
   readonly key: (item: Item) => Key
-  /** Pages that are under way at the same time. */
+  /** The most pages to read at the same time. */
   readonly concurrency: number
   readonly signal?: AbortSignal | undefined
 }
@@ -31,29 +31,28 @@ export interface ReadAllOptions<Item> {
 export interface AllPages<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
-  /** Items whose key came twice in a list that was otherwise at rest: they really are there twice. */
+  /** Items whose key occurs more than once although nothing else shows that the list changed. */
   readonly duplicates: readonly Item[]
-  /** The list changed while it was read: an item that is missing here may be there. */
+  /** The list changed while it was read: an item that is missing here may exist. */
   readonly moved: boolean
-  /** What the service last said, where it says it at all. */
+  /** From the header of the last page; `undefined` without one. */
   readonly total: number | undefined
 }
 
 /**
- * Reads a list to its end, by page numbers, and never by the `link` header.
+ * Reads a whole list by page numbers; it ignores the `link` header.
  *
- * The pages are of the size that the answer states. All of them are read at once (within `concurrency`); then the
- * first and the last are read again, because a removal and an addition between two pages can hide an item and yet
- * leave every count as it was. If anything disagrees (totals, sizes, an item on two pages), the list moved and is read
- * once more, from its last page to its first: a removal moves items towards the pages that are still to come. So in a
- * list ordered by id an item that was there throughout is never missed and never listed twice. What only the first
- * reading saw is kept; `moved` says whether the second one disagreed as well.
+ * The first pass reads all pages in parallel (up to `concurrency`), with the page size that page 1 states. Then it
+ * reads the first and the last page again, because one removal and one addition between two reads can hide an item and
+ * leave every count the same. If anything disagrees (totals, sizes, an item on two pages), the list changed. Then a
+ * second pass reads from the last page to the first: a removal moves items to lower pages, which are read next. So in a
+ * list ordered by id, an item that existed all the time is never missed and never returned twice. Items that only the
+ * first pass saw are kept; `moved` is true if the second pass disagreed too.
  *
- * Without sensible `total` and `per-page` headers the pages are read one by one up to an empty one, and then
- * backwards; `moved` is whether the two disagree.
+ * Without usable `total` and `per-page` headers it reads page by page up to an empty one, and then backwards; `moved`
+ * is true if the two passes disagree.
  *
- * Rejects with what `list` rejects with, and with an `ApiError` of kind `unexpected-answer` where the pages do not
- * end.
+ * Rejects with what `list` rejects with, or with an `ApiError` of kind `unexpected-answer` if the list does not end.
  */
 export async function readAllPages<Item>(
   list: ListPage<Item>,
@@ -61,15 +60,15 @@ export async function readAllPages<Item>(
 ): Promise<AllPages<Item>> {
   const pages = pagesOf(list, options)
   const page1 = await pages.read(1)
-  const shape = trustedShape(page1)
+  const size = trustedSize(page1)
   const parallel =
-    shape === undefined ? undefined : await parallelPass(pages, page1, shape, options.concurrency)
+    size === undefined ? undefined : await parallelPass(pages, page1, size, options.concurrency)
   if (parallel?.steady) return { items: parallel.items, duplicates: [], moved: false, total: parallel.total }
   const first = parallel ?? (await forwardPass(pages, page1))
-  return settle(first, await backwardPass(pages, first), options.key)
+  return mergePasses(first, await backwardPass(pages, first), options.key)
 }
 
-function settle<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
+function mergePasses<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
   const { total, duplicates } = second
   if (second.steady) return { items: second.items, duplicates, moved: duplicates.length > 0, total }
   const known = new Set(second.items.map(key))
@@ -78,16 +77,16 @@ function settle<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) =
 }
 
 export interface EachItemOptions<Item> {
-  /** What tells two items apart. */
+  /** Identifies an item. */
   readonly key: (item: Item) => Key
-  /** Items that a page is asked to hold. Default 100. */
+  /** Items per page. Default 100. */
   readonly perPage?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * The items of a list one after the other, a page at a time, without keeping them. Each key comes once. This is for
- * looking through a list: it cannot tell whether something moved past it; `readAllPages` can.
+ * Yields the items of a list, page by page, each key once. It keeps the keys, not the items. It does not notice when
+ * the list changes and an item is missed; `readAllPages` does.
  */
 export async function* eachItem<Item>(
   list: ListPage<Item>,
@@ -103,15 +102,15 @@ export async function* eachItem<Item>(
       seen.add(key)
     }
     if (isLast(page, number)) return
-    if (number >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (number >= MAX_PAGES) throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(number + 1)
-    // New items in front of a list push a whole page to the next number: its total tells.
+    // New items at the start can push a whole page to the next number; then `total` has grown.
     if (!hasGrown(page, next)) refuseSamePage(pages, page, next)
     page = next
   }
 }
 
-/** Page 1 may also hold everything although its size says otherwise: that is what `all` asks for. */
+/** With the parameter `all`, page 1 holds the whole list whatever its page size. */
 function isLast({ items, total, perPage }: Page<unknown>, number: number): boolean {
   if (total === undefined) return false
   if (number === 1 && items.length >= total) return true

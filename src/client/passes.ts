@@ -1,41 +1,39 @@
 import { ApiError } from './api-error.ts'
 import type { Page } from './methods.ts'
 
-/** Bounds every loop: ten million entries at 100 a page. */
+/** Stops endless loops: 100,000 pages of 100 are ten million entries. */
 export const MAX_PAGES = 100_000
 
 export type Key = string | number
 
-/** A list to be read by page numbers from 1. */
+/** A list that is read by page numbers from 1. */
 export interface Pages<Item> {
   readonly key: (item: Item) => Key
   read(number: number): Promise<Page<Item>>
 }
 
-/** What one read of all pages gives. */
 interface Listing<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
-  /** Items whose key had come before. */
+  /** Items whose key occurred before. */
   readonly duplicates: readonly Item[]
   readonly lastPage: number
   readonly total: number | undefined
 }
 
-/** One read of a list from end to end. */
+/** The result of reading the whole list once. */
 export interface Pass<Item> extends Listing<Item> {
-  /** Nothing in this reading hints at a list that changed meanwhile. */
+  /** Nothing shows that the list changed during this pass. */
   readonly steady: boolean
 }
 
-/** What the headers of a trustworthy first page say. */
-export interface Shape {
+export interface ListSize {
   readonly total: number
   readonly perPage: number
 }
 
-/** The headers of page 1, unless they are missing or disagree with what the page holds. */
-export function trustedShape(page1: Page<unknown>): Shape | undefined {
+/** The headers of page 1, or `undefined` if they are missing or disagree with the number of items. */
+export function trustedSize(page1: Page<unknown>): ListSize | undefined {
   const { total, perPage, items } = page1
   if (total === undefined || perPage === undefined) return undefined
   if (Math.ceil(total / perPage) > MAX_PAGES) return undefined
@@ -43,33 +41,34 @@ export function trustedShape(page1: Page<unknown>): Shape | undefined {
 }
 
 /**
- * Reads page 1, the last page, all between them, and then the two ends again. In a list ordered by id whose additions
- * come at its end, the last page begins with the same item before and after only if nothing in front of it was removed
- * meanwhile; page 1 covers the time between itself and the last page. `undefined` when the last page is empty, because
- * then the total was no measure.
+ * Reads page 1, the last page, the pages between them, and then the first and the last page again. In a list ordered
+ * by id, new items come at the end, so the last page keeps its first item only if no item before it was removed. Page 1
+ * is read again to cover the time before the last page was first read. Returns `undefined` when the last page is empty,
+ * because then `total` was wrong.
  */
 export async function parallelPass<Item>(
   pages: Pages<Item>,
   page1: Page<Item>,
-  shape: Shape,
+  size: ListSize,
   concurrency: number,
 ): Promise<Pass<Item> | undefined> {
-  const lastPage = Math.max(1, Math.ceil(shape.total / shape.perPage))
+  const lastPage = Math.max(1, Math.ceil(size.total / size.perPage))
   const read: Page<Item>[] = [page1]
   if (lastPage > 1) {
     read[lastPage - 1] = await pages.read(lastPage)
     if (read[lastPage - 1]?.items.length === 0) return undefined
   }
-  await forEachAtOnce(between(1, lastPage), concurrency, async (number) => {
+  await forEachConcurrently(between(1, lastPage), concurrency, async (number) => {
     read[number - 1] = await pages.read(number)
   })
   for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
   const pass = passOf(pages, read)
-  const steady = fits(read, shape) && pass.duplicates.length === 0 && (await endsRest(pages, read))
-  return { ...pass, lastPage: reachOf(read), steady }
+  const steady =
+    agreesWithSize(read, size) && pass.duplicates.length === 0 && (await endsAreUnchanged(pages, read))
+  return { ...pass, lastPage: furthestLastPage(read), steady }
 }
 
-async function endsRest<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
+async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
   if (read.length === 1) return true
   const [head, tail] = await Promise.all([pages.read(1), pages.read(read.length)])
   return (
@@ -78,13 +77,14 @@ async function endsRest<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): 
   )
 }
 
-/** Reads page after page up to an empty one. Never steady: without totals nothing shows what was missed. */
+/** Reads page by page up to an empty one. Never steady, because without totals a missed item goes unnoticed. */
 export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
   let page = page1
   while (page.items.length > 0) {
     read.push(page)
-    if (read.length >= MAX_PAGES) throw endless(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (read.length >= MAX_PAGES)
+      throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
     refuseSamePage(pages, page, next)
     page = next
@@ -93,21 +93,21 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
 }
 
 /**
- * Reads from the last page to the first. Steady when all totals agree with what came, or, without totals, when it
- * brought exactly what the first reading had brought. Duplicates alone do not make it unsteady.
+ * Reads from the last page to the first. Steady when all totals agree with the items, or, without totals, when the
+ * items are the same as in the first pass. Duplicates alone do not make it unsteady.
  */
 export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
   for (let number = first.lastPage; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
   const pass = passOf(pages, read)
   const head = read[0]
-  const shape = head === undefined ? undefined : trustedShape(head)
-  const steady = shape === undefined ? sameItems(pages, first, pass) : fits(read, shape)
+  const size = head === undefined ? undefined : trustedSize(head)
+  const steady = size === undefined ? sameItems(pages, first, pass) : agreesWithSize(read, size)
   return { ...pass, steady }
 }
 
-/** Every page says the same total and size, and holds as many items as these make. */
-function fits(read: readonly Page<unknown>[], { total, perPage }: Shape): boolean {
+/** Every page has this total and page size in its headers, and the number of items that follows from them. */
+function agreesWithSize(read: readonly Page<unknown>[], { total, perPage }: ListSize): boolean {
   if (read.length !== Math.max(1, Math.ceil(total / perPage))) return false
   return read.every(
     (page, index) =>
@@ -124,7 +124,6 @@ function sameItems<Item>({ key }: Pages<Item>, first: Listing<Item>, second: Lis
   return first.items.length === count && second.items.every((item) => known.has(key(item)))
 }
 
-/** Puts pages together, in the order of the list. */
 function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
   const items = new Map<Key, Item>()
   const duplicates: Item[] = []
@@ -138,8 +137,8 @@ function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listin
   return { items: [...items.values()], duplicates, lastPage, total: read.at(-1)?.total }
 }
 
-/** The last page that any total speaks of: the list may have grown meanwhile, within reason. */
-function reachOf(read: readonly Page<unknown>[]): number {
+/** The largest last page that follows from any total, because the list may have grown; at most 100 pages more. */
+function furthestLastPage(read: readonly Page<unknown>[]): number {
   let reach = read.length
   for (const { total, perPage } of read) {
     if (total !== undefined && perPage !== undefined) reach = Math.max(reach, Math.ceil(total / perPage))
@@ -147,15 +146,18 @@ function reachOf(read: readonly Page<unknown>[]): number {
   return Math.min(reach, read.length + 100)
 }
 
-/** A service that ignores `page` would answer the same for ever. */
+/** Throws if two pages are the same: a service that ignores `page` would make the read endless. */
 export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, other: Page<Item>): void {
   if (other.items.length === 0 || one.items.length !== other.items.length) return
   if (one.items.every((item, index) => key(item) === key(other.items[index] as Item))) {
-    throw endless(other, 'two pages hold the very same entries; the service seems to ignore the page number')
+    throw endlessListError(
+      other,
+      'two pages hold the very same entries; the service seems to ignore the page number',
+    )
   }
 }
 
-export function endless(page: Page<unknown>, reason: string): ApiError {
+export function endlessListError(page: Page<unknown>, reason: string): ApiError {
   return new ApiError(page.destination, { kind: 'unexpected-answer', reason })
 }
 
@@ -168,8 +170,8 @@ function* between(first: number, last: number): Generator<number> {
   for (let number = first + 1; number < last; number += 1) yield number
 }
 
-/** The workers share one generator: the first failure closes it, and nobody takes another number. */
-async function forEachAtOnce(
+/** The workers share one generator: the first failure closes it, and no worker takes another number. */
+async function forEachConcurrently(
   numbers: Generator<number>,
   concurrency: number,
   work: (number: number) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Fills the path parameters of an endpoint's path, or says which one cannot be filled in: an id such as `..`
- * would turn `/users/..` into another path.
+ * Fills the parameters into an endpoint's path. Returns a problem for a value that no path can hold: the id `..` would
+ * turn `/users/..` into another path.
  */
 export function fillPath(
   template: string,
@@ -15,7 +15,7 @@ export function fillPath(
   return problem === undefined ? { path } : { problem }
 }
 
-/** Anything but text and numbers is a mistake of a caller without types, and counts as missing. */
+/** Any other type is a mistake of an untyped caller and counts as missing. */
 function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** The parameters of a call, before anything is known about them. */
+/** The parameters of a call, not yet validated. */
 export type CallParams = Readonly<Record<string, unknown>>
 
 type Value = string | number | boolean | undefined | { readonly [name: string]: Value }
@@ -11,9 +11,9 @@ interface PageParams {
 }
 
 /**
- * Writes the query of a request: the parameters that the contract names, those of an object as `filters[type]=…`, and
- * the page. Empty without any, otherwise with its question mark. Returns a problem for text that is not Unicode, which
- * would arrive as something else.
+ * Encodes the query of a request, with its question mark, or as an empty string without parameters: the parameters that
+ * the contract names (an object as `filters[type]=…`) and the page. Returns a problem for text that is not well-formed
+ * Unicode, because it would arrive changed.
  */
 export function encodeQuery(
   schema: z.ZodObject | undefined,

@@ -1,6 +1,6 @@
 /**
- * Milliseconds from a `Retry-After` header: whole seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` where it is
- * absent or means nothing.
+ * Milliseconds from a `Retry-After` header: whole seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` if it is
+ * missing or invalid.
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''

@@ -14,15 +14,15 @@ export interface PreparedRequest {
   readonly body: string | undefined
 }
 
-/** Everything that one request needs and that all requests of a client share. */
+/** Everything that all requests of a client share. */
 export interface Sender {
   readonly tokens: Tokens
   readonly log: ClientLog | undefined
-  /** What must never be repeated in an error. */
+  /** Texts that no error may contain. */
   secrets(): readonly string[]
   /**
-   * One request within the budget. Rejects with an `ApiError` of kind `unreachable` or `aborted`; any status is an
-   * answer.
+   * Sends one request after waiting for the limiter. Resolves with any status. Rejects with an `ApiError` of kind
+   * `unreachable` or `aborted`, or of kind `unauthorized` for a token that no header can carry.
    */
   send(
     request: PreparedRequest,

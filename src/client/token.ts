@@ -1,15 +1,15 @@
 import { orAbort } from './wait.ts'
 
-/** Gives the access token; `reload` asks for a fresh read after the service refused the one that it gave before. */
+/** Returns the access token. `reload` is true after the service refused the previous one: load it afresh. */
 export type TokenLoader = (reload: boolean) => Promise<string>
 
 export interface Tokens {
   current(signal: AbortSignal | undefined): Promise<string>
-  /** The token to use in place of a refused one; the refused one itself when no other is to be had. */
+  /** The token to use instead of a refused one; the refused one itself if there is no other. */
   renewed(refused: string, signal: AbortSignal | undefined): Promise<string>
 }
 
-/** Many requests that are refused at once cause one reload. */
+/** Requests that are refused at the same time share one reload. */
 export function createTokens(token: string | TokenLoader): Tokens {
   const load: TokenLoader = typeof token === 'string' ? async () => token : token
   let reloading: Promise<string> | undefined
@@ -32,7 +32,7 @@ export function createTokens(token: string | TokenLoader): Tokens {
   }
 }
 
-/** Only visible ASCII may stand in the header; anything else is a wrong file or variable, not a token. */
+/** A header holds only visible ASCII; any other text comes from a wrong file or variable. */
 export function isSendableToken(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token)
 }

@@ -10,7 +10,7 @@ export async function wait(ms: number, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** The promise, or a rejection with the signal's reason as soon as it is aborted: for work that takes no signal. */
+/** For work that takes no signal: rejects with the signal's reason as soon as the signal is aborted. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()

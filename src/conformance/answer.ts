@@ -2,20 +2,19 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, errors } from 'undici'
 import { networkReason, sentence, systemCode } from '../errors.ts'
-import type { WireRequest } from './request.ts'
+import type { HttpRequest } from './request.ts'
 
-/** What a service answered. */
 export interface HttpAnswer {
   readonly status: number
   header(name: string): string | undefined
   readonly text: string
-  /** The body as JSON; `undefined` where it is none. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly json: unknown
-  /** Path and query that were asked for. */
+  /** Path and query of the request. */
   readonly path: string
 }
 
-/** No answer came; the message says why and holds nothing of the request. */
+/** No answer came. The message says why and contains nothing of the request. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
   /** The service closed the connection. */
@@ -31,7 +30,7 @@ export class NoAnswer extends Error {
 export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
-  { method, path, headers, body }: WireRequest,
+  { method, path, headers, body }: HttpRequest,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -61,17 +60,17 @@ export async function exchange(
   }
 }
 
-/** Larger bodies are sent with a pause, so that a refusal that needs only their beginning can be read. */
+/** From this size on, a body is sent with a pause; see `contentOf`. */
 const LARGE = 1024 * 1024
 const CHUNK = 64 * 1024
 const PAUSE_MS = 300
 
 /**
- * A service that refuses a large body at once closes the connection while it is still being sent, and the answer may
- * get lost with it.
+ * Sends a large body with a pause after its first chunk. A service that refuses such a body at once closes the
+ * connection during the upload, and without the pause its answer could be lost.
  */
 function contentOf(
-  headers: WireRequest['headers'],
+  headers: HttpRequest['headers'],
   body: string | undefined,
 ): Pick<Dispatcher.RequestOptions, 'headers' | 'body'> {
   const bytes = Buffer.from(body ?? '')

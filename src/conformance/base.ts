@@ -1,42 +1,45 @@
 import type { Operation } from '../contract/endpoints.ts'
-import type { Ask } from './request.ts'
+import type { ApiRequest } from './request.ts'
 import type { Probing } from './probing.ts'
-import { emailDomain, entryForm, entryId, first, type Item } from './subjects.ts'
+import { emailDomain, entryForm, entryId, first, type Item } from './fixtures.ts'
 import { Unchecked } from './verdict.ts'
 
-/** An id that no service gives before it has two thousand million of them. */
-export const NO_ID = '2147483645'
+/** An id that no service uses before it has two billion entries. */
+export const UNUSED_ID = '2147483645'
 
 /**
- * For each operation a request that succeeds, and that may be sent again and again; only #7 and #11 remove what they
- * are sent for. Throws `Unchecked` where there is nothing to send it for.
+ * A request for the operation that succeeds, and that can be sent repeatedly; only #7 and #11 delete their entry.
+ * Throws `Unchecked` if nothing exists that the request could be sent for.
  */
-export function baseAsk(probing: Probing, operation: Operation): Promise<Ask> {
-  return BASES[operation](probing)
+export function baseRequest(probing: Probing, operation: Operation): Promise<ApiRequest> {
+  return BASE_REQUESTS[operation](probing)
 }
 
-const BASES: { readonly [O in Operation]: (probing: Probing) => Promise<Ask> } = {
+const BASE_REQUESTS: { readonly [O in Operation]: (probing: Probing) => Promise<ApiRequest> } = {
   listDirectories: async () => ({}),
   getDirectory: async () => ({}),
   listUsers: async () => ({}),
   createUsers: async (probing) => entryForm('user', probing.newId()),
-  getUser: (probing) => entryAsk(probing, 'user'),
-  updateUser: async (probing) => ({ ...(await entryAsk(probing, 'user')), form: [['name', newName()]] }),
-  deleteUser: (probing) => entryAsk(probing, 'user'),
+  getUser: (probing) => entryRequest(probing, 'user'),
+  updateUser: async (probing) => ({ ...(await entryRequest(probing, 'user')), form: [['name', newName()]] }),
+  deleteUser: (probing) => entryRequest(probing, 'user'),
   listGroups: async () => ({}),
   createGroups: async (probing) => entryForm('group', probing.newId()),
-  getGroup: (probing) => entryAsk(probing, 'group'),
-  deleteGroup: (probing) => entryAsk(probing, 'group'),
-  updateGroup: async (probing) => ({ ...(await entryAsk(probing, 'group')), form: [['name', newName()]] }),
+  getGroup: (probing) => entryRequest(probing, 'group'),
+  deleteGroup: (probing) => entryRequest(probing, 'group'),
+  updateGroup: async (probing) => ({
+    ...(await entryRequest(probing, 'group')),
+    form: [['name', newName()]],
+  }),
   listSubscriptions: async () => ({}),
-  getSubscription: async (probing) => subscriptionAsk(await first(probing, 'listSubscriptions', 'id')),
+  getSubscription: async (probing) => subscriptionRequest(await first(probing, 'listSubscriptions', 'id')),
   updateSubscription: unchanged,
   createAssertion: async (probing) => {
     const subscription = await first(probing, 'listSubscriptions', 'id', hasSaml)
-    return { ...subscriptionAsk(subscription), form: [['RelayState', 'check']] }
+    return { ...subscriptionRequest(subscription), form: [['RelayState', 'check']] }
   },
   readCredentials: async (probing) =>
-    subscriptionAsk(await first(probing, 'listSubscriptions', 'id', maySee)),
+    subscriptionRequest(await first(probing, 'listSubscriptions', 'id', canViewPassword)),
   resetPassword: async ({ tested }) => {
     if (tested.resetSubscriptionId !== undefined) {
       return { params: { subscription_id: String(tested.resetSubscriptionId) } }
@@ -50,7 +53,7 @@ const BASES: { readonly [O in Operation]: (probing: Probing) => Promise<Ask> } =
   }),
 }
 
-async function entryAsk(probing: Probing, kind: 'user' | 'group'): Promise<Ask> {
+async function entryRequest(probing: Probing, kind: 'user' | 'group'): Promise<ApiRequest> {
   return { params: { external_id: await entryId(probing, kind) } }
 }
 
@@ -58,15 +61,15 @@ function newName(): string {
   return `Check of the API, ${Math.random().toString(36).slice(2, 8)}`
 }
 
-function subscriptionAsk(subscription: Item): Ask {
+function subscriptionRequest(subscription: Item): ApiRequest {
   return { params: { subscription_id: String(subscription['id']) } }
 }
 
-/** Writes what is there already, so that the request changes nothing whoever takes it. */
-async function unchanged(probing: Probing): Promise<Ask> {
+/** Writes the present values, so that the request changes nothing. */
+async function unchanged(probing: Probing): Promise<ApiRequest> {
   const subscription = await first(probing, 'listSubscriptions', 'id')
   return {
-    ...subscriptionAsk(subscription),
+    ...subscriptionRequest(subscription),
     form: (['favorite', 'name', 'position'] as const).map((name) => [name, String(subscription[name])]),
   }
 }
@@ -75,11 +78,11 @@ function hasSaml({ installation }: Item): boolean {
   return (installation as { configuration?: { saml?: unknown } } | undefined)?.configuration?.saml === true
 }
 
-function maySee({ permissions }: Item): boolean {
+function canViewPassword({ permissions }: Item): boolean {
   return (permissions as { can_view_password?: unknown } | undefined)?.can_view_password === true
 }
 
-/** A form that changes name and e-mail of a user; only the name where no domain is known. */
+/** New values for a user's name and e-mail; only the name if no e-mail domain is known. */
 export async function userChange(
   probing: Probing,
 ): Promise<{ readonly name: string; readonly email?: string }> {

@@ -2,38 +2,38 @@ import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
 
-/** What an answer should have been, and what it was; both continue "expected …, got …". */
-export interface Fault {
+/** One mismatch of an answer; the texts complete the sentence "expected …, got …". */
+export interface Mismatch {
   readonly expected: string
   readonly actual: string
 }
 
-/** Looks at one answer; no fault = as it should be. */
-export type Check = (answer: HttpAnswer) => readonly Fault[]
+/** Returns what is wrong with an answer; empty if nothing is. */
+export type Check = (answer: HttpAnswer) => readonly Mismatch[]
 
 /**
- * What an answer must be, on two levels: what the API description states, and what only the service of this repository
- * decided where the description is silent.
+ * What an answer must be: `stated` is what the API description states; `reference` is what the service in this
+ * repository answers where the description states nothing.
  */
 export interface Expectation {
   readonly stated: Check
-  readonly here: Check
+  readonly reference: Check
 }
 
 export const anything: Check = () => []
 
-/** Every check, until one finds something. */
+/** Runs the checks in order and stops at the first that finds a mismatch. */
 export function inTurn(...checks: readonly Check[]): Check {
   return (answer) => {
     for (const check of checks) {
-      const faults = check(answer)
-      if (faults.length > 0) return faults
+      const mismatches = check(answer)
+      if (mismatches.length > 0) return mismatches
     }
     return []
   }
 }
 
-/** All checks together. */
+/** Runs all checks and returns all mismatches. */
 export function together(...checks: readonly Check[]): Check {
   return (answer) => checks.flatMap((check) => check(answer))
 }
@@ -51,11 +51,11 @@ export const success: Check = ({ status: got }) =>
 export const refusal: Check = ({ status: got }) =>
   got >= 400 && got < 500 ? [] : [{ expected: 'a refusal (4xx)', actual: `${got}` }]
 
-/** Whatever the service decides, it must have decided something. */
+/** A success or a refusal, but no redirect and no server error. */
 const decision: Check = ({ status: got }) =>
   got >= 200 && got < 500 ? [] : [{ expected: 'a success or a refusal', actual: `${got}` }]
 
-/** The body has the shape; at most three faults are told. */
+/** Validates the body against the schema; reports at most three mismatches. */
 export function shape(schema: z.ZodType): Check {
   return (answer) => {
     if (answer.json === undefined) {
@@ -85,7 +85,7 @@ export const tokenExpiry: Check = (answer) => {
 
 const noBody: Check = ({ text }) => (text === '' ? [] : [{ expected: 'no body', actual: 'one' }])
 
-/** A field of a JSON object has the value. */
+/** The JSON object has this value in the field. */
 export function field(name: string, value: unknown): Check {
   return (answer) => {
     const got = (answer.json as Record<string, unknown> | null | undefined)?.[name]
@@ -102,7 +102,7 @@ const problemShape = z.looseObject({
   detail: z.string(),
 })
 
-/** How the service of this repository tells of an error. */
+/** An error answer in the format of the service in this repository. */
 function problem(wanted: number): Check {
   return inTurn(status(wanted), problemType, shape(problemShape), field('status', wanted), (answer) =>
     wanted === 401 && answer.header('www-authenticate') === undefined
@@ -118,27 +118,30 @@ const problemType: Check = (answer) => {
     : [{ expected: 'an error as application/problem+json', actual: type.replace(/;.*/, '') }]
 }
 
-/** Must not succeed; the service of this repository answers `here`. */
-export function refuses(here: number): Expectation {
-  return { stated: refusal, here: problem(here) }
+/** Must not succeed; the service in this repository answers with the status `reference`. */
+export function refuses(reference: number): Expectation {
+  return { stated: refusal, reference: problem(reference) }
 }
 
-/** The description is silent about whether this succeeds; the service of this repository answers `here`. */
-export function decides(here: number, more: Check = anything): Expectation {
-  return { stated: inTurn(decision, more), here: here < 400 ? status(here) : problem(here) }
+/** May succeed or not; the service in this repository answers with the status `reference`. */
+export function decides(reference: number, more: Check = anything): Expectation {
+  return {
+    stated: inTurn(decision, more),
+    reference: reference < 400 ? status(reference) : problem(reference),
+  }
 }
 
-/** A read that succeeds with what the contract shows. */
+/** A read must succeed with a body that fits the contract. */
 export function reads(endpoint: Endpoint, more: Check = anything): Expectation {
   const body = endpoint.response === undefined ? anything : shape(endpoint.response)
-  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), here: anything }
+  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), reference: anything }
 }
 
-/** A write that succeeds; its status and body are what only the service of this repository decided. */
+/** A write must succeed; its exact status and its body are checked only as `reference`. */
 export function writes(endpoint: Endpoint, more: Check = anything, stated: Check = anything): Expectation {
   const body = endpoint.response === undefined ? noBody : shape(endpoint.response)
   return {
     stated: inTurn(success, together(tokenExpiry, stated)),
-    here: inTurn(status(endpoint.status), together(body, more)),
+    reference: inTurn(status(endpoint.status), together(body, more)),
   }
 }

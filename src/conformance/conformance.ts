@@ -9,25 +9,25 @@ import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
 import { isNoAnswer, openProbing, requireWrites, type Probing } from './probing.ts'
 import type { TestedService } from './tested-service.ts'
-import { differs, FINE, Unchecked, type Result, type Verdict } from './verdict.ts'
+import { differs, NO_DIFFERENCES, Unchecked, type Result, type Verdict } from './verdict.ts'
 
 export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
 
-/** A service that is being compared with the API description. */
+/** A running comparison of a service with the API description. */
 export interface Conformance {
-  /** Every probe of one endpoint, the good case first. */
+  /** Yields the result of every probe of one endpoint, the good case first. */
   check(operation: Operation): AsyncGenerator<Result>
   /**
-   * Removes what was made and puts back what was changed, whatever happened before; gives a sentence for each thing
-   * that is still there.
+   * Deletes the created entries and restores the changed ones, also after an error or an abort. Returns one sentence
+   * for each that could not be cleaned up.
    */
   close(): Promise<readonly string[]>
 }
 
 /**
- * Begins a check of every endpoint with every case. Throws where nothing could be learned: the service does not
- * answer, refuses the token, or has no such directory.
+ * Starts the comparison. Throws a `DirsyncdError` if it would be useless: `directory-unreachable`, `token-refused` or
+ * `directory-unknown`.
  */
 export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {
   const probing = openProbing(tested, signal)
@@ -98,18 +98,19 @@ async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Cas
     const verdict = withoutTokens(probing, await each.try(probing))
     return { ...base, state: verdict.differences.length > 0 ? 'differs' : 'ok', ...verdict }
   } catch (error) {
-    if (error instanceof Unchecked) return { ...base, state: 'not-checked', ...FINE, reason: error.message }
+    if (error instanceof Unchecked)
+      return { ...base, state: 'not-checked', ...NO_DIFFERENCES, reason: error.message }
     if (isNoAnswer(error)) return { ...base, state: 'differs', ...differs('an answer', error.message) }
     throw error
   }
 }
 
-/** A service may repeat in its answer what it was asked with. */
+/** Masks the tokens, because a service may repeat parts of the request in its answer. */
 function withoutTokens({ tested }: Probing, { differences, notes }: Verdict): Verdict {
   const { expired, without = {} } = tested.tokens ?? {}
   const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
   const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
-  const mask = (faults: Verdict['notes']) =>
-    faults.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
+  const mask = (mismatches: Verdict['notes']) =>
+    mismatches.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
   return { differences: mask(differences), notes: mask(notes) }
 }

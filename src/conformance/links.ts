@@ -1,12 +1,12 @@
 /** One entry of a `link` header. */
 export interface Link {
   readonly relation: string
-  /** Of the URI; absolute or a path. */
+  /** The path of the URI, which may be absolute or a path only. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** The entries of a `link` header (RFC 8288, before that 5988); `undefined` where it is not one. */
+/** The entries of a `link` header (RFC 8288, formerly RFC 5988); `undefined` if it is not valid. */
 export function parseLinks(header: string): readonly Link[] | undefined {
   const links: Link[] = []
   for (const [entry, uri = '', relation = ''] of header.matchAll(
@@ -17,10 +17,10 @@ export function parseLinks(header: string): readonly Link[] | undefined {
     if (url === null) return undefined
     links.push({ relation, path: url.pathname, query: url.searchParams })
   }
-  return links.length > 0 && covers(header) ? links : undefined
+  return links.length > 0 && isLinkHeader(header) ? links : undefined
 }
 
-/** Nothing stands between the entries that is none. */
-function covers(header: string): boolean {
+/** The header consists of entries only, with nothing between them. */
+function isLinkHeader(header: string): boolean {
   return /^(\s*<[^>]*>\s*;\s*rel="?\w+"?\s*(,|$))+$/.test(header)
 }

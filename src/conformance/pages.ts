@@ -1,40 +1,43 @@
 import { PAGE } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
-import type { Check, Fault } from './checks.ts'
+import type { Check, Mismatch } from './checks.ts'
 import { type Link, parseLinks } from './links.ts'
 
-/** The page that was asked for. */
-export interface AskedPage {
+export interface PageRequest {
   readonly page: number
   readonly perPage: number
 }
 
-export const DEFAULT_PAGE: AskedPage = { page: 1, perPage: PAGE.default }
+export const DEFAULT_PAGE: PageRequest = { page: 1, perPage: PAGE.default }
 
-/** The number in the header `total`, where it is one. */
+/** The header `total`; `undefined` if it is missing or not a number. */
 export function totalOf(answer: HttpAnswer): number | undefined {
   const value = answer.header('total')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
 
-/** Headers and number of items of a page are what the description states, given the total that the answer itself names. */
-export function page(asked: AskedPage): Check {
+/** Checks the headers and the number of items of a page against the description and the answer's own `total`. */
+export function page(requested: PageRequest): Check {
   return (answer) => {
     const total = totalOf(answer)
     const headers = [
-      ...headerFault('total', answer.header('total'), total === undefined ? 'a whole number' : undefined),
-      ...headerFault(
+      ...headerMismatch('total', answer.header('total'), total === undefined ? 'a whole number' : undefined),
+      ...headerMismatch(
         'per-page',
         answer.header('per-page'),
-        answer.header('per-page') === String(asked.perPage) ? undefined : String(asked.perPage),
+        answer.header('per-page') === String(requested.perPage) ? undefined : String(requested.perPage),
       ),
     ]
     if (total === undefined) return headers
-    return [...headers, ...countFaults(asked, total, answer), ...linkFaults(asked, total, answer)]
+    return [
+      ...headers,
+      ...countMismatches(requested, total, answer),
+      ...linkMismatches(requested, total, answer),
+    ]
   }
 }
 
-function headerFault(name: string, value: string | undefined, wanted: string | undefined): Fault[] {
+function headerMismatch(name: string, value: string | undefined, wanted: string | undefined): Mismatch[] {
   if (wanted === undefined) return []
   return [
     {
@@ -44,59 +47,61 @@ function headerFault(name: string, value: string | undefined, wanted: string | u
   ]
 }
 
-function countFaults(asked: AskedPage, total: number, { json }: HttpAnswer): Fault[] {
-  const wanted = Math.min(Math.max(total - asked.perPage * (asked.page - 1), 0), asked.perPage)
+function countMismatches(requested: PageRequest, total: number, { json }: HttpAnswer): Mismatch[] {
+  const wanted = Math.min(Math.max(total - requested.perPage * (requested.page - 1), 0), requested.perPage)
   const got = Array.isArray(json) ? json.length : 0
   if (got === wanted) return []
   return [
     {
-      expected: `${wanted} of ${total} items on page ${asked.page} with ${asked.perPage} a page`,
+      expected: `${wanted} of ${total} items on page ${requested.page} with ${requested.perPage} a page`,
       actual: `${got}`,
     },
   ]
 }
 
-/** Past the end the description shows no relations. */
-function linkFaults(asked: AskedPage, total: number, answer: HttpAnswer): Fault[] {
-  const last = Math.ceil(total / asked.perPage)
-  if (asked.page > Math.max(last, 1)) return []
+/** Past the end the description shows no link relations, so nothing is checked. */
+function linkMismatches(requested: PageRequest, total: number, answer: HttpAnswer): Mismatch[] {
+  const last = Math.ceil(total / requested.perPage)
+  if (requested.page > Math.max(last, 1)) return []
   const header = answer.header('link')
   if (header === undefined) {
-    return last > 1 ? [{ expected: `the header link on page ${asked.page} of ${last}`, actual: 'none' }] : []
+    return last > 1
+      ? [{ expected: `the header link on page ${requested.page} of ${last}`, actual: 'none' }]
+      : []
   }
   if (last <= 1) return [{ expected: 'no header link where there is one page', actual: 'one' }]
   const links = parseLinks(header)
   if (links === undefined) {
     return [{ expected: 'a header link as in RFC 5988', actual: `"${header.slice(0, 80)}"` }]
   }
-  return relationFaults(asked, last, links, answer)
+  return relationMismatches(requested, last, links, answer)
 }
 
-function relationFaults(
-  { page: number, perPage }: AskedPage,
+function relationMismatches(
+  { page: number, perPage }: PageRequest,
   last: number,
   links: readonly Link[],
   answer: HttpAnswer,
-): Fault[] {
+): Mismatch[] {
   const wanted = [
     ...(number > 1 ? ['first 1', `prev ${number - 1}`] : []),
     ...(number < last ? [`next ${number + 1}`, `last ${last}`] : []),
   ]
   const got = links.map(({ relation, query }) => `${relation} ${query.get('page') ?? '?'}`)
-  const faults: Fault[] = []
+  const mismatches: Mismatch[] = []
   if (wanted.toSorted().join() !== got.toSorted().join()) {
-    faults.push({ expected: `link to ${wanted.join(', ')} on page ${number}`, actual: got.join(', ') })
+    mismatches.push({ expected: `link to ${wanted.join(', ')} on page ${number}`, actual: got.join(', ') })
   }
-  // A reverse proxy may know the API by another address.
+  // Behind a reverse proxy the API may have another path prefix.
   const path = answer.path.replace(/\?.*/s, '').replace(/^.*?(?=\/api\/v2\/)/, '')
   if (links.some((link) => !link.path.endsWith(path))) {
-    faults.push({ expected: 'the path of the request in link', actual: 'another one' })
+    mismatches.push({ expected: 'the path of the request in link', actual: 'another one' })
   }
   if (links.some(({ query }) => query.get('per_page') !== String(perPage))) {
-    faults.push({
+    mismatches.push({
       expected: `per_page=${perPage} in link`,
       actual: links[0]?.query.get('per_page') ?? 'none',
     })
   }
-  return faults
+  return mismatches
 }

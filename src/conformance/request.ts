@@ -1,28 +1,28 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
 import type { Param, TestedService } from './tested-service.ts'
 
-/** One request, as far as it differs from what every request to the endpoint has. */
-export interface Ask {
-  /** Percent-encoded on the way. */
+/** One request. A field that is left out has the default of the endpoint and the tested service. */
+export interface ApiRequest {
+  /** Path parameters, percent-encoded before they are sent. */
   readonly params?: Readonly<Partial<Record<Param, string>>>
-  /** Stand in the path as they are. */
+  /** Path parameters that are sent as they are. */
   readonly rawParams?: Readonly<Partial<Record<Param, string>>>
-  /** As it is, with its question mark. */
+  /** With its question mark, sent as it is. */
   readonly query?: string
   /** The fields of a form, in order. */
   readonly form?: readonly (readonly [name: string, value: string])[]
   readonly body?: { readonly type: string; readonly text: string }
-  /** Default the token of the tested service; null for none. */
+  /** Default: the token of the tested service; `null` sends none. */
   readonly token?: string | null
-  /** Default that of the tested service; null for none. */
+  /** Default: that of the tested service; `null` sends none. */
   readonly deviceId?: string | null
   readonly headers?: Readonly<Record<string, string>>
-  /** External ids that exist afterwards if the service takes the request. */
+  /** External ids of the entries that the request creates if the service accepts it. */
   readonly creates?: readonly string[]
 }
 
-/** A request as it goes over the wire. */
-export interface WireRequest {
+/** An encoded request. */
+export interface HttpRequest {
   readonly method: Endpoint['method']
   /** Path and query. */
   readonly path: string
@@ -33,31 +33,35 @@ export interface WireRequest {
 export const FORM = 'application/x-www-form-urlencoded'
 export const JSON_TYPE = 'application/json'
 
-export function toWire(tested: TestedService, operation: Operation, ask: Ask): WireRequest {
+export function toHttpRequest(tested: TestedService, operation: Operation, request: ApiRequest): HttpRequest {
   const endpoint: Endpoint = endpoints[operation]
-  const body = ask.form === undefined ? ask.body : { type: FORM, text: encodeForm(ask.form) }
-  const token = ask.token === undefined ? tested.token : ask.token
-  const deviceId = ask.deviceId === undefined ? tested.deviceId : ask.deviceId
+  const body = request.form === undefined ? request.body : { type: FORM, text: encodeForm(request.form) }
+  const token = request.token === undefined ? tested.token : request.token
+  const deviceId = request.deviceId === undefined ? tested.deviceId : request.deviceId
   return {
     method: endpoint.method,
-    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, ask)}${ask.query ?? ''}`,
+    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, request)}${request.query ?? ''}`,
     headers: {
       accept: 'application/json, application/problem+json',
       'user-agent': 'dirsyncd',
       ...(token !== null && { authorization: `token ${token}` }),
       ...(deviceId !== null && { 'x-device-id': deviceId }),
       ...(body !== undefined && { 'content-type': body.type }),
-      ...ask.headers,
+      ...request.headers,
     },
     body: body?.text,
   }
 }
 
-function encodeForm(form: NonNullable<Ask['form']>): string {
+function encodeForm(form: NonNullable<ApiRequest['form']>): string {
   return new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString()
 }
 
-function pathOf(tested: TestedService, endpoint: Endpoint, { params = {}, rawParams = {} }: Ask): string {
+function pathOf(
+  tested: TestedService,
+  endpoint: Endpoint,
+  { params = {}, rawParams = {} }: ApiRequest,
+): string {
   const known: Partial<Record<string, string>> = {
     organization_id: String(tested.organizationId),
     directory_id: String(tested.directoryId),

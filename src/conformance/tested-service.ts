@@ -1,23 +1,23 @@
 import type { Scope } from '../contract/endpoints.ts'
 
-/** The names in the paths of the contract. */
+/** The path parameters of the contract. */
 export type Param = 'organization_id' | 'directory_id' | 'external_id' | 'subscription_id' | 'group_id'
 
-/** A service to be compared with the API description, and what may be used for it. */
+/** A service to compare with the API description, and what the comparison may use. */
 export interface TestedService {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly organizationId: number | string
   readonly directoryId: number | string
   readonly token: string
   readonly deviceId: string
-  /** Without it nothing but GET is sent. With it, entries are made and removed, and a subscription is put back. */
+  /** If false, only GET is sent. If true, entries are created and deleted, and a subscription changed and restored. */
   readonly writes: boolean
-  /** #18 is tried on this subscription: its password is changed for good. Without it, never. */
+  /** #18 resets the password of this subscription for good. If it is left out, #18 is not sent. */
   readonly resetSubscriptionId?: number | string
   /**
-   * Nothing there is of value: cases are tried, too, that leave something behind for ever where the service takes what
-   * it should refuse.
+   * The service holds nothing of value. Then the check also runs cases that leave an entry for ever if the service
+   * accepts what it should refuse.
    */
   readonly expendable?: boolean
   /** Tokens that must be refused. */
@@ -28,10 +28,10 @@ export interface TestedService {
   }
   /** Ids that exist in another organization. */
   readonly foreign?: Readonly<Partial<Record<Param, string>>>
-  /** A domain in which e-mail addresses may be written; default that of the directory's first user. */
+  /** A domain in which e-mail addresses may be written. Default: that of the directory's first user with an e-mail. */
   readonly emailDomain?: string
   /** Awaited before each request. */
   readonly limit?: (signal: AbortSignal) => Promise<void>
-  /** Of one request, in milliseconds; default 30 s. */
+  /** For one request, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
 }

@@ -1,8 +1,8 @@
 import type { Operation } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
-import type { Expectation, Fault } from './checks.ts'
+import type { Expectation, Mismatch } from './checks.ts'
 
-/** Why a probe could not be made; `refused`: the token may not use the endpoint at all. */
+/** The probe could not be made; the message says why. `refused`: the token may not use the endpoint at all. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
   readonly refused: boolean
@@ -13,13 +13,13 @@ export class Unchecked extends Error {
   }
 }
 
-/** What was found: differences from the description, and where the service decides otherwise than the one here. */
+/** `differences` are from the API description, `notes` from the service in this repository. */
 export interface Verdict {
-  readonly differences: readonly Fault[]
-  readonly notes: readonly Fault[]
+  readonly differences: readonly Mismatch[]
+  readonly notes: readonly Mismatch[]
 }
 
-/** One probe of one endpoint, and how it ended. */
+/** The result of one probe of one endpoint. */
 export interface Result extends Verdict {
   readonly operation: Operation
   /** The row of the description's table. */
@@ -33,14 +33,14 @@ export interface Result extends Verdict {
   readonly reason?: string
 }
 
-/** What the description states counts first; only where that holds it matters what is decided elsewhere. */
+/** Compares with the service in this repository only if the answer is as the description states. */
 export function judge(expectation: Expectation, answer: HttpAnswer): Verdict {
   const differences = expectation.stated(answer)
-  return { differences, notes: differences.length > 0 ? [] : expectation.here(answer) }
+  return { differences, notes: differences.length > 0 ? [] : expectation.reference(answer) }
 }
 
 export function differs(expected: string, actual: string): Verdict {
   return { differences: [{ expected, actual }], notes: [] }
 }
 
-export const FINE: Verdict = { differences: [], notes: [] }
+export const NO_DIFFERENCES: Verdict = { differences: [], notes: [] }

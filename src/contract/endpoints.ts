@@ -5,43 +5,43 @@ import { assertion, credentials, subscription, subscriptionWithSubscriber } from
 
 export type Scope = 'ORG_READ' | 'ORG' | 'USER_READ' | 'USER'
 
-/** The prefix of every path; `{organization_id}` is the one path parameter that all endpoints share. */
+/** The prefix of every path; all endpoints share the parameter `{organization_id}`. */
 export const PREFIX = '/api/v2/organizations/{organization_id}'
 
-/** Limits of the description: items on a page. */
+/** Items per page, as the description states. */
 export const PAGE = { default: 20, max: 100 } as const
 
-/** Bytes of a RelayState (#16): the bound of SAML's bindings. */
+/** The most bytes of a RelayState (#16), from the SAML bindings. */
 export const MAX_RELAY_STATE = 80
 
-/** How many entries one create request (#4, #9) may hold; ours, the description is silent. */
+/** The most entries in one create request (#4, #9); our own limit, the description has none. */
 export const MAX_ENTRIES = 100
 
 /** A form: either flat fields, or a list of entries under a name such as `users[][email]`. */
 export interface Form<Fields extends z.ZodObject = z.ZodObject> {
-  /** The name of the list (`users`, `groups`) where the form holds several entries. */
+  /** The name of the list (`users`, `groups`) if the form holds several entries. */
   readonly list?: string
-  /** The fields of the form, or of one entry of its list, in the order in which a client sends them. */
+  /** The fields of the form or of one list entry, in the order in which a client sends them. */
   readonly fields: Fields
 }
 
 /**
- * One endpoint of the description. `number` is its row in the table there. `status` is the answer of the service in
- * this repository; a client takes any 2xx. `response` is absent where the answer has no body.
+ * One endpoint of the description. `number` is its row in the description's table. `status` is what the service in this
+ * repository answers; a client accepts any 2xx. `response` is absent if the answer has no body.
  */
 export interface Endpoint {
   readonly number: number
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly scope: Scope
-  /** The answer is one page of a list; `key` names the field that tells two items of it apart. */
+  /** The answer is one page of a list; `key` names the field that identifies an item. */
   readonly paged?: { readonly key: string }
-  /** The query parameters besides `page` and `per_page`; those of an object are sent as `filters[type]`. */
+  /** The query parameters besides `page` and `per_page`; an object is sent as `filters[type]=…`. */
   readonly query?: z.ZodObject
   readonly form?: Form
   readonly status: 200 | 201 | 204
   readonly response?: z.ZodType
-  /** One line for people, used in the OpenAPI text and in error messages. */
+  /** One sentence for the OpenAPI text and for error messages. */
   readonly purpose: string
 }
 
@@ -55,7 +55,7 @@ const email = z.string().meta({
   examples: ['ada@northgate.example'],
 })
 
-/** Forms and queries have no types of their own: a boolean is `true` or `false`, in JSON also a real one. */
+/** Forms and queries hold only text, so a boolean may be the text `true` or `false`; JSON may hold a real boolean. */
 const formBoolean = z.union([z.boolean(), z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] })], {
   error: 'must be true or false',
 })
@@ -74,8 +74,8 @@ const formInteger = z.union(
 )
 
 /**
- * An extension of this service: the description shows no endpoint that writes members. Not sent = not changed; in a
- * form, `external_member_ids[]=` alone is the empty list.
+ * An extension of this service: the description shows no endpoint that writes members. If it is left out, the members
+ * do not change; in a form, a single `external_member_ids[]=` is the empty list.
  */
 const memberIds = z
   .array(z.string().min(1))
@@ -223,7 +223,7 @@ export const endpoints = {
     query: z.object({
       all: formBoolean
         .optional()
-        .describe('With `true` all are on one page, and `page` and `per_page` count for nothing.'),
+        .describe('With `true`, one page holds all subscriptions, and `page` and `per_page` are ignored.'),
     }),
     status: 200,
     response: z.array(subscription),
@@ -248,7 +248,7 @@ export const endpoints = {
       fields: z.object({
         favorite: formBoolean.optional(),
         name: z.string().optional().describe('Not empty.'),
-        position: formInteger.optional().describe('Where the contact sorts it, from 0.'),
+        position: formInteger.optional().describe("The position in the contact's own order, from 0."),
       }),
     },
     status: 200,
@@ -265,7 +265,7 @@ export const endpoints = {
         RelayState: z
           .string()
           .optional()
-          .describe(`Handed back as it is, at most ${MAX_RELAY_STATE} bytes of UTF-8.`),
+          .describe(`Returned unchanged; at most ${MAX_RELAY_STATE} bytes of UTF-8.`),
       }),
     },
     status: 200,
@@ -279,7 +279,7 @@ export const endpoints = {
     scope: 'USER_READ',
     status: 200,
     response: credentials,
-    purpose: 'Read the credentials of a subscription; every reading is an event.',
+    purpose: 'Read the credentials of a subscription; each read is recorded as an event.',
   },
   resetPassword: {
     number: 18,
@@ -313,7 +313,7 @@ export const endpoints = {
       q: z
         .string()
         .optional()
-        .describe('A part of the name, without regard to case. An empty one is in every name.'),
+        .describe('A part of the name; case does not matter. An empty `q` matches every name.'),
     }),
     status: 200,
     response: z.array(organizationGroup),

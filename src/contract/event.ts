@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { link, timestamp } from './values.ts'
 
-/** Who did something, or what it was done to. `email` is empty where the party has none. */
+/** The actor or the subject of an event. `email` is empty if the party has none. */
 export const eventParty = z.looseObject({
   name: z.string(),
   type: z.string(),
@@ -16,7 +16,7 @@ export const event = z.looseObject({
   type: z.string(),
   operation: z.string(),
   created_at: timestamp,
-  /** Language code to text; English is always there. */
+  /** Texts by language code; English is always present. */
   description: z.looseObject({ en: z.string() }),
   actor: eventParty,
   subject: eventParty.nullable(),
@@ -31,8 +31,8 @@ function filter(description: string) {
 }
 
 /**
- * The filters of the event history; all that are given must hold, and an empty one is not given. A name that is not
- * one of these is refused: a misspelled filter would show the whole history as if it were the answer.
+ * The filters of the event history. An event must match all given filters; an empty filter is ignored. Unknown names
+ * are refused, because a misspelled filter would return the whole history.
  */
 export const eventFilters = z.strictObject({
   type: filter('The type of event, or several separated by commas.'),
@@ -43,7 +43,7 @@ export const eventFilters = z.strictObject({
   ),
   ip_to: filter(`The highest address that the request came from, itself included. ${ADDRESS}`),
   group_id: filter(
-    'The id of a group of the organization: events whose actor belongs to it now, or whose subject it is. Of an unknown group there are none.',
+    'The id of a group of the organization: events whose actor is in the group now, or whose subject is the group. No event matches an unknown group.',
   ),
   contact_id: filter('The id of the contact who is the actor.'),
 })

@@ -2,22 +2,22 @@ import { z } from 'zod'
 import { timestamp } from './values.ts'
 
 /**
- * The resources on the wire, as section "Resources and their fields" of the API description shows them; those of
- * subscriptions and events have files of their own. Unknown fields are let through: a later version of the service
- * may send more.
+ * The resources in requests and answers, as in the section "Resources and their fields" of the API description;
+ * subscriptions and events have their own files. Unknown fields are kept, because a later version of the service may
+ * send more.
  */
 export const directory = z
   .looseObject({
     id: z.int(),
     name: z.string(),
     doppler: z.boolean(),
-    target_type: z.string().describe('What is on the other side, such as `ldap` or `csv`.'),
+    target_type: z.string().describe('The type of the external directory, such as `ldap` or `csv`.'),
   })
   .describe('An external directory.')
 
 /**
- * `external_id` is shown as a string, but creating a user without one is allowed, so an answer may hold a user that
- * has none: such a user cannot be addressed.
+ * The description shows `external_id` as a string, but a user may be created without one. An answer can hold such a
+ * user, and no path can address it.
  */
 export const externalUser = z.looseObject({
   id: z.int(),
@@ -37,7 +37,7 @@ export const externalGroup = z.looseObject({
   external_member_ids: z.array(z.string()).describe('The external ids of the users that are members.'),
 })
 
-/** A group of the organization itself, of contacts and installations. */
+/** A group of the organization; its members are contacts and installations. */
 export const organizationGroup = z.looseObject({
   id: z.int(),
   name: z.string(),

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { icons, link, timestamp } from './values.ts'
 
 /**
- * What a contact may open, with the installation and the provider behind it. What the description leaves open, such
- * as the element types of the lists, is left open here.
+ * What a contact may open, with its installation and provider. Where the description gives no type, such as for the
+ * elements of some lists, the schema accepts anything.
  */
 
 const capabilities = z.looseObject({
@@ -46,7 +46,7 @@ export const installation = z.looseObject({
   icons: icons
     .optional()
     .describe(
-      'Only where the installation has icons of its own; the icons of the provider are to be shown otherwise.',
+      'Present only if the installation has its own icons; otherwise show the icons of the provider.',
     ),
   provider,
   configuration,
@@ -58,7 +58,7 @@ export const passwordStrength = z.looseObject({
   crack_time: z
     .unknown()
     .nullable()
-    .describe('The seconds that guessing the password from a stolen slow hash takes.'),
+    .describe('The seconds needed to guess the password from a stolen slow hash.'),
 })
 
 export const subscription = z.looseObject({
@@ -67,7 +67,7 @@ export const subscription = z.looseObject({
   status: z.string(),
   created_at: timestamp,
   favorite: z.boolean(),
-  position: z.int().describe('Where the contact sorts it; the list is not sorted by it.'),
+  position: z.int().describe("The position in the contact's own order; the list is not sorted by it."),
   last_login: timestamp.nullable(),
   launch_url: link,
   requires_mfa_code: z.boolean(),
@@ -94,32 +94,31 @@ export const subscriber = z.looseObject({
 /** The answer for a single subscription; the list has no `subscriber`. */
 export const subscriptionWithSubscriber = z.looseObject({ ...subscription.shape, subscriber })
 
-/** Values by name: `login` and `password` of an app, the item's own property names of a vault item. */
+/** Values by name: `login` and `password` for an app; for a vault item, its own property names. */
 export const credentials = z.record(z.string(), z.unknown())
 
 /**
- * What it takes to sign in to an installation with SAML; the description shows no body, so the names are this
- * service's. `relay_state` is there when it was sent.
+ * What a SAML sign-in to an installation needs. The description shows no body, so this service chose the names.
  */
 export const assertion = z.looseObject({
   saml_response: z
     .base64()
     .describe('The signed response, in base64: the field `SAMLResponse` of a form of the HTTP-POST binding.'),
   acs_url: link.describe(
-    "Where the form is to be posted: the service provider's assertion consumer service, an absolute URL.",
+    "The absolute URL to post the form to: the service provider's assertion consumer service.",
   ),
   relay_state: z
     .string()
     .optional()
-    .describe('The field `RelayState` of the form; only there when it was sent.'),
+    .describe('The field `RelayState` of the form; present only if it was sent.'),
   issuer: z.string().describe("The identity provider's entity id."),
   metadata: z
     .string()
     .describe(
-      "The identity provider's metadata, XML. Every login begins with this request: no authentication request of a service provider is answered, and the single sign-on service is there because the schema of metadata wants one.",
+      "The identity provider's metadata, XML. Every login starts with this request; authentication requests of service providers are not answered. The metadata lists a single sign-on service only because its schema requires one.",
     ),
-  certificate: z.string().describe('The certificate that the signature is checked with, PEM.'),
-  expires_at: timestamp.describe('After this the response is refused.'),
+  certificate: z.string().describe('The certificate that verifies the signature, PEM.'),
+  expires_at: timestamp.describe('After this time the response is refused.'),
 })
 
 export type Provider = z.infer<typeof provider>

@@ -18,5 +18,5 @@ export const link = z
   .regex(/^[A-Za-z][A-Za-z0-9+.-]*:/, { error: 'must be an absolute URL' })
   .meta({ format: 'uri' })
 
-/** Two sizes of one picture. */
+/** The same picture in two sizes. */
 export const icons = z.looseObject({ small: link, large: link })

@@ -2,16 +2,16 @@
 export type Kind = 'user' | 'group'
 
 /**
- * A user as the source wants it. `undefined` means that the source says nothing about the field, and never that
- * the directory's value is to be cleared.
+ * A user as the source wants it. `undefined` means that the source has no value for the field; the directory's value is
+ * then kept, never cleared.
  */
 export interface UserEntry {
   readonly id: string
   readonly email: string | undefined
   readonly name: string | undefined
-  /** Sent when the user is created and never compared: no answer of the API shows it. */
+  /** Sent when the user is created, and never compared, because no answer of the API shows it. */
   readonly employeeId: string | undefined
-  /** Where the entry was read: a DN, or a file with its line. */
+  /** Where the entry was read: a DN, or a file name and a line. */
   readonly from: string
 }
 

@@ -1,10 +1,10 @@
-/** Bytes of an id in UTF-8. Percent-encoded it is up to three times as long, and must fit into a request line. */
+/** In UTF-8. Percent-encoding makes an id up to three times as long, and it must fit into a request line. */
 const MAX_ID_BYTES = 2048
 
 /**
- * Why an external id cannot be used, or `undefined` when it can. Ids are compared byte for byte and never folded or
- * trimmed. Refused is only what no URL path can carry safely: `/users/..` would be another path, and proxies differ about
- * control characters. Everything else (`/`, `?`, `#`, `%`, `;`, blanks, any script) travels percent-encoded.
+ * Why an external id cannot be used, or `undefined` if it can. Ids are compared byte for byte, without case folding or
+ * trimming. Only ids that no URL path can carry safely are refused: `/users/..` would be another path, and proxies
+ * treat control characters differently. All others (`/`, `?`, `#`, `%`, `;`, blanks, any script) are percent-encoded.
  */
 export function idProblem(id: string): string | undefined {
   if (id === '') return 'the id is empty'

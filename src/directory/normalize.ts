@@ -1,14 +1,14 @@
-/** ASCII without blanks and capital letters, as most addresses are: canonical as it stands. */
+/** ASCII without blanks and capital letters: already canonical, as most addresses are. */
 const CANONICAL = /^[!-@[-~]*$/
 
-/** The form in which two e-mail addresses are compared; what is written is the mapped value. */
+/** The form in which e-mail addresses are compared. The directory gets the mapped value, not this form. */
 export function canonicalEmail(email: string): string {
   if (CANONICAL.test(email)) return email
-  // Some letters are one only when they are small: J with a caron.
+  // NFC again after lowercasing: J with a caron has one code point only in lower case.
   return email.normalize('NFC').trim().toLowerCase().normalize('NFC')
 }
 
-/** Whether two e-mail addresses are one; having none is like having an empty one. */
+/** Compares two e-mail addresses; `null` equals an empty one. */
 export function isSameEmail(email: string | null, other: string | null): boolean {
   return email === other || canonicalEmail(email ?? '') === canonicalEmail(other ?? '')
 }
@@ -18,14 +18,14 @@ export function canonicalName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
-/** The part behind the last `@`, canonical; empty where there is none. */
+/** The part after the last `@`, canonical; empty without an `@`. */
 export function emailDomain(email: string): string {
   const canonical = canonicalEmail(email)
   const at = canonical.lastIndexOf('@')
   return at < 0 ? '' : canonical.slice(at + 1)
 }
 
-/** Compares by code unit, which does not depend on a locale. */
+/** Compares by code unit, independent of the locale. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

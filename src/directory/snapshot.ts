@@ -2,8 +2,8 @@ import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from 
 import { byCodeUnit } from './normalize.ts'
 
 /**
- * Something that the report says about an entry that is not a change: why it was skipped, left alone or kept.
- * The code is from a closed set; the detail is a sentence for a person.
+ * A line of the report about an entry that is not a change: why it was skipped, left alone or kept. The detail is a
+ * sentence for a person.
  */
 export interface Notice {
   readonly kind: Kind
@@ -15,25 +15,25 @@ export interface Notice {
 
 export type NoticeCode =
   // reading the source
-  | 'unreadable' // the entry or row could not be understood, nobody knows whose it was: no deletes in this run
+  | 'unreadable' // the id of an entry or row is unknown because it could not be parsed: no deletes in this run
   | 'duplicate-id'
-  | 'doubtful-text' // a file that seems to be in another encoding than it was read in
+  | 'doubtful-text' // the file seems to have another encoding than the one used
   | 'no-name'
-  | 'value-failed' // a value of the mapping could not be worked out for this entry, and so is missing
+  | 'value-failed' // a mapped value could not be computed for this entry and is missing
   | 'unknown-members'
-  | 'members-hidden' // a group of whose members the server has only a part: left as it is
-  | 'disabled' // an account that cannot log in, and that the sync skips or treats as gone
+  | 'members-hidden' // the server shows only some members of the group: the group is left as it is
+  | 'disabled' // an account that cannot log in: the sync skips it or treats it as gone
   // reading the directory
-  | 'unaddressable' // an entry of the directory without a usable external id
+  | 'unaddressable' // the directory's entry has no usable external id
   // planning
   | 'email-not-allowed'
   | 'no-email'
-  | 'duplicate-email' // it is another user's: written without touching the e-mail
+  | 'duplicate-email' // the e-mail belongs to another user: the rest of the user is written
   | 'email-swap' // users exchange their e-mails, which a service may refuse
   | 'id-moved' // the id seems to belong to another person now
-  | 'new-id' // somebody who is deleted seems to come back under another id
-  | 'excluded' // by the lists of the sync
-  | 'protected' // would be deleted, but a list of the sync says never
+  | 'new-id' // a user whom the plan deletes seems to be created under another id
+  | 'excluded' // by the sync's list `include` or `exclude`
+  | 'protected' // would be deleted, but is on the sync's list `protected`
   | 'value-kept' // missing in the source, kept in the directory
   | 'seen-again' // missing in the first look, there in the second: not deleted
   | 'kept-by-policy'
@@ -43,7 +43,7 @@ export type NoticeCode =
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
 
-/** The order of notices in a report: users before groups, then by id, code and detail; the order of reading is not in it. */
+/** The order of notices in a report: users before groups, then by id, code and detail. */
 export function compareNotices(a: Notice, b: Notice): number {
   return (
     byCodeUnit(b.kind, a.kind) ||
@@ -62,11 +62,11 @@ export interface Coverage {
 export interface SourceSnapshot {
   readonly users: ReadonlyMap<string, UserEntry>
   readonly groups: ReadonlyMap<string, GroupEntry>
-  /** What the source is configured to tell: about the rest it says nothing, and nothing is done. */
+  /** What the source is configured to read; the sync does not change the rest. */
   readonly covers: Coverage
-  /** Every raw id that was seen, of skipped entries too: what is in here is present and is never deleted. */
+  /** Every id that was read, even of skipped entries: these entries exist and are never deleted. */
   readonly seen: { readonly user: ReadonlySet<string>; readonly group: ReadonlySet<string> }
-  /** Entries that were read but whose id is not known. More than none forbids every delete of the run. */
+  /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
 }
@@ -76,13 +76,13 @@ export interface DirectorySnapshot {
   readonly users: ReadonlyMap<string, DirectoryUser>
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
-  /** The directory changed while it was read: what seems missing is asked for before it is created. */
+  /** The directory changed while it was read: look up an entry that seems missing before creating it. */
   readonly moved: boolean
 }
 
 /**
- * What the second look at the source found for an id that the first look did not see: nothing at all, an entry that
- * the sync's filter leaves out, a disabled account that the sync treats as gone, or an entry that is (again) within the
- * filter.
+ * What the second look at the source found for an id that the first look did not see: no entry (`gone`), an entry
+ * outside the sync's filter, a disabled account that the sync treats as gone, or an entry within the filter
+ * (`present`).
  */
 export type Sighting = 'gone' | 'left-filter' | 'disabled' | 'present'

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
 
-/** Why an entry of the directory is to be deleted: gone from the source, or outside the sync's filter. */
+/** Why the plan deletes an entry: not in the source, outside the sync's filter, or a disabled account. */
 export type DeleteReason = 'gone' | 'left-filter' | 'disabled'
 
-/** What the directory shows of a user. */
+/** A user's values in the directory. */
 export interface UserValues {
   readonly email: string | null
   readonly name: string | null
 }
 
-/** An e-mail that the directory shows with another user, who loses it in the same plan. */
+/** The change takes over an e-mail from another user, who loses it in the same plan. */
 export interface Takes {
   readonly from: string
-  /** How many others must change before this one can; `null` in a circle and behind one. */
+  /** How many other changes must come first, one after the other; `null` in a circle, or if it waits for one. */
   readonly after: number | null
 }
 
@@ -22,7 +22,7 @@ export interface CreateUser {
   readonly id: string
   readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
   readonly takes?: Takes
-  /** Whom the same plan deletes and who has this e-mail: most likely the same person, whose id was changed. */
+  /** A user with this e-mail whom the same plan deletes: probably the same person under the old id. */
   readonly oldId?: string
 }
 
@@ -40,7 +40,7 @@ export interface DeleteUser {
   readonly id: string
   readonly have: UserValues
   readonly why: DeleteReason
-  /** Under which id the same plan creates most likely the same person. */
+  /** A user whom the same plan creates: probably the same person under the new id. */
   readonly newId?: string
 }
 
@@ -97,9 +97,10 @@ export const OPS: readonly Op[] = [
 ]
 
 /**
- * A hash of what the change wants, on canonical values: two changes with one fingerprint do the same to the same
- * entry. Approvals and rejections name changes by it, quarantine remembers it. Whom an e-mail is taken from is part of it:
- * what a service refused while the address was somebody's is tried again as soon as it is free. 32 hexadecimal digits.
+ * A hash of what the change does, on canonical values, as 32 hexadecimal digits: two changes with the same fingerprint
+ * do the same to the same entry. Approvals, rejections and the quarantine identify changes by it. It covers `takes`, so
+ * a change that was refused because its e-mail was taken gets a new fingerprint when the e-mail is free, and is tried
+ * again at once.
  */
 export function fingerprint(change: Change): string {
   return hash('sha256', JSON.stringify([change.op, change.id, wantedValues(change)])).slice(0, 32)

@@ -5,7 +5,7 @@ import type { Change, CreateUser, Takes, UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
 import { isMovedId } from './moved.ts'
 
-/** What comparing one entry came to: at most one change, and what else there is to say about it. */
+/** The result of comparing one entry: at most one change, and notices. */
 export interface Difference {
   readonly change?: Change
   readonly notices?: readonly Notice[]
@@ -13,7 +13,7 @@ export interface Difference {
 
 const SAME: Difference = {}
 
-/** Compares one user of the source with the directory's, `undefined` where it has none. */
+/** Compares one user of the source with the same user in the directory, `undefined` if there is none. */
 export function diffUser(
   want: UserEntry,
   have: DirectoryUser | undefined,
@@ -35,7 +35,7 @@ export function diffUser(
   return notices.length === 0 ? { change } : { change, notices }
 }
 
-/** What the directory shows already may stay, whatever its domain. */
+/** An e-mail that the directory already has may stay, whatever its domain. */
 export function mayHaveEmail(
   email: string,
   have: DirectoryUser | undefined,
@@ -47,7 +47,7 @@ export function mayHaveEmail(
   return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)
 }
 
-/** Compares one group of the source with the directory's; members are compared apart. */
+/** Compares one group of the source with the directory's, but not its members. */
 export function diffGroup(want: GroupEntry, have: DirectoryGroup | undefined): Difference {
   if (have === undefined) return { change: { op: 'create-group', id: want.id, want: { name: want.name } } }
   if (canonicalName(want.name) === canonicalName(have.name)) return SAME
@@ -94,13 +94,15 @@ function emailNotices(want: UserEntry, ruling: EmailRuling | undefined): Notice[
     return [{ kind: 'user', id: want.id, code: 'duplicate-email', detail }]
   }
   if (ruling.may === 'share') {
-    return [{ kind: 'user', id: want.id, code: 'duplicate-email', detail: `${ruling.detail}; it is left so` }]
+    return [
+      { kind: 'user', id: want.id, code: 'duplicate-email', detail: `${ruling.detail}; this is not changed` },
+    ]
   }
   if (ruling.takes.after !== null) return []
   const detail =
     `gets the e-mail ${want.email} of "${ruling.takes.from}", who gets another one, in a circle of such changes. ` +
-    'A service that allows each e-mail once refuses it: then give one of them any other e-mail in the service, ' +
-    'and the next run does the rest'
+    'If the service refuses this, because it allows each e-mail only once, give one of these users any other e-mail ' +
+    'in the service: the next run then changes them all'
   return [{ kind: 'user', id: want.id, code: 'email-swap', detail }]
 }
 
@@ -112,7 +114,7 @@ function missingNotices(want: UserEntry, have: DirectoryUser | undefined): Notic
   }
   const kept = keptFields(want, have)
   if (kept.length === 0) return []
-  const detail = `the source has no ${kept.join(' and no ')} (${want.from}); the directory's is kept`
+  const detail = `the source has no ${kept.join(' and no ')} (${want.from}); the directory keeps its own`
   return [{ kind: 'user', id: want.id, code: 'value-kept', detail }]
 }
 

@@ -5,70 +5,70 @@ import type { Takes } from './change.ts'
 /** Whether the directory may hold one e-mail address for several users. */
 export type Emails = 'unique' | 'shared'
 
-/** What was decided about the e-mail of one user, where there is anything to decide. */
+/** What may be done with the e-mail of one user. Only users with a conflict have a ruling. */
 export type EmailRuling =
-  /** The e-mail is somebody else's: the user is written without touching it. `detail` says whose it is. */
+  /** Another user has or gets the e-mail: this user is written without it. `detail` says who. */
   | { readonly may: 'not-write'; readonly detail: string }
-  /** The directory shows it with several users already, this one among them. */
+  /** Several users already have it in the directory, this one among them. */
   | { readonly may: 'share'; readonly detail: string }
-  /** The user gets it from somebody who loses it in the same plan. */
+  /** The user gets it, and nobody keeps it; `takes.from` loses it in the same plan. */
   | { readonly may: 'take'; readonly takes: Takes }
 
 export interface EmailInputs {
-  /** The users whose e-mail is wanted in the directory: those of the source that may be written. */
-  readonly wanting: Iterable<UserEntry>
+  /** The source's users whose e-mail this plan may write, or whose e-mail the directory already has. */
+  readonly writableUsers: Iterable<UserEntry>
   readonly directory: ReadonlyMap<string, DirectoryUser>
   /** Users of the directory that the plan deletes. */
   readonly deleted: ReadonlySet<string>
-  /** Whether this user of the directory keeps its present e-mail whatever it wants. */
-  readonly isStuck: (id: string) => boolean
-  /** Users whose own change is withheld: it stays decided as it was, and nobody gets the e-mail that they keep. */
+  /** Whether this user of the directory keeps its present e-mail, whatever the source says. */
+  readonly keepsEmail: (id: string) => boolean
+  /** Users whose own change is withheld: their ruling stays, and nobody gets the e-mail that they keep. */
   readonly withheld: ReadonlySet<string>
 }
 
 export interface EmailRulings {
   of(id: string): EmailRuling | undefined
-  /** Users who change to another e-mail and so free one that somebody else gets. */
+  /** Users who change to another e-mail and so free one that another user gets. */
   readonly movers: ReadonlySet<string>
 }
 
 export const NO_RULINGS: EmailRulings = { of: () => undefined, movers: new Set() }
 
 /** One e-mail that more than one user has or wants. Ids are sorted by code unit. */
-interface Contest {
+interface EmailConflict {
   readonly email: string
-  readonly wanting: ReadonlySet<string>
-  readonly having: ReadonlySet<string>
+  readonly wantedBy: ReadonlySet<string>
+  readonly heldBy: ReadonlySet<string>
 }
 
 /**
- * Decides who gets each e-mail that more than one user has or wants, whatever the order of reading:
+ * Decides who gets each e-mail that more than one user has or wants:
  *
- * 1. whom the directory shows with it and who keeps it, has it: nothing flips from run to run;
- * 2. otherwise the smallest id by code unit that wants it gets it.
+ * 1. a user who has it in the directory and keeps it, so that it does not change hands with every run;
+ * 2. otherwise, of the users who want it, the one with the smallest id by code unit.
  *
- * Everybody else is written without touching the e-mail. A user who does not get the wanted e-mail keeps the present one, and
- * so on along the chain.
+ * All others are written without the e-mail. A user who does not get the wanted e-mail keeps the present one, so a user
+ * who waits for that one does not get it either, and so on along the chain. The order of reading does not matter.
  */
 export function ruleEmails(inputs: EmailInputs): EmailRulings {
-  const contests = findContests(inputs)
+  const conflicts = findConflicts(inputs)
   const rulings = new Map<string, EmailRuling>()
   /** Who gets an e-mail that nobody keeps. */
-  const winners = new Map<string, Contest>()
+  const winners = new Map<string, EmailConflict>()
   const losers: string[] = []
   const deny = (id: string, detail: string): void => {
     rulings.set(id, { may: 'not-write', detail })
     losers.push(id)
   }
-  for (const contest of contests) {
-    const { email, wanting, having } = contest
-    const keeping = [...having].filter((id) => wanting.has(id) || inputs.isStuck(id))
-    const owner = keeping[0] ?? firstOf(wanting)
+  for (const conflict of conflicts) {
+    const { email, wantedBy, heldBy } = conflict
+    const keeping = [...heldBy].filter((id) => wantedBy.has(id) || inputs.keepsEmail(id))
+    const owner = keeping[0] ?? firstOf(wantedBy)
     if (owner === undefined) continue
-    if (keeping.length === 0) winners.set(owner, contest)
-    for (const id of wanting) {
-      if (!having.has(id)) {
-        if (id !== owner) deny(id, whose(email, owner, keeping.length > 0))
+    if (keeping.length === 0) winners.set(owner, conflict)
+    for (const id of wantedBy) {
+      if (!heldBy.has(id)) {
+        if (id !== owner) deny(id, ownerText(email, owner, keeping.length > 0))
       } else if (keeping.length > 1) {
         const other = keeping.find((each) => each !== id)
         rulings.set(id, {
@@ -81,47 +81,47 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
   const order = movingOrder(winners)
   losers.push(...inputs.withheld)
   denyBehind(losers, winners, inputs.withheld, deny)
-  for (const [id, { having }] of winners) {
-    const from = firstOf(having)
+  for (const [id, { heldBy }] of winners) {
+    const from = firstOf(heldBy)
     if (from !== undefined) rulings.set(id, { may: 'take', takes: { from, after: order.get(id) ?? null } })
   }
-  return { of: (id) => rulings.get(id), movers: findMovers(contests, inputs, rulings) }
+  return { of: (id) => rulings.get(id), movers: findMovers(conflicts, inputs, rulings) }
 }
 
-/** Who does not get the wanted e-mail keeps the present one, which somebody else may be waiting for, and so on. */
+/** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
 function denyBehind(
   losers: readonly string[],
-  winners: Map<string, Contest>,
+  winners: Map<string, EmailConflict>,
   withheld: ReadonlySet<string>,
   deny: (id: string, detail: string) => void,
 ): void {
   const behind = new Map<string, string[]>()
-  for (const [winner, { having }] of winners) {
-    for (const holder of having) append(behind, holder, winner)
+  for (const [winner, { heldBy }] of winners) {
+    for (const holder of heldBy) append(behind, holder, winner)
   }
-  // The list grows on the way: every winner that is denied is a loser.
+  // `deny` appends to `losers` during the loop.
   for (const loser of losers) {
     for (const winner of behind.get(loser) ?? []) {
-      const contest = winners.get(winner)
-      if (contest === undefined || withheld.has(winner)) continue
+      const conflict = winners.get(winner)
+      if (conflict === undefined || withheld.has(winner)) continue
       winners.delete(winner)
-      deny(winner, whose(contest.email, loser, true))
+      deny(winner, ownerText(conflict.email, loser, true))
     }
   }
 }
 
-/** How many others must move before each winner can, one after the other; nothing for circles and who waits for them. */
-function movingOrder(winners: ReadonlyMap<string, Contest>): ReadonlyMap<string, number> {
+/** How many changes must come before each winner's; no number for winners in a circle or waiting for one. */
+function movingOrder(winners: ReadonlyMap<string, EmailConflict>): ReadonlyMap<string, number> {
   const order = new Map<string, number>()
   const behind = new Map<string, string[]>()
   const open = new Map<string, number>()
   const ready: string[] = []
-  for (const [winner, { having }] of winners) {
-    const blockers = [...having].filter((id) => (winners.get(id)?.having.size ?? 0) > 0)
+  for (const [winner, { heldBy }] of winners) {
+    const blockers = [...heldBy].filter((id) => (winners.get(id)?.heldBy.size ?? 0) > 0)
     for (const blocker of blockers) append(behind, blocker, winner)
     open.set(winner, blockers.length)
     if (blockers.length > 0) continue
-    order.set(winner, having.size === 0 ? 0 : 1)
+    order.set(winner, heldBy.size === 0 ? 0 : 1)
     ready.push(winner)
   }
   for (const id of ready) {
@@ -137,27 +137,28 @@ function movingOrder(winners: ReadonlyMap<string, Contest>): ReadonlyMap<string,
 }
 
 function findMovers(
-  contests: readonly Contest[],
-  { isStuck, deleted }: EmailInputs,
+  conflicts: readonly EmailConflict[],
+  { keepsEmail, deleted }: EmailInputs,
   rulings: ReadonlyMap<string, EmailRuling>,
 ): ReadonlySet<string> {
   const movers = new Set<string>()
-  for (const { wanting, having } of contests) {
-    for (const id of having) {
-      const isKept = wanting.has(id) || rulings.get(id)?.may === 'not-write' || deleted.has(id) || isStuck(id)
+  for (const { wantedBy, heldBy } of conflicts) {
+    for (const id of heldBy) {
+      const isKept =
+        wantedBy.has(id) || rulings.get(id)?.may === 'not-write' || deleted.has(id) || keepsEmail(id)
       if (!isKept) movers.add(id)
     }
   }
   return movers
 }
 
-function findContests({ wanting, directory }: EmailInputs): Contest[] {
+function findConflicts({ writableUsers, directory }: EmailInputs): EmailConflict[] {
   const wanted = new Map<string, string | string[]>()
-  for (const { id, email } of wanting) {
+  for (const { id, email } of writableUsers) {
     if (email === undefined) continue
     const canonical = canonicalEmail(email)
     const before = wanted.get(canonical)
-    // Most e-mails have one user, so one is kept without a list.
+    // Most e-mails have one user, so a single id needs no array.
     if (before === undefined) wanted.set(canonical, id)
     else if (typeof before === 'string') wanted.set(canonical, [before, id])
     else before.push(id)
@@ -168,15 +169,15 @@ function findContests({ wanting, directory }: EmailInputs): Contest[] {
     const wants = canonical === '' ? undefined : wanted.get(canonical)
     if (wants !== undefined && wants !== id) append(held, canonical, id)
   }
-  const contests: Contest[] = []
+  const conflicts: EmailConflict[] = []
   for (const [email, ids] of wanted) {
     const others = held.get(email)
     if (typeof ids === 'string' && others === undefined) continue
     const all = typeof ids === 'string' ? [ids] : ids
-    const having = all.filter((id) => canonicalEmail(directory.get(id)?.email ?? '') === email)
-    contests.push({ email, wanting: sortedSet(all), having: sortedSet([...(others ?? []), ...having]) })
+    const heldBy = all.filter((id) => canonicalEmail(directory.get(id)?.email ?? '') === email)
+    conflicts.push({ email, wantedBy: sortedSet(all), heldBy: sortedSet([...(others ?? []), ...heldBy]) })
   }
-  return contests.toSorted((a, b) => byCodeUnit(a.email, b.email))
+  return conflicts.toSorted((a, b) => byCodeUnit(a.email, b.email))
 }
 
 function append(lists: Map<string, string[]>, key: string, id: string): void {
@@ -194,8 +195,8 @@ function firstOf(ids: ReadonlySet<string>): string | undefined {
   return first
 }
 
-function whose(email: string, owner: string, has: boolean): string {
+function ownerText(email: string, owner: string, has: boolean): string {
   return has
-    ? `the e-mail ${email} is that of "${owner}" in the directory and stays so`
-    : `the e-mail ${email} goes to "${owner}", who wants it too and has the smallest id`
+    ? `"${owner}" has the e-mail ${email} in the directory and keeps it`
+    : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`
 }

@@ -3,12 +3,12 @@ import type { Op } from './change.ts'
 import { isMovedId } from './moved.ts'
 import type { Plan, PlannedChange } from './plan.ts'
 
-/** Limits for one kind of thing; a change is held when it goes beyond any of them. `null` is no limit. */
+/** Limits for users, groups or memberships; beyond any of them, changes are held. `null` means no limit. */
 export interface KindLimits {
   readonly maxDeletes: number
-  /** Of what the directory holds, 0 to 100. */
+  /** Of the entries in the directory, 0 to 100. */
   readonly maxDeletePercent: number
-  /** Deletes in the last 24 hours that nobody approved, this plan's included. */
+  /** Deletes without approval in the last 24 hours, including this plan's. */
   readonly maxDeletesPerDay: number
   readonly maxUpdates: number | null
   readonly maxUpdatePercent: number | null
@@ -19,15 +19,15 @@ export interface GuardLimits {
   readonly groups: KindLimits
   readonly memberships: KindLimits
   readonly minSourceUsers: number
-  /** How much smaller than in the last good run the source may be before anything is deleted. */
+  /** How much smaller the source may be than in the last completed run; beyond that, deletes are held. */
   readonly maxSourceShrinkPercent: number
-  /** Users whose id seems to belong to another person now; left out: no limit. */
+  /** The most users whose id seems to belong to another person now. No limit if left out. */
   readonly maxMovedIds?: number
 }
 
 export type Guarded = 'users' | 'groups' | 'memberships'
 
-/** What a change's deletes and updates are counted as. */
+/** The limits that a change counts against. */
 export const GUARDED: Readonly<Record<Op, Guarded>> = {
   'create-user': 'users',
   'update-user': 'users',
@@ -44,18 +44,18 @@ export interface GuardFacts {
   readonly directory: Readonly<Record<Guarded, number>>
   /** The source in the last completed run of this sync on this directory, if there was one. */
   readonly lastGood: { readonly users: number; readonly groups: number } | undefined
-  /** Deletes applied within the last 24 hours in runs that nobody approved. */
+  /** Deletes applied in the last 24 hours by runs without approval. */
   readonly deletedLastDay: Readonly<Record<Guarded, number>>
 }
 
-/** A guard's objection: which rule, why in one sentence, and the fingerprints of the changes that it holds. */
+/** A guard's objection: its name, the reason in one sentence, and the fingerprints of the changes that it holds. */
 export interface Breach {
   readonly guard: string
   readonly detail: string
   readonly changes: readonly string[]
 }
 
-/** What counts as a delete or an update of one kind, and how much of it each change is. */
+/** The sum of deletes or updates, and the fingerprints of the changes that count. */
 interface Tally {
   readonly count: number
   readonly changes: readonly string[]
@@ -73,18 +73,18 @@ const GUARDS: readonly Guard[] = [
   movedIds,
 ]
 
-/** Every objection of every guard against the whole plan; none for a plan without changes. */
+/** Runs every guard on the whole plan; no breaches for a plan without changes. */
 export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   if (plan.changes.length === 0) return []
   return GUARDS.flatMap((guard) => guard(plan, facts, limits))
 }
 
-/** True when everything that the breaches hold was approved before. */
+/** True if every held change is approved. */
 export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<string>): boolean {
   return breaches.every((breach) => breach.changes.every((change) => approved.has(change)))
 }
 
-/** Every fingerprint that the breaches name, sorted and without duplicates. */
+/** The fingerprints of all held changes, sorted and without duplicates. */
 export function heldChanges(breaches: readonly Breach[]): string[] {
   return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()
 }
@@ -128,14 +128,14 @@ function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
     return [
       deletes > maxDeletes && {
         guard: `max-deletes-${kind}`,
-        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${whoLeft(plan, kind)}, limit ${digits(maxDeletes)}`,
+        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${causesText(plan, kind)}, limit ${digits(maxDeletes)}`,
         changes,
       },
       exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
         guard: `max-delete-percent-${kind}`,
         detail:
           `${percent(deletes, facts.directory[kind])} of the ${kind} (${digits(deletes)} of ${digits(facts.directory[kind])}) would be ` +
-          `removed${whoLeft(plan, kind)}, limit ${maxDeletePercent} %`,
+          `removed${causesText(plan, kind)}, limit ${maxDeletePercent} %`,
         changes,
       },
     ]
@@ -183,7 +183,7 @@ function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
   })
 }
 
-/** Ids that were renumbered give everybody somebody else's account, and no single update looks wrong. */
+/** If ids were renumbered, users get each other's accounts, although no single update looks wrong. */
 function movedIds(plan: Plan, _facts: GuardFacts, { maxMovedIds: limit }: GuardLimits): readonly Breach[] {
   if (limit === undefined) return []
   const { count: moved, changes } = tally(plan.changes, ({ change }) => (isMovedId(change) ? 1 : 0))
@@ -199,7 +199,7 @@ function eachKind(check: (kind: Guarded) => readonly (Breach | false)[]): readon
   )
 }
 
-/** Filling an empty directory is no share of anything; a share is judged in whole numbers, so it never rounds. */
+/** Compares in whole numbers, without rounding. An empty directory (`whole` is 0) has no percentage to exceed. */
 function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
@@ -218,11 +218,8 @@ function tallyUpdates(plan: Plan, kind: Guarded): Tally {
   })
 }
 
-/**
- * Entries that the source still has say that the filter is what changed, and users who come back that the id is: both are often
- * a mistake.
- */
-function whoLeft(plan: Plan, kind: Guarded): string {
+/** Points out two causes that are often mistakes: a changed filter, and a changed id attribute. */
+function causesText(plan: Plan, kind: Guarded): string {
   const changes = plan.changes.map(({ change }) => change).filter(({ op }) => GUARDED[op] === kind)
   const left = changes.filter((change) => 'why' in change && change.why === 'left-filter').length
   const renewed = changes.filter((change) => 'newId' in change).length

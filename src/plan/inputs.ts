@@ -7,9 +7,9 @@ import type { EntryRules } from './selection.ts'
 export interface PlanRules {
   readonly policy: Policy
   readonly membership: Membership
-  /** Empty: every domain is allowed. */
+  /** If empty, every domain is allowed. */
   readonly allowedDomains: readonly string[]
-  /** Left out: `unique`. */
+  /** Default `unique`. */
   readonly emails?: Emails
   readonly entries?: EntryRules | undefined
 }
@@ -17,12 +17,12 @@ export interface PlanRules {
 export interface PlanInputs {
   readonly source: SourceSnapshot
   readonly directory: DirectorySnapshot
-  /** The second look at each candidate of deletion; a candidate without an answer is never deleted. */
+  /** The result of the second look for each delete candidate; a candidate without one is never deleted. */
   readonly sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>
   readonly rules: PlanRules
-  /** Changes that earlier runs or people say are not to be made now, by fingerprint. */
+  /** By fingerprint, the changes not to make now: in quarantine, not converging, or rejected by a person. */
   readonly withheld: ReadonlyMap<string, Withheld>
-  /** When given, only these entries are changed. */
+  /** If set, only these entries are changed. */
   readonly only?: Only | undefined
 }
 

@@ -6,10 +6,10 @@ import { mayDelete } from './policy.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Compares the members of every group that is on both sides or about to be created.
+ * Compares the members of every group of the source, whether it exists in the directory or is created by the plan.
  *
- * @param userIds the users that the directory holds when the plan's other changes are applied: nobody else can be
- * a member, and a user whom the plan deletes leaves the groups with that
+ * @param userIds the users in the directory after the plan's other changes: only they can be members. Deleting a user
+ * also removes the user from all groups
  */
 export function* planMembers(
   inputs: PlanInputs,
@@ -18,7 +18,7 @@ export function* planMembers(
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return
-  /** Whose memberships stay as they are: the source has the user, and it cannot or may not be written. */
+  /** The source skipped the user, or the lists exclude it: its memberships do not change. */
   const isLeftAlone = (id: string): boolean => {
     const user = source.users.get(id)
     if (user === undefined) return source.seen.user.has(id)
@@ -43,8 +43,8 @@ export function* planMembers(
 }
 
 /**
- * Without the right to delete, or when some entries could not be read, nobody is taken out of a group. A user whom the
- * source lacks and the plan keeps all the same (rejected, not proved absent) keeps its memberships too.
+ * If the policy forbids deletes or some entries could not be read, no member is removed. A user who is not in the
+ * source but whom the plan does not delete (rejected, or not proved absent) keeps the memberships.
  */
 function wantedMembers(
   inputs: PlanInputs,

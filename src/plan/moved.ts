@@ -2,8 +2,8 @@ import { canonicalEmail } from '../directory/normalize.ts'
 import type { Change } from './change.ts'
 
 /**
- * Whether the id of this change seems to have gone to another person: name and e-mail change at once, no word of the name
- * stays, and neither does the part of the e-mail before the `@`. A marriage, a new spelling and a new domain are none.
+ * Whether the id seems to belong to another person now: the update changes name and e-mail, keeps no word of the name,
+ * and changes the part of the e-mail before the `@`. A new surname, spelling or e-mail domain does not count.
  */
 export function isMovedId(change: Change): boolean {
   if (change.op !== 'update-user') return false
@@ -15,7 +15,7 @@ export function isMovedId(change: Change): boolean {
   return before.size > 0 && after.length > 0 && !after.some((word) => before.has(word))
 }
 
-/** Without case, accents and punctuation. */
+/** The words in lower case, without accents and punctuation. */
 function wordsOf(name: string): readonly string[] {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')

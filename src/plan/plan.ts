@@ -19,7 +19,7 @@ import { linkRenewed } from './renewed.ts'
 import { ruleUserEmails } from './rulings.ts'
 import { compileSelections, type Selection } from './selection.ts'
 
-/** The order of a plan: every change of a phase has its final state before the next phase begins. */
+/** The phases of a plan in order: a phase begins when every change of the phase before it has its final state. */
 export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
 export type Phase = (typeof PHASES)[number]
 
@@ -28,13 +28,13 @@ export interface PlannedChange {
   readonly phase: Phase
   readonly fingerprint: string
   /**
-   * How many deletes the change counts as: one for an entry, for a group's members those taken out. A member who leaves
-   * because the plan deletes the user counts as a user only.
+   * How many deletes the change counts as: 1 for a deleted entry; for a member list, the number of removed members. A
+   * member whom the plan deletes as a user is not counted again here.
    */
   readonly removes: number
 }
 
-/** What makes a directory equal to its source: the changes in their order, and everything else worth a line. */
+/** The ordered changes that make a directory equal to its source, and the notices for the report. */
 export interface Plan {
   readonly changes: readonly PlannedChange[]
   readonly notices: readonly Notice[]
@@ -42,13 +42,13 @@ export interface Plan {
   readonly unchanged: number
   /** The fingerprints of the withheld changes that this plan would have made. */
   readonly withheld: readonly string[]
-  /** sha-256 over what the plan does, in hexadecimal; equal plans have equal digests. */
+  /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
   readonly digest: string
 }
 
 /**
- * The ids that the directory has and the first look at the source did not see. An id that the directory has twice cannot
- * be told apart there, so it is never one of them; of groups there are none when the source is not asked for groups.
+ * The ids that the directory has and the first look at the source did not see. An id that the directory has twice is
+ * left out, because the API cannot tell the two entries apart. If the source does not read groups, no group is one.
  */
 export function deleteCandidates(
   source: SourceSnapshot,
@@ -64,7 +64,7 @@ export function deleteCandidates(
   }
 }
 
-/** Makes the plan. Pure: the same inputs give the same plan, whatever the order in which entries were read. */
+/** Makes the plan. A pure function: the same inputs give the same plan, in whatever order entries were read. */
 export function makePlan(inputs: PlanInputs): Plan {
   const { source, directory, rules } = inputs
   const selections = compileSelections(rules.entries)
@@ -87,7 +87,7 @@ export function makePlan(inputs: PlanInputs): Plan {
   return draft.finish(emails)
 }
 
-/** Collects differences and decides, change by change, whether lists, policy and memory let it into the plan. */
+/** Collects changes and drops those that the lists, the policy or earlier decisions (`withheld`) forbid. */
 class Draft {
   readonly #inputs: PlanInputs
   readonly #selections: Readonly<Record<Kind, Selection>>
@@ -102,9 +102,9 @@ class Draft {
     this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
   }
 
-  /** Compares an entry of the source unless the run or the lists leave it out. */
+  /** Compares an entry of the source, unless `only` or the lists exclude it. */
   addEntry(kind: Kind, { id, from }: { id: string; from: string }, compare: () => Difference): void {
-    if (!this.#isAsked(kind, id)) return
+    if (!this.#isSelected(kind, id)) return
     const why = this.#selections[kind].whyExcluded(id, from)
     if (why !== undefined) {
       this.#notices.push({
@@ -121,7 +121,7 @@ class Draft {
   }
 
   addMembers(group: string, found: Difference): void {
-    if (this.#isAsked('group', group)) this.#take('group', found)
+    if (this.#isSelected('group', group)) this.#take('group', found)
   }
 
   #take(kind: Kind, { change, notices }: Difference): void {
@@ -130,9 +130,9 @@ class Draft {
   }
 
   addDelete(kind: Kind, id: string): void {
-    if (!this.#isAsked(kind, id)) return
+    if (!this.#isSelected(kind, id)) return
     const sighting = this.#inputs.sightings[kind].get(id)
-    const kept = this.#whySpared(kind, id) ?? this.#whyKept(sighting)
+    const kept = this.#whyExcludedOrProtected(kind, id) ?? this.#whyKept(sighting)
     if (kept) {
       this.#notices.push({ kind, id, ...kept })
       return
@@ -148,7 +148,7 @@ class Draft {
     return new Set(deletes.map(({ change }) => change.id))
   }
 
-  /** The external ids of the users that the directory holds when the plan has been applied. */
+  /** The external ids of the users in the directory after the plan. */
   userIdsAfterwards(): ReadonlySet<string> {
     const ids = new Set(this.#inputs.directory.users.keys())
     for (const { change } of this.#changes) {
@@ -179,7 +179,7 @@ class Draft {
     }
   }
 
-  #isAsked(kind: Kind, id: string): boolean {
+  #isSelected(kind: Kind, id: string): boolean {
     const { only } = this.#inputs
     if (only === undefined) return true
     return (kind === 'user' ? only.users : only.groups).includes(id)
@@ -202,8 +202,8 @@ class Draft {
     this.#changes.push({ change, fingerprint: print })
   }
 
-  /** Why the lists of the sync forbid to delete this entry. Those that would not be deleted anyway are named all the same. */
-  #whySpared(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
+  /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */
+  #whyExcludedOrProtected(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
     const selection = this.#selections[kind]
     const why = selection.whyExcluded(id, undefined)
     if (why !== undefined)
@@ -226,7 +226,7 @@ class Draft {
     }
     if (sighting !== undefined && sighting !== 'present') return undefined
     const detail =
-      'the first look at the source missed it and the second one did not prove it absent: not deleted'
+      'the first look at the source did not find it, but the second look did not prove it absent: not deleted'
     return { code: 'seen-again', detail }
   }
 

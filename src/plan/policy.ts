@@ -1,7 +1,7 @@
-/** What a sync may do: everything, everything but deleting, or nothing but creating. */
+/** `mirror` may create, update and delete; `upsert` may create and update; `create-only` may only create. */
 export type Policy = 'mirror' | 'upsert' | 'create-only'
 
-/** What happens to the members of groups: nothing, a report of the differences, or writing them. */
+/** Whether a sync ignores the members of groups, reports their differences, or writes them. */
 export type Membership = 'off' | 'report' | 'write'
 
 export function mayUpdate(policy: Policy): boolean {

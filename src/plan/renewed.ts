@@ -3,8 +3,8 @@ import type { Notice } from '../directory/snapshot.ts'
 import type { Change } from './change.ts'
 
 /**
- * Names in a plan the users who are deleted and created again under another id: both changes say so, and a notice does. Two
- * changes of one user are what such a rename is; many of them say that the sync uses an id that is not stable.
+ * Finds users whom the plan deletes and creates again under another id, sets `newId` and `oldId` on the two changes,
+ * and adds a notice. Many such pairs mean that the id attribute of the sync is not stable.
  */
 export function linkRenewed<P extends { readonly change: Change }>(
   planned: readonly P[],
@@ -30,7 +30,7 @@ export function linkRenewed<P extends { readonly change: Change }>(
   return { changes, notices }
 }
 
-/** Whom the plan deletes, by e-mail; the smallest id where several have the same. */
+/** The ids of deleted users by e-mail; of several with the same e-mail, the smallest id. */
 function deletedByEmail(changes: readonly Change[]): ReadonlyMap<string, string> {
   const left = new Map<string, string>()
   for (const change of changes) {

@@ -7,7 +7,7 @@ import type { PlanInputs } from './inputs.ts'
 import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 
-/** Who gets which e-mail in this plan, given what lists, policy, domains and memory let change at all. */
+/** Decides who gets which e-mail, considering the lists, policy, allowed domains and withheld changes. */
 export function ruleUserEmails(
   inputs: PlanInputs,
   selection: Selection,
@@ -16,24 +16,32 @@ export function ruleUserEmails(
   const { source, directory, rules, withheld } = inputs
   if (rules.emails === 'shared') return NO_RULINGS
   const held = new Set<string>()
-  const isStuck = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
+  const keepsEmail = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
   for (;;) {
-    const wanting = wantingUsers(inputs, selection)
-    const rulings = ruleEmails({ wanting, directory: directory.users, deleted, isStuck, withheld: held })
+    const rulings = ruleEmails({
+      writableUsers: usersWithWritableEmail(inputs, selection),
+      directory: directory.users,
+      deleted,
+      keepsEmail,
+      withheld: held,
+    })
     const isHeld = (id: string): boolean => {
       const want = source.users.get(id)
       if (want === undefined || held.has(id)) return false
       const { change } = diffUser(want, directory.users.get(id), rules.allowedDomains, rulings.of(id))
       return change !== undefined && withheld.has(fingerprint(change))
     }
-    // Who is not to be changed keeps the e-mail, and then nobody else gets it.
+    // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
     if (more.length === 0) return rulings
     for (const id of foremost(more, rulings)) held.add(id)
   }
 }
 
-/** Who waits for somebody who is held too gets another change than the held one: only the e-mail is taken out of it. */
+/**
+ * The users who wait for none of the others. The change of a user who waits for a held one loses its e-mail and gets
+ * another fingerprint, so it must be checked again.
+ */
 function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
   const all = new Set(ids)
   const first = ids.filter((id) => {
@@ -43,7 +51,10 @@ function foremost(ids: readonly string[], rulings: EmailRulings): readonly strin
   return first.length > 0 ? first : ids
 }
 
-function* wantingUsers({ source, directory, rules }: PlanInputs, selection: Selection): Generator<UserEntry> {
+function* usersWithWritableEmail(
+  { source, directory, rules }: PlanInputs,
+  selection: Selection,
+): Generator<UserEntry> {
   for (const want of source.users.values()) {
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)

@@ -1,14 +1,14 @@
 import type { Kind } from '../directory/entry.ts'
 
 /**
- * Which entries a pattern names. A text is a pattern of ids, where `*` stands for any characters, none included, and
- * everything else for itself, case included. `id` is one id byte for byte, asterisks included. `from` is a pattern of where
- * the entry was read (a DN, or a file with its line), without regard to case and to blanks around commas and equals signs.
+ * Selects entries. A string is a case-sensitive pattern of ids, where `*` matches any characters, or none. `id` is one
+ * exact id, and `*` in it is an ordinary character. `from` is a pattern of where the entry was read (a DN, or a file
+ * name and a line); it ignores case, and blanks around commas and equals signs.
  */
 export type EntryPattern = string | { readonly id: string } | { readonly from: string }
 
 export interface EntryLists {
-  /** When given, only these are written and deleted. */
+  /** If set, only these are written and deleted. */
   readonly include?: readonly EntryPattern[] | undefined
   /** Never written and never deleted. */
   readonly exclude?: readonly EntryPattern[] | undefined
@@ -21,11 +21,11 @@ export interface EntryRules {
   readonly groups?: EntryLists | undefined
 }
 
-/** What the lists of one kind say of an entry. */
+/** The lists for users or for groups. */
 export interface Selection {
   /**
-   * Why the entry is neither written nor deleted, or `undefined`. Of an entry that the source does not have nobody knows
-   * where it was: only its id speaks for it.
+   * Why the entry is neither written nor deleted, or `undefined`. For an entry that is not in the source, `from` is
+   * unknown, so only the id decides.
    */
   whyExcluded(id: string, from: string | undefined): string | undefined
   isProtected(id: string): boolean
@@ -38,14 +38,14 @@ export function compileSelections(rules: EntryRules | undefined): Readonly<Recor
 function compileSelection(lists: EntryLists | undefined): Selection {
   const include = lists?.include && compileList(lists.include)
   const exclude = compileList(lists?.exclude ?? [])
-  const shielded = compileList(lists?.protected ?? [])
+  const protectedIds = compileList(lists?.protected ?? [])
   return {
     whyExcluded(id, from) {
       if (exclude.has(id, from)) return 'is on the list exclude'
       if (include === undefined || include.has(id, from)) return undefined
       return from === undefined && include.needsFrom ? undefined : 'is not on the list include'
     },
-    isProtected: (id) => shielded.has(id, undefined),
+    isProtected: (id) => protectedIds.has(id, undefined),
   }
 }
 
@@ -60,7 +60,7 @@ function compileList(patterns: readonly EntryPattern[]): CompiledList {
   const fromMatchers: Matcher[] = []
   for (const pattern of patterns) {
     if (typeof pattern === 'object' && 'from' in pattern) {
-      fromMatchers.push(compileWildcard(canonicalPlace(pattern.from)))
+      fromMatchers.push(compileWildcard(canonicalLocation(pattern.from)))
     } else if (typeof pattern === 'object') ids.add(pattern.id)
     else if (pattern.includes('*')) idMatchers.push(compileWildcard(pattern))
     else ids.add(pattern)
@@ -70,14 +70,14 @@ function compileList(patterns: readonly EntryPattern[]): CompiledList {
     has(id, from) {
       if (ids.has(id) || idMatchers.some((matches) => matches(id))) return true
       if (from === undefined || fromMatchers.length === 0) return false
-      const place = canonicalPlace(from)
-      return fromMatchers.some((matches) => matches(place))
+      const location = canonicalLocation(from)
+      return fromMatchers.some((matches) => matches(location))
     },
   }
 }
 
-function canonicalPlace(place: string): string {
-  return place
+function canonicalLocation(location: string): string {
+  return location
     .normalize('NFC')
     .toLowerCase()
     .split(/([,=])/)
@@ -88,8 +88,8 @@ function canonicalPlace(place: string): string {
 type Matcher = (text: string) => boolean
 
 /**
- * A pattern where `*` stands for any characters. Each part between two of them is looked for once, from left to right, which
- * is enough because the first place leaves the most for the rest: no pattern makes it go back.
+ * Compiles a pattern where `*` matches any characters. It searches each part once, from left to right, and takes the
+ * first match, which leaves the most text for the other parts. So it never has to backtrack.
  */
 export function compileWildcard(pattern: string): Matcher {
   const [first = '', ...rest] = pattern.split('*')

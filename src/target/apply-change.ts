@@ -16,17 +16,16 @@ import {
 import { type WriteContext, create, type Done, remove, type TargetDirectory, update } from './idempotent.ts'
 
 export interface Applied extends Done {
-  /** Looks and repetitions included. */
+  /** Every request sent, including lookups and retries. */
   readonly requests: number
 }
 
 /**
- * Applies one change, so that applying it again changes nothing. With `check` (an earlier attempt may have been done,
- * or the directory moved while it was read) it looks with GET before it sends anything; after a lost answer it looks
- * in any case.
+ * Applies one change idempotently. With `check` (an earlier attempt may have succeeded, or the directory changed while
+ * it was read) it sends a GET before the write. After a lost answer it always sends a GET before a retry.
  *
- * Throws what the client throws: an `ApiError`, whose `maybeDone` tells that the change may have been done. Throws a
- * `DirsyncdError` `directory-unknown` when the directory itself is gone.
+ * Throws what the client throws: an `ApiError`, with `maybeDone` if the change may have been done. Throws a
+ * `DirsyncdError` `directory-unknown` if the directory itself does not exist.
  */
 export async function applyChange(
   client: AccessManagementClient,
@@ -131,10 +130,10 @@ function isEmpty(fields: UserFields): boolean {
 }
 
 /**
- * The most requests that one attempt of a change sends, given the client's number of repetitions. Update and delete:
- * one look (with `check`), the write, one look at the directory after a 404. Create: besides, the look after a 409 and
- * the PATCH of what differs. With the default of 3 repetitions a read is at most 5 requests and a write 20, which makes
- * 30 for an update or a delete and 55 for a create; without any failure it is one.
+ * The most requests that one attempt of a change sends, given the client's number of retries. Update and delete: one
+ * lookup (with `check`), the write, and one read of the directory after a 404. Create adds the lookup after a 409 and a
+ * PATCH for fields that differ. With the default of 3 retries a read is at most 5 requests and a write 20, which makes
+ * 30 for an update or a delete and 55 for a create. Without failures and `check` it is one.
  */
 export function worstCaseRequestsOf(op: Op, attempts?: number): number {
   const read = worstCaseRequests('read', attempts)

@@ -14,9 +14,9 @@ export interface AccessLine {
 }
 
 /**
- * Proves what the token may do in the directory. Reading: the directory itself and the first users and groups.
- * Writing, only when asked for: a PATCH on an id that cannot exist, which answers 404 where the token has the scope
- * and 403 where it has not. Problems are lines, not errors; rejects only when the signal is aborted.
+ * Tests what the token may do in the directory. It reads the directory, one user and one group. With `writes` it also
+ * sends a PATCH for an id that cannot exist: 404 means that the token has the scope, 403 that it has not. Problems are
+ * lines with `ok: false`; rejects only when the signal is aborted.
  */
 export async function checkAccess(
   client: AccessManagementClient,
@@ -51,7 +51,7 @@ export async function checkAccess(
   return lines
 }
 
-/** Seconds by the service's own word, as whole days or hours where there are some. */
+/** Whole days or hours if there are at least two, else seconds. */
 function inWords(seconds: number): string {
   if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`
   if (seconds >= 2 * 3600) return `${Math.floor(seconds / 3600)} hours`
@@ -82,7 +82,7 @@ async function proveWriting(
 ): Promise<string> {
   const nobody = { directory_id: directoryId, external_id: `dirsyncd-check-${randomUUID()}` }
   try {
-    // Nothing can have been done to an id that does not exist, so the request may always be sent again.
+    // A write to an id that does not exist changes nothing, so a retry is always safe.
     await client.updateUser(nobody, { name: 'dirsyncd check' }, { signal, confirm: async () => undefined })
   } catch (error) {
     if (isApiError(error, 'not-found')) return 'the token has the scope ORG'

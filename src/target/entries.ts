@@ -3,8 +3,8 @@ import type { AccessManagementClient } from '../client/client.ts'
 import type { WriteOptions, Written } from '../client/methods.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
 
-/** How one request of a change is made; `onRequest` counts it. */
-export interface Wire {
+/** What every request of a change needs; `onRequest` counts the requests. */
+export interface RequestContext {
   readonly client: AccessManagementClient
   readonly directoryId: number | string
   readonly signal: AbortSignal
@@ -17,14 +17,14 @@ export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
-/** The user, or `undefined` on 404. A 429 is thrown: a change gives its slot back and does not wait. */
-export async function findUser(wire: Wire, id: string): Promise<User | undefined> {
-  return orMissing(wire.client.getUser(paramsOf(wire, id), lookOptions(wire)))
+/** The user, or `undefined` on 404. A 429 is thrown, because a worker frees its slot instead of waiting. */
+export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
+  return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }
 
 /** The group, or `undefined` on 404. */
-export async function findGroup(wire: Wire, id: string): Promise<Group | undefined> {
-  return orMissing(wire.client.getGroup(paramsOf(wire, id), lookOptions(wire)))
+export async function findGroup(context: RequestContext, id: string): Promise<Group | undefined> {
+  return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
 }
 
 async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
@@ -36,11 +36,14 @@ async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export function paramsOf(wire: Wire, id: string): { directory_id: number | string; external_id: string } {
-  return { directory_id: wire.directoryId, external_id: id }
+export function paramsOf(
+  context: RequestContext,
+  id: string,
+): { directory_id: number | string; external_id: string } {
+  return { directory_id: context.directoryId, external_id: id }
 }
 
-function lookOptions({ signal, onRequest }: Wire): {
+function lookupOptions({ signal, onRequest }: RequestContext): {
   signal: AbortSignal
   onRequest: () => void
   whenLimited: 'throw'
@@ -49,7 +52,7 @@ function lookOptions({ signal, onRequest }: Wire): {
 }
 
 export function writeOptions<Found>(
-  { signal, onRequest }: Wire,
+  { signal, onRequest }: RequestContext,
   confirm: Confirm<Found>,
 ): WriteOptions<Found> {
   return { signal, onRequest, confirm }
@@ -60,7 +63,7 @@ export interface UserFields {
   readonly name?: string
 }
 
-/** The wanted fields that the user does not have yet, compared on canonical values. */
+/** The wanted fields that differ from the user's, compared on canonical values. */
 export function missingFields(user: User, want: UserFields): UserFields {
   const email = want.email !== undefined && !isSameEmail(want.email, user.email)
   const name = want.name !== undefined && canonicalName(want.name) !== canonicalName(user.name ?? '')

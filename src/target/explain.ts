@@ -3,8 +3,8 @@ import type { AccessManagementClient } from '../client/client.ts'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 
 /**
- * The error that a person gets to see for what the client threw: what is wrong, where, and what to do. `interrupted`
- * stands for a call that was called off. What is not an `ApiError` is given back as it is.
+ * Turns an `ApiError` into a `DirsyncdError` that tells a person what is wrong, where, and what to do; an aborted call
+ * becomes `interrupted`. Returns any other error unchanged.
  */
 export function explainApiError(error: unknown): unknown {
   if (!isApiError(error)) return error

@@ -1,29 +1,28 @@
 import { isApiError } from '../client/api-error.ts'
-import type { Confirm, Send, Wire } from './entries.ts'
+import type { Confirm, Send, RequestContext } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
-/** The directory that changes go to. Hand in one and the same object for all of them. */
+/** The directory that changes go to. Pass the same object for all changes, because it caches `seenAt`. */
 export interface TargetDirectory {
   readonly directoryId: number | string
-  /** When the directory itself was last seen (`performance.now()`); kept here by `applyChange`. */
+  /** When the directory was last read (`performance.now()`); set by `applyChange`. */
   seenAt?: number
 }
 
-/** What every change of a directory is written with. */
-export interface WriteContext extends Wire {
+export interface WriteContext extends RequestContext {
   readonly target: TargetDirectory
-  /** Look before anything is sent. */
+  /** Look the entry up before the write. */
   readonly check: boolean
 }
 
 export interface Done {
   /**
-   * `applied`: the service did it now. `found`: the wanted state was there already, from an earlier attempt, a lost
-   * answer or somebody else. `already`: there was nothing to delete. `missing`: there was nothing to update; the next
-   * run creates it.
+   * `applied`: the service did it now. `found`: a lookup found it done, by an earlier request or by somebody else.
+   * `already`: the entry to delete did not exist. `missing`: the entry to update did not exist; the next run creates
+   * it.
    */
   readonly outcome: 'applied' | 'found' | 'already' | 'missing'
-  /** Of the write's answer; `undefined` where none was needed. */
+  /** The HTTP status of the write; `undefined` if no write was needed. */
   readonly status: number | undefined
 }
 
@@ -34,11 +33,11 @@ export interface Creation<Found> {
   readonly find: () => Promise<Found | undefined>
   readonly send: Send<Found>
   readonly isDone: (found: Found) => boolean
-  /** Brings an entry that is there already to the wanted values. */
+  /** Updates an entry that already exists to the wanted values. */
   readonly correct: (found: Found) => Send<Found>
 }
 
-/** A create that finds the entry compares it and updates what differs. */
+/** Creates the entry. If it already exists, updates what differs. */
 export async function create<Found>(context: WriteContext, creation: Creation<Found>): Promise<Done> {
   const found = context.check ? await creation.find() : undefined
   const sent = found === undefined ? await sendNew(context, creation) : { found }
@@ -58,7 +57,7 @@ async function sendNew<Found>(
   } catch (error) {
     if (isApiError(error, 'not-found')) await requireTarget(context)
     if (!isApiError(error, 'conflict')) throw error
-    // The id may be taken by the entry itself. Anything else that is in conflict is the entry's own fault.
+    // After a 409 the entry itself may exist. If it does not, the conflict is about its values.
     const found = await find()
     if (found === undefined) throw error
     return { found }
@@ -71,7 +70,7 @@ export interface Update<Found> {
   readonly send: Send<Found>
 }
 
-/** An update that finds nothing reports it. `sure` says that somebody has just looked. */
+/** Updates the entry; `missing` if it does not exist. `sure` means that the entry need not be looked up first. */
 export async function update<Found>(
   context: WriteContext,
   { find, isDone, send }: Update<Found>,
@@ -95,7 +94,7 @@ export async function update<Found>(
   }
 }
 
-/** A delete that finds nothing is done. */
+/** Deletes the entry. An entry that does not exist counts as deleted. */
 export async function remove(
   context: WriteContext,
   find: () => Promise<unknown>,
@@ -117,7 +116,7 @@ export async function remove(
   }
 }
 
-/** Not found may also mean that the whole directory is gone, and then nothing is as it should be. */
+/** A 404 may also mean that the whole directory does not exist: check that before trusting it. */
 async function nothingThere(context: WriteContext, outcome: 'missing' | 'already'): Promise<Done> {
   await requireTarget(context)
   return { outcome, status: 404 }

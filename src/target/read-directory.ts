@@ -12,9 +12,9 @@ import { directoryUnknown, explainApiError } from './explain.ts'
 
 export interface ReadDirectoryOptions {
   readonly directoryId: number | string
-  /** Requests that are under way at the same time, for users and groups together. */
+  /** The most requests at the same time, for users and groups together. */
   readonly readConcurrency: number
-  /** With `off` nobody compares members, and they are not kept. */
+  /** With `off`, members are not kept, because nothing compares them. */
   readonly membership: Membership
 }
 
@@ -25,9 +25,9 @@ type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items
  * Reads the directory as a whole, or throws a `DirsyncdError`: `directory-unknown`, `directory-unreachable`,
  * `directory-unexpected`, `token-refused`, `scope-missing` or `interrupted`.
  *
- * An entry whose external id cannot stand in a path gets a notice and is left out. Of two entries with one external id
- * the first is kept, and the notice `unaddressable` carries the id: nobody can say which of them a change would hit,
- * so it must never be deleted.
+ * An entry whose external id no URL path can hold gets a notice and is left out. Of two entries with the same external
+ * id the first is kept, and the notice `unaddressable` holds the id. It must never be deleted, because the service
+ * might delete either of the two.
  */
 export async function readDirectory(
   client: AccessManagementClient,
@@ -43,7 +43,7 @@ export async function readDirectory(
   }
 }
 
-/** Throws `directory-unknown` when the directory itself is not there. */
+/** Throws `directory-unknown` if the directory does not exist. */
 export async function requireDirectory(
   client: AccessManagementClient,
   directoryId: number | string,
@@ -75,7 +75,7 @@ async function readLists(
   try {
     return await Promise.all(reads)
   } catch (error) {
-    // Nothing goes on in the background once one of the two has failed.
+    // If one list fails, stop reading the other.
     failed.abort(error)
     await Promise.allSettled(reads)
     throw error

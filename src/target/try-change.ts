@@ -10,9 +10,8 @@ import type { TargetDirectory } from './idempotent.ts'
 const DEFAULT_RETRY_AFTER_MS = 1_000
 
 /**
- * `applyChange` for a worker: what the client throws becomes an outcome. Rejects only when the signal was aborted, so
- * that the attempt stays without an outcome and is looked up before it is made again, and for errors that are no
- * failure of the directory.
+ * `applyChange` for a worker: errors of the client and of the directory become outcomes. Other errors are thrown. An
+ * abort is thrown too: the attempt then has no outcome, and the next attempt looks the change up first.
  */
 export async function tryChange(
   client: AccessManagementClient,
@@ -47,7 +46,7 @@ function outcomeOf(error: ApiError): Outcome {
       return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
     case 'unreachable':
     case 'server-error':
-      return { result: 'unavailable', status, detail, answers: answersLooks(error) }
+      return { result: 'unavailable', status, detail, answers: lookupsAnswered(error) }
     case 'not-found':
     case 'conflict':
     case 'refused':
@@ -57,10 +56,10 @@ function outcomeOf(error: ApiError): Outcome {
 }
 
 /**
- * A write that may have been done is looked up before it is sent again, so where it failed in the end and not a look, the
- * looks were answered. A 503 speaks of the service as a whole all the same.
+ * Before a write that may have been done is retried, it is looked up. So if the write failed, and not a lookup, the
+ * lookups were answered. A 503 is the exception: it means that the whole service is unavailable.
  */
-function answersLooks({ destination, maybeDone, status }: ApiError): boolean {
+function lookupsAnswered({ destination, maybeDone, status }: ApiError): boolean {
   return destination.method !== 'GET' && maybeDone && status !== 503
 }
 

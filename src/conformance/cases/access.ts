@@ -2,30 +2,30 @@ import { decides, refuses } from '../checks.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** Rows whose scope the description does not show. */
+/** Endpoints whose scope the description does not show. */
 const SCOPE_NOT_SHOWN: ReadonlySet<number> = new Set([15, 16, 17, 18, 19])
 
-/** Who asks: token, scope and device. */
+/** Cases about the token, its scope and the device id. */
 export function accessCases(row: Row): readonly Case[] {
   const { endpoint } = row
-  const anybody = { needsScope: false }
+  const anyToken = { needsScope: false }
   const withoutScope = SCOPE_NOT_SHOWN.has(endpoint.number) ? decides(403) : refuses(403)
   return [
-    changed(row, 'no token', () => ({ token: null }), refuses(401), anybody),
-    changed(row, 'unknown token', () => ({ token: 'nobody-knows-this-token' }), refuses(401), anybody),
+    changed(row, 'no token', () => ({ token: null }), refuses(401), anyToken),
+    changed(row, 'unknown token', () => ({ token: 'nobody-knows-this-token' }), refuses(401), anyToken),
     changed(
       row,
       'expired token',
       ({ tested }) => ({ token: given(tested.tokens?.expired, 'no expired token was given') }),
       refuses(401),
-      anybody,
+      anyToken,
     ),
     changed(
       row,
       'another scheme',
       ({ tested }) => ({ token: null, headers: { authorization: `Bearer ${tested.token}` } }),
       decides(401),
-      anybody,
+      anyToken,
     ),
     changed(
       row,
@@ -34,7 +34,7 @@ export function accessCases(row: Row): readonly Case[] {
         token: given(tested.tokens?.without?.[endpoint.scope], 'no token without the scope was given'),
       }),
       withoutScope,
-      anybody,
+      anyToken,
     ),
     changed(row, 'no device id', () => ({ deviceId: null }), decides(400)),
     changed(row, 'device id of 256 characters', () => ({ deviceId: 'd'.repeat(256) }), decides(400)),

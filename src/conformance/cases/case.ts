@@ -1,20 +1,20 @@
 import type { Endpoint, Operation } from '../../contract/endpoints.ts'
-import { baseAsk } from '../base.ts'
+import { baseRequest } from '../base.ts'
 import type { Expectation } from '../checks.ts'
-import type { Ask } from '../request.ts'
+import type { ApiRequest } from '../request.ts'
 import { isNoAnswer, type Probing } from '../probing.ts'
 import { judge, type Verdict } from '../verdict.ts'
 
-/** One thing to try with one endpoint. */
+/** One probe of one endpoint. */
 export interface Case {
   readonly name: string
-  /** Says nothing about the service unless the token may use the endpoint. */
+  /** The result is meaningless unless the token may use the endpoint. */
   readonly needsScope: boolean
-  /** Throws `Unchecked` where it cannot be tried. */
+  /** Throws `Unchecked` if the probe cannot be made. */
   readonly try: (probing: Probing) => Promise<Verdict>
 }
 
-/** The row that cases are made for. */
+/** The endpoint that cases are made for. */
 export interface Row {
   readonly operation: Operation
   readonly endpoint: Endpoint
@@ -22,15 +22,15 @@ export interface Row {
 
 interface ChangeOptions {
   readonly needsScope?: boolean
-  /** A service may close the connection rather than read on. */
+  /** The service may close the connection instead of answering. */
   readonly mayClose?: boolean
 }
 
-/** A case of one request: one that succeeds, but for what is changed. */
+/** A case of one request: a request that would succeed, with one change. */
 export function changed(
   { operation }: Row,
   name: string,
-  change: (probing: Probing) => Ask,
+  change: (probing: Probing) => ApiRequest,
   expectation: Expectation,
   options: ChangeOptions = {},
 ): Case {
@@ -40,8 +40,8 @@ export function changed(
     needsScope,
     async try(probing) {
       const different = change(probing)
-      const { form, ...base } = await baseAsk(probing, operation)
-      // The form is replaced as a whole by another body.
+      const { form, ...base } = await baseRequest(probing, operation)
+      // Another body replaces the whole form.
       const body = different.body === undefined && form !== undefined ? { form } : {}
       const params = { ...base.params, ...different.params }
       try {

@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/endpoints.ts'
 import type { HttpAnswer } from '../answer.ts'
-import { baseAsk, userChange } from '../base.ts'
+import { baseRequest, userChange } from '../base.ts'
 import {
   anything,
   type Check,
@@ -15,13 +15,13 @@ import {
   writes,
 } from '../checks.ts'
 import { DEFAULT_PAGE, page } from '../pages.ts'
-import type { Ask } from '../request.ts'
+import type { ApiRequest } from '../request.ts'
 import type { Probing } from '../probing.ts'
-import { first, itemsOf, lacksScope, newEntry } from '../subjects.ts'
+import { first, itemsOf, lacksScope, newEntry } from '../fixtures.ts'
 import { judge, Unchecked, type Verdict } from '../verdict.ts'
 import type { Case, Row } from './case.ts'
 
-/** The case that everybody expects to work, and what is read back afterwards. */
+/** The request that must succeed; after a write, the entry is read back. */
 export function goodCase(row: Row): Case {
   return {
     name: 'good',
@@ -46,15 +46,15 @@ function good(probing: Probing, row: Row): Promise<Verdict> {
   return write(probing, row)
 }
 
-/** The answer, unless the token may not ask. */
-async function allowed(probing: Probing, { operation }: Row, ask: Ask): Promise<HttpAnswer> {
-  const answer = await probing.send(operation, ask)
+/** Sends the request; throws `Unchecked` if the token lacks the scope. */
+async function sendAllowed(probing: Probing, { operation }: Row, request: ApiRequest): Promise<HttpAnswer> {
+  const answer = await probing.send(operation, request)
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   return answer
 }
 
 async function readList(probing: Probing, row: Row): Promise<Verdict> {
-  const answer = await allowed(probing, row, {})
+  const answer = await sendAllowed(probing, row, {})
   const own = LIST_CHECKS[row.operation] ?? anything
   return judge(reads(row.endpoint, together(page(DEFAULT_PAGE), own)), answer)
 }
@@ -72,87 +72,94 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
   },
 }
 
-/** What was asked for is what comes. */
+/** The answer must be the requested entry. */
 async function readOne(probing: Probing, row: Row): Promise<Verdict> {
-  const ask = await baseAsk(probing, row.operation)
+  const request = await baseRequest(probing, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const asked = { directory_id: String(probing.tested.directoryId), ...ask.params } as Record<string, string>
-  const isAskedFor = param === 'external_id' ? field(param, asked[param]) : field('id', Number(asked[param]))
-  return judge(reads(row.endpoint, isAskedFor), await allowed(probing, row, ask))
+  const wantedIds = { directory_id: String(probing.tested.directoryId), ...request.params } as Record<
+    string,
+    string
+  >
+  const isRequested =
+    param === 'external_id' ? field(param, wantedIds[param]) : field('id', Number(wantedIds[param]))
+  return judge(reads(row.endpoint, isRequested), await sendAllowed(probing, row, request))
 }
 
 const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) => Promise<Verdict>>>> = {
   createUsers: (probing, row) => createEntry(probing, row, 'getUser'),
   createGroups: (probing, row) => createEntry(probing, row, 'getGroup'),
   async updateUser(probing, row) {
-    const { params = {} } = await baseAsk(probing, row.operation)
+    const { params = {} } = await baseRequest(probing, row.operation)
     const change = await userChange(probing)
     const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
     return writeAndRead(probing, row, {
-      ask: { params, form: Object.entries(change) },
+      request: { params, form: Object.entries(change) },
       read: 'getUser',
       written,
     })
   },
   async updateGroup(probing, row) {
-    const { params = {}, form = [] } = await baseAsk(probing, row.operation)
+    const { params = {}, form = [] } = await baseRequest(probing, row.operation)
     const written = field('name', form[0]?.[1])
-    return writeAndRead(probing, row, { ask: { params, form }, read: 'getGroup', written })
+    return writeAndRead(probing, row, { request: { params, form }, read: 'getGroup', written })
   },
   deleteUser: (probing, row) => deleteEntry(probing, row, 'user'),
   deleteGroup: (probing, row) => deleteEntry(probing, row, 'group'),
   updateSubscription,
   async createAssertion(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
   },
   async readCredentials(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     // The one POST whose answer the description shows.
     const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
-    return judge({ stated, here: writes(row.endpoint).here }, answer)
+    return judge({ stated, reference: writes(row.endpoint).reference }, answer)
   },
   async resetPassword(probing, row) {
-    const answer = await allowed(probing, row, await baseAsk(probing, row.operation))
+    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
     return judge(writes(row.endpoint), answer)
   },
 }
 
 async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
-  const ask = await baseAsk(probing, row.operation)
-  const [id] = ask.creates ?? []
-  const name = ask.form?.find(([key]) => key.endsWith('[name]'))?.[1]
+  const request = await baseRequest(probing, row.operation)
+  const [id] = request.creates ?? []
+  const name = request.form?.find(([key]) => key.endsWith('[name]'))?.[1]
   const written = together(field('external_id', id), field('name', name))
-  return writeAndRead(probing, row, { ask, read, written, params: { external_id: id ?? '' }, list: true })
+  return writeAndRead(probing, row, { request, read, written, params: { external_id: id ?? '' }, list: true })
 }
 
 interface Writing {
-  readonly ask: Ask
-  /** The operation that shows what was written, and the ids that it takes; default those of the request. */
+  readonly request: ApiRequest
+  /** The operation that reads the written entry, and its path parameters; default those of the request. */
   readonly read: Operation
-  readonly params?: Ask['params']
-  /** Of what is read, and in the service of this repository also of the answer to the write. */
+  readonly params?: ApiRequest['params']
+  /** Checks the entry that is read, and, as a note only, the answer to the write. */
   readonly written: Check
   /** The answer to the write is a list of one. */
   readonly list?: boolean
 }
 
 async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promise<Verdict> {
-  const { ask, read, params = ask.params ?? {}, written, list = false } = writing
-  const answer = await allowed(probing, row, ask)
+  const { request, read, params = request.params ?? {}, written, list = false } = writing
+  const answer = await sendAllowed(probing, row, request)
   const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
   const verdict = judge(writes(row.endpoint, inAnswer), answer)
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.send(read, { params })
   if (shown.status === 401 || shown.status === 403) return verdict
-  const faults = inTurn(success, written)(shown)
-  const differences = faults.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
+  const mismatches = inTurn(success, written)(shown)
+  const differences = mismatches.map(({ expected, actual }) => ({
+    expected: `afterwards ${expected}`,
+    actual,
+  }))
   return { ...verdict, differences }
 }
 
 async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
   const params = { external_id: await newEntry(probing, kind) }
-  const answer = await allowed(probing, row, { params })
+  const answer = await sendAllowed(probing, row, { params })
   const verdict = judge(writes(row.endpoint), answer)
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
@@ -163,17 +170,17 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
   return { ...verdict, differences }
 }
 
-/** Changes all three fields of the first subscription; they are put back in the end. */
+/** Changes all three fields of the first subscription and restores them at the end. */
 async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> {
   const before = await first(probing, 'listSubscriptions', 'id')
   const params = { subscription_id: String(before['id']) }
-  const { form = [] } = await baseAsk(probing, row.operation)
+  const { form = [] } = await baseRequest(probing, row.operation)
   const change = {
     favorite: before['favorite'] !== true,
     name: `${String(before['name'])} (check)`,
     position: Number(before['position']) + 1,
   }
-  probing.afterwards(async () => {
+  probing.addCleanup(async () => {
     const { status } = await probing.send(row.operation, { params, form })
     if (status >= 300) {
       throw new Error(
@@ -181,10 +188,10 @@ async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> 
       )
     }
   })
-  const ask = {
+  const request = {
     params,
     form: Object.entries(change).map(([name, value]): [string, string] => [name, String(value)]),
   }
   const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-  return writeAndRead(probing, row, { ask, read: 'getSubscription', written })
+  return writeAndRead(probing, row, { request, read: 'getSubscription', written })
 }

@@ -1,4 +1,4 @@
-import { NO_ID } from '../base.ts'
+import { UNUSED_ID } from '../base.ts'
 import { refuses } from '../checks.ts'
 import type { Param } from '../tested-service.ts'
 import { Unchecked } from '../verdict.ts'
@@ -12,12 +12,11 @@ const NAMES: Readonly<Record<Param, string>> = {
   group_id: 'group',
 }
 
-/** What no numeric id looks like. */
-const NO_NUMBERS = ['abc', '0', '01', '7.0', '99999999999999999999']
-/** Of a part of a path: more than any id has. */
-const LONG = 10_000
+const MALFORMED_IDS = ['abc', '0', '01', '7.0', '99999999999999999999']
+/** Longer than any id. */
+const LONG_ID_LENGTH = 10_000
 
-/** The ids in the path: unknown, somebody else's, malformed, oversized. */
+/** Cases about the ids in the path: unknown, of another organization, malformed, too long. */
 export function idCases(row: Row): readonly Case[] {
   const names = [...row.endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Param)
   return (['organization_id', ...names] as const).flatMap((param) => paramCases(row, param))
@@ -25,8 +24,8 @@ export function idCases(row: Row): readonly Case[] {
 
 function paramCases(row: Row, param: Param): Case[] {
   const name = NAMES[param]
-  const unknown = param === 'external_id' ? 'dirsyncd-check-nobody' : NO_ID
-  const malformed = param === 'external_id' ? [] : NO_NUMBERS
+  const unknown = param === 'external_id' ? 'dirsyncd-check-nobody' : UNUSED_ID
+  const malformed = param === 'external_id' ? [] : MALFORMED_IDS
   return [
     changed(row, `unknown ${name}`, () => ({ params: { [param]: unknown } }), refuses(404)),
     changed(
@@ -51,8 +50,8 @@ function paramCases(row: Row, param: Param): Case[] {
     ),
     changed(
       row,
-      `${name} of ${LONG.toLocaleString('en-US')} characters`,
-      () => ({ params: { [param]: '9'.repeat(LONG) } }),
+      `${name} of ${LONG_ID_LENGTH.toLocaleString('en-US')} characters`,
+      () => ({ params: { [param]: '9'.repeat(LONG_ID_LENGTH) } }),
       refuses(414),
       { mayClose: true },
     ),

@@ -1,6 +1,6 @@
 import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
 import { decides, type Expectation, refuses } from '../checks.ts'
-import { type Ask, FORM, JSON_TYPE } from '../request.ts'
+import { type ApiRequest, FORM, JSON_TYPE } from '../request.ts'
 import type { Probing } from '../probing.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
@@ -19,7 +19,7 @@ const BROKEN_BODIES: readonly (readonly [name: string, type: string, text: strin
 
 const WRONG_TYPES = ['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'nonsense']
 
-/** Bodies that cannot be read, and forms with a field that is not what the contract says. */
+/** Cases with bodies that cannot be parsed, and with form fields that do not fit the contract. */
 export function inputCases(row: Row): readonly Case[] {
   const { form } = row.endpoint
   if (form === undefined) return []
@@ -69,7 +69,7 @@ function listCases(row: Row, list: string): Case[] {
   ]
 }
 
-/** The contract's own checks tell what each field is. */
+/** Finds out from the contract's schema which values a field refuses. */
 function fieldCases(row: Row, form: Form): Case[] {
   return Object.entries(form.fields.shape).flatMap(([name, schema]) => {
     const takes = (value: unknown) => schema.safeParse(value).success
@@ -85,7 +85,7 @@ function fieldCases(row: Row, form: Form): Case[] {
 
 const LONG_TEXT = 'x'.repeat(2049)
 
-/** Values of the right type that are not allowed; what the description says of none of them but the e-mail's domain. */
+/** Values of the right type that are not allowed. The description forbids only the e-mail's domain. */
 const NOT_ALLOWED: Readonly<Partial<Record<string, readonly (readonly [name: string, value: string])[]>>> = {
   external_id: [
     ['empty', ''],
@@ -117,7 +117,7 @@ function valueCases(row: Row, name: string): Case[] {
   )
 }
 
-/** A form in JSON, because it can hold any type; one field is not as it should be. */
+/** A case with one wrong field. The form is sent as JSON, because JSON can hold any type. */
 function fieldCase(
   row: Row,
   field: string,
@@ -130,28 +130,28 @@ function fieldCase(
     row,
     `${field} ${what}`,
     (probing) => {
-      if (list === undefined) return jsonAsk({ ...otherFields(row, field), [field]: json })
+      if (list === undefined) return jsonRequest({ ...otherFields(row, field), [field]: json })
       if (field === 'external_id') requireExpendable(probing)
       const id = probing.newId()
       const entry = { external_id: id, name: 'Check of the API', [field]: json }
-      return jsonAsk({ [list]: [entry] }, field === 'external_id' ? [] : [id])
+      return jsonRequest({ [list]: [entry] }, field === 'external_id' ? [] : [id])
     },
     expectation,
   )
 }
 
-/** For what would be left without the id, or with one that the service made of something else, if it were taken. */
+/** For requests that would create an entry with an unknown id, which no cleanup could delete. */
 function requireExpendable({ tested }: Probing): void {
   if (tested.expendable !== true) {
-    throw new Unchecked('nothing could remove what the service made if it took this')
+    throw new Unchecked('if the service accepted this, the created entry could not be removed')
   }
 }
 
-function jsonAsk(body: object, creates: readonly string[] = []): Ask {
+function jsonRequest(body: object, creates: readonly string[] = []): ApiRequest {
   return { body: { type: JSON_TYPE, text: JSON.stringify(body) }, creates }
 }
 
-/** The fields that a form must have, besides the one that is tried. */
+/** The required fields of a form, without the tested one. */
 function otherFields({ endpoint }: Row, field: string): object {
   const required = endpoint.form?.fields.shape['name']?.safeParse(undefined).success === false
   return required && field !== 'name' ? { name: 'Check of the API' } : {}

@@ -1,25 +1,24 @@
 import { type Endpoint, PAGE } from '../../contract/endpoints.ts'
 import type { HttpAnswer } from '../answer.ts'
 import { anything, type Check, decides, inTurn, type Expectation, status } from '../checks.ts'
-import { type AskedPage, page, totalOf } from '../pages.ts'
+import { type PageRequest, page, totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
-import { some } from '../subjects.ts'
-import { differs, FINE, judge, Unchecked, type Verdict } from '../verdict.ts'
+import { firstPageOf } from '../fixtures.ts'
+import { differs, NO_DIFFERENCES, judge, Unchecked, type Verdict } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** More pages than this are not read to count what is on them. */
+/** The most pages that one case reads. */
 const MAX_PAGES = 100
 
-/** What is no whole number, or cannot be decoded. */
-const NO_NUMBERS = ['x', '1.5', '', '0x1', '1e2', 'NaN', '%E0%A4%A']
+const MALFORMED_NUMBERS = ['x', '1.5', '', '0x1', '1e2', 'NaN', '%E0%A4%A']
 
-/** Bounds of `page` and `per_page`, the pages of the list, and their relations. */
+/** Cases about the bounds of `page` and `per_page`, the pages of a list, and the `link` header. */
 export function pagingCases(row: Row): readonly Case[] {
   if (row.endpoint.paged === undefined) return []
   return [
     ...bounds(row),
     ...['page', 'per_page'].flatMap((name) =>
-      NO_NUMBERS.map((value) => {
+      MALFORMED_NUMBERS.map((value) => {
         const query = `?${name}=${value}`
         return changed(row, query, () => ({ query }), decides(400, atMost(PAGE.max)))
       }),
@@ -32,14 +31,17 @@ export function pagingCases(row: Row): readonly Case[] {
   ]
 }
 
-/** Two of them the description settles: 20 a page without `per_page`, and 100 at most. */
+/** The description states only two bounds: 20 per page by default, and at most 100. */
 function bounds(row: Row): Case[] {
-  const known = (query: string, asked: AskedPage) =>
-    changed(row, query, () => ({ query }), { stated: inTurn(status(200), page(asked)), here: anything })
-  const clamped = (query: string, asked: AskedPage) =>
+  const known = (query: string, requested: PageRequest) =>
+    changed(row, query, () => ({ query }), {
+      stated: inTurn(status(200), page(requested)),
+      reference: anything,
+    })
+  const clamped = (query: string, requested: PageRequest) =>
     changed(row, query, () => ({ query }), {
       ...decides(200, atMost(PAGE.max)),
-      here: inTurn(status(200), page(asked)),
+      reference: inTurn(status(200), page(requested)),
     })
   return [
     known('?page=1', { page: 1, perPage: PAGE.default }),
@@ -62,12 +64,12 @@ function atMost(items: number): Check {
       : []
 }
 
-/** Pages that are full, and few: three where there is enough for three. */
+/** A page size that splits the list into three pages, if it has enough items. */
 async function pagesOf(
   probing: Probing,
   row: Row,
 ): Promise<{ perPage: number; last: number; total: number }> {
-  await some(probing, row.operation)
+  await firstPageOf(probing, row.operation)
   const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
   if (total === undefined) throw new Unchecked('the answers have no total')
   const perPage = Math.min(PAGE.max, Math.max(1, Math.ceil(total / 3)))
@@ -83,9 +85,9 @@ function pageCase(row: Row, name: string, numberOf: (last: number) => number): C
       const number = numberOf(last)
       if (last < 2) throw new Unchecked('there is no more than one page')
       if (name === 'a page between' && last < 3) throw new Unchecked('there are only two pages')
-      const asked = { page: number, perPage }
-      const answer = await probing.send(row.operation, { query: queryOf(asked) })
-      return judge({ stated: inTurn(status(200), page(asked)), here: anything }, answer)
+      const requested = { page: number, perPage }
+      const answer = await probing.send(row.operation, { query: queryOf(requested) })
+      return judge({ stated: inTurn(status(200), page(requested)), reference: anything }, answer)
     },
   }
 }
@@ -96,16 +98,19 @@ function pastTheEnd(row: Row): Case {
     needsScope: true,
     async try(probing) {
       const { perPage, last } = await pagesOf(probing, row)
-      const asked = { page: last + 5, perPage }
-      const answer = await probing.send(row.operation, { query: queryOf(asked) })
-      const noItems: Check = (got) => (got.status === 200 ? page(asked)(got) : [])
-      const expectation: Expectation = { ...decides(200, noItems), here: inTurn(status(200), wayBack(last)) }
+      const requested = { page: last + 5, perPage }
+      const answer = await probing.send(row.operation, { query: queryOf(requested) })
+      const noItems: Check = (got) => (got.status === 200 ? page(requested)(got) : [])
+      const expectation: Expectation = {
+        ...decides(200, noItems),
+        reference: inTurn(status(200), wayBack(last)),
+      }
       return judge(expectation, answer)
     },
   }
 }
 
-/** Past the end of several pages there are still links to them. */
+/** Past the end of a list with several pages, the answer still has a `link` header. */
 function wayBack(last: number): Check {
   return (answer) =>
     last > 1 && answer.header('link') === undefined
@@ -141,9 +146,9 @@ function countKeys({ paged }: Endpoint, items: readonly unknown[], total: number
     return differs('each item on one page', `${items.length - distinct} of ${items.length} come again`)
   }
   if (items.length !== total) return differs(`${total} items on all pages together`, `${items.length}`)
-  return FINE
+  return NO_DIFFERENCES
 }
 
-function queryOf({ page: number, perPage }: AskedPage): string {
+function queryOf({ page: number, perPage }: PageRequest): string {
   return `?page=${number}&per_page=${perPage}`
 }

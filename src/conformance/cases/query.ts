@@ -1,14 +1,14 @@
-import { type Check, decides, type Expectation, type Fault, inTurn, reads } from '../checks.ts'
+import { type Check, decides, type Expectation, type Mismatch, inTurn, reads } from '../checks.ts'
 import { totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
-import { first, type Item, itemsOf } from '../subjects.ts'
+import { first, type Item, itemsOf } from '../fixtures.ts'
 import { judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** The query parameters besides those of the page: what they find, and what they refuse. */
+/** Cases about the query parameters besides `page` and `per_page`. */
 export function queryCases(row: Row): readonly Case[] {
   if (row.operation === 'listSubscriptions') {
-    return [...everything(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
+    return [...allOnOnePage(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
   }
   if (row.operation === 'listEvents') return [...filters(row), ...malformed(row, MALFORMED_FILTERS)]
   if (row.operation !== 'listOrganizationGroups') return []
@@ -32,8 +32,8 @@ function malformed(row: Row, queries: readonly string[]): Case[] {
   return queries.map((query) => changed(row, query, () => ({ query }), decides(400)))
 }
 
-/** A case that is about something that is there. */
-function found(
+/** A case whose query is made from existing data. */
+function searchCase(
   row: Row,
   name: string,
   prepare: (probing: Probing) => Promise<{ readonly query: string; readonly expectation: Expectation }>,
@@ -48,26 +48,26 @@ function found(
   }
 }
 
-/** Each item holds what was asked for, and one that is known to is among them. */
+/** Every item matches (`holds`), and the item with the id `known`, which matches, is among them. */
 function each(what: string, holds: (item: Item) => boolean, known?: unknown): Check {
   return (answer) => {
     const items = itemsOf(answer)
     const wrong = items.filter((item) => !holds(item)).length
-    const faults: Fault[] = []
+    const mismatches: Mismatch[] = []
     if (wrong > 0) {
-      faults.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
+      mismatches.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
     }
-    if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return faults
+    if (known !== undefined && items.length < (totalOf(answer) ?? 0)) return mismatches
     if (known !== undefined && !items.some((item) => item['id'] === known)) {
-      faults.push({ expected: `the item that is known to be one ${what}`, actual: 'not listed' })
+      mismatches.push({ expected: `the known item ${what}`, actual: 'not listed' })
     }
-    return faults
+    return mismatches
   }
 }
 
-function everything(row: Row): Case[] {
+function allOnOnePage(row: Row): Case[] {
   return ['?all=true', '?all=true&page=2&per_page=1'].map((query) =>
-    found(row, query, async (probing) => {
+    searchCase(row, query, async (probing) => {
       const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
       if (total === undefined) throw new Unchecked('the answers have no total')
       const all: Check = ({ json }) =>
@@ -95,13 +95,13 @@ function partOfName(row: Row): Case[] {
   }
   const endpoint = row.endpoint
   return [
-    found(row, 'q is a part of a name', async (probing) => {
+    searchCase(row, 'q is a part of a name', async (probing) => {
       const { query, check } = await search((part) => part)(probing)
       return { query, expectation: reads(endpoint, check) }
     }),
-    found(row, 'q in capitals', async (probing) => {
+    searchCase(row, 'q in capitals', async (probing) => {
       const { query, check } = await search((part) => part.toUpperCase())(probing)
-      return { query, expectation: { ...reads(endpoint), here: check } }
+      return { query, expectation: { ...reads(endpoint), reference: check } }
     }),
     changed(row, 'q that no name holds', () => ({ query: '?q=dirsyncd-check-nothing' }), {
       ...reads(
@@ -112,24 +112,24 @@ function partOfName(row: Row): Case[] {
   ]
 }
 
-/** What a filter means is stated; the format of times, addresses and ids is not, so only events as shown are compared. */
+/** The description states what a filter means, but not the format of times, addresses and ids. */
 function filters(row: Row): Case[] {
   const endpoint = row.endpoint
   const known = (probing: Probing) => first(probing, row.operation, 'id')
   return [
-    found(row, 'filters[type]', async (probing) => {
+    searchCase(row, 'filters[type]', async (probing) => {
       const { id, type } = await known(probing)
       const check = each('of this type', (event) => event['type'] === type, id)
       return { query: filter('type', type), expectation: reads(endpoint, check) }
     }),
-    found(row, 'filters[contact_id]', async (probing) => {
+    searchCase(row, 'filters[contact_id]', async (probing) => {
       const { id, actor } = await known(probing)
       const contact = (actor as Item | undefined)?.['id']
       const check = each('of this actor', (event) => (event['actor'] as Item)['id'] === contact, id)
       return { query: filter('contact_id', contact), expectation: reads(endpoint, check) }
     }),
     ...(['time_from', 'time_to'] as const).map((name) =>
-      found(row, `filters[${name}]`, async (probing) => {
+      searchCase(row, `filters[${name}]`, async (probing) => {
         const { created_at: at, id } = await known(probing)
         const when = Date.parse(String(at))
         const inRange = (event: Item) => {
@@ -165,11 +165,11 @@ function filter(name: string, value: unknown): string {
   return `?per_page=100&filters[${name}]=${encodeURIComponent(String(value))}`
 }
 
-/** A foreign service may want another format; where it takes ours, it must not answer what is outside. */
+/** Another service may refuse our format, so wrong items are only a note. */
 function ofOurFormat(endpoint: Row['endpoint'], check: Check): Expectation {
   const wanted = inTurn(reads(endpoint).stated, check)
   return {
     ...decides(200),
-    here: (answer) => wanted(answer),
+    reference: (answer) => wanted(answer),
   }
 }

@@ -72,7 +72,7 @@ export async function revokeToken(deps: AdminDeps, { id }: { readonly id: string
       `Several tokens have an id that begins with ${id}; give the whole id that dirsyncd service token list shows.`,
     )
   }
-  await deps.db.deleteFrom('tokens').where('hash', 'like', `${token.id}%`).execute()
+  await deps.db.deleteFrom('tokens').where('hash', 'like', `${id}%`).execute()
   return token
 }
 

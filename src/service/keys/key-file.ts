@@ -46,7 +46,7 @@ export interface CreatedKey {
 export async function createKey(path: string, now: Date): Promise<CreatedKey> {
   const before = await readFile(path, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined
-    throw failed(path, error)
+    throw failed(path, 'read', error)
   })
   const olderKeyIds = before === undefined ? [] : openVault(path).keyIds
   const keyId = freeId(olderKeyIds, now)
@@ -57,14 +57,14 @@ export async function createKey(path: string, now: Date): Promise<CreatedKey> {
 async function replaceFile(path: string, text: string, exists: boolean): Promise<void> {
   const tempPath = `${path}.new`
   await writeTempFile(tempPath, text).catch((error: unknown) => {
-    throw systemCode(error) === 'EEXIST' ? busy(path, tempPath, error) : failed(path, error)
+    throw systemCode(error) === 'EEXIST' ? busy(path, tempPath, error) : failed(path, 'written', error)
   })
   try {
     if (exists) await takeModeAndOwner(path, tempPath)
     // Unlike `rename`, `link` fails when another process has made the file meanwhile.
     await (exists ? rename(tempPath, path) : link(tempPath, path))
   } catch (error) {
-    throw failed(path, error)
+    throw failed(path, 'written', error)
   } finally {
     await rm(tempPath, { force: true })
   }
@@ -92,8 +92,8 @@ function freeId(taken: readonly string[], now: Date): string {
   return id
 }
 
-function failed(path: string, cause: unknown): DirsyncdError {
-  const what = `The key file ${path} cannot be written: ${sentence(cause)}.`
+function failed(path: string, done: 'read' | 'written', cause: unknown): DirsyncdError {
+  const what = `The key file ${path} cannot be ${done}: ${sentence(cause)}.`
   return new DirsyncdError('secret-unavailable', what, { cause })
 }
 

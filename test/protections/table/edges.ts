@@ -161,7 +161,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-ends-of-a-list-are-read-again',
     file: 'client/passes.ts',
-    find: ' && (await endsRest(pages, read))',
+    find: ' && (await endsAreUnchanged(pages, read))',
     replace: '',
     test: 'unit/client/pages.test.ts',
     only: 'a removal that an addition hides',
@@ -648,7 +648,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-server-without-tls-is-not-asked-again',
     file: 'client/network-error.ts',
-    find: 'transient: !LASTING.test(code)',
+    find: 'transient: !PERMANENT.test(code)',
     replace: 'transient: true',
     test: 'unit/client/client.test.ts',
     only: 'a server that does not speak TLS',

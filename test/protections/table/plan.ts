@@ -332,7 +332,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-deletes-nobody-else',
     file: 'plan/plan.ts',
-    find: '    if (!this.#isAsked(kind, id)) return\n    const sighting',
+    find: '    if (!this.#isSelected(kind, id)) return\n    const sighting',
     replace: '    const sighting',
     test: CHANGES,
   },
@@ -411,7 +411,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-writes-no-other-group',
     file: 'plan/plan.ts',
-    find: "if (this.#isAsked('group', group)) this.#take('group', found)",
+    find: "if (this.#isSelected('group', group)) this.#take('group', found)",
     replace: "this.#take('group', found)",
     test: CHANGES,
   },
@@ -539,15 +539,15 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-stays-with-its-owner',
     file: 'plan/emails.ts',
-    find: 'const owner = keeping[0] ?? firstOf(wanting)',
-    replace: 'const owner = firstOf(wanting)',
+    find: 'const owner = keeping[0] ?? firstOf(wantedBy)',
+    replace: 'const owner = firstOf(wantedBy)',
     test: EMAILS,
   },
   {
     name: 'plan-email-of-a-kept-user-is-not-given-away',
     file: 'plan/emails.ts',
-    find: 'wanting.has(id) || inputs.isStuck(id))',
-    replace: 'wanting.has(id))',
+    find: 'wantedBy.has(id) || inputs.keepsEmail(id))',
+    replace: 'wantedBy.has(id))',
     test: EMAILS,
   },
   {
@@ -588,8 +588,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-of-two-goes-to-the-smallest-id',
     file: 'plan/emails.ts',
-    find: 'wanting: sortedSet(all)',
-    replace: 'wanting: new Set(all)',
+    find: 'wantedBy: sortedSet(all)',
+    replace: 'wantedBy: new Set(all)',
     test: EMAILS,
   },
   {
@@ -655,8 +655,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-withheld-circle-stays-withheld',
     file: 'plan/emails.ts',
-    find: 'if (contest === undefined || withheld.has(winner)) continue',
-    replace: 'if (contest === undefined) continue',
+    find: 'if (conflict === undefined || withheld.has(winner)) continue',
+    replace: 'if (conflict === undefined) continue',
     test: EMAILS,
     only: 'nobody of a circle',
   },

@@ -47,7 +47,7 @@ describe('two people with one e-mail', () => {
     expect(writtenIn(plan)).toEqual(['a ?'])
     expect(noticesOf(plan)).toEqual(['duplicate-email a'])
     expect(plan.notices[0]?.detail).toBe(
-      'the e-mail x@example.org is that of "b" in the directory and stays so; the rest of this user (uid=a) is written without it',
+      '"b" has the e-mail x@example.org in the directory and keeps it; the rest of this user (uid=a) is written without it',
     )
   })
 

@@ -1,31 +1,30 @@
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
-import type { Ask } from './request.ts'
+import type { ApiRequest } from './request.ts'
 import type { Probing } from './probing.ts'
 import { Unchecked } from './verdict.ts'
 
-/** An item of a list or a single one, of which nothing is known: the service may differ from the description. */
+/** An entry as the service sent it, not validated. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** Items looked at when something to read is searched for. */
-const LOOKED_AT = 100
+const SEARCHED_ITEMS = 100
 
-/** The items of the answer to a list; throws `Unchecked` where it is none. */
+/** The items of a list answer; throws `Unchecked` if it is not a list. */
 export function itemsOf(answer: HttpAnswer): readonly Item[] {
   if (answer.status === 200 && Array.isArray(answer.json)) return answer.json as Item[]
   throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
 }
 
-/** What the service has of a kind, a page at most. Throws `Unchecked` where the token may not see it. */
-export function some(probing: Probing, operation: Operation): Promise<readonly Item[]> {
+/** The first 100 items of a list, read once. Throws `Unchecked` if the token may not read the list. */
+export function firstPageOf(probing: Probing, operation: Operation): Promise<readonly Item[]> {
   return probing.once(operation, async () => {
-    const answer = await probing.send(operation, { query: `?per_page=${LOOKED_AT}` })
+    const answer = await probing.send(operation, { query: `?per_page=${SEARCHED_ITEMS}` })
     if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
     return itemsOf(answer)
   })
 }
 
-/** For what the token may not do; the description does not show the scope of every endpoint. */
+/** For an endpoint that the token may not use. */
 export function lacksScope(operation: Operation, status: number): Unchecked {
   const { number, scope }: Endpoint = endpoints[operation]
   return new Unchecked(
@@ -36,15 +35,15 @@ export function lacksScope(operation: Operation, status: number): Unchecked {
   )
 }
 
-/** The first item that has a value under the name and suits; throws `Unchecked` with the reason otherwise. */
+/** The first item that has a usable value in the field `name` and that `suits`; throws `Unchecked` if there is none. */
 export async function first(
   probing: Probing,
   operation: Operation,
   name: string,
   suits: (item: Item) => boolean = () => true,
 ): Promise<Item> {
-  const items = await some(probing, operation)
-  const item = items.find((each) => isAddress(each[name]) && suits(each))
+  const items = await firstPageOf(probing, operation)
+  const item = items.find((each) => isUsableValue(each[name]) && suits(each))
   if (item !== undefined) return item
   throw new Unchecked(
     items.length === 0
@@ -53,27 +52,27 @@ export async function first(
   )
 }
 
-function isAddress(value: unknown): boolean {
+function isUsableValue(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && !['', '.', '..'].includes(value))
 }
 
-/** A user of the directory that was made for this check; throws `Unchecked` where none can be made. */
+/** The id of an entry created for this check; throws `Unchecked` if it cannot be created. */
 async function ownEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   return probing.once(`own ${kind}`, () => newEntry(probing, kind))
 }
 
-/** Makes a user or a group; it is removed in the end. */
+/** Creates a user or a group, which is deleted at the end, and returns its id. */
 export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   const operation = kind === 'user' ? 'createUsers' : 'createGroups'
   const id = probing.newId()
   const answer = await probing.send(operation, entryForm(kind, id))
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   if (answer.status >= 200 && answer.status < 300) return id
-  throw new Unchecked(`no ${kind} could be made: the service answered ${answer.status}`)
+  throw new Unchecked(`no ${kind} could be created: the service answered ${answer.status}`)
 }
 
-/** A form that makes one user or group. */
-export function entryForm(kind: 'user' | 'group', id: string): Ask {
+/** A request that creates one user or group. */
+export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
   const list = kind === 'user' ? 'users' : 'groups'
   return {
     form: [
@@ -84,7 +83,7 @@ export function entryForm(kind: 'user' | 'group', id: string): Ask {
   }
 }
 
-/** The id of a user or group to read: one of our own where writing is allowed, otherwise the first that is there. */
+/** The id of a user or group to read: a new one if writes are allowed, otherwise the first that exists. */
 export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   if (probing.tested.writes) return ownEntry(probing, kind)
   return String(
@@ -92,7 +91,7 @@ export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise
   )
 }
 
-/** The domain in which an e-mail address may be written. */
+/** A domain in which e-mail addresses may be written. */
 export async function emailDomain(probing: Probing): Promise<string> {
   if (probing.tested.emailDomain !== undefined) return probing.tested.emailDomain
   const user = await first(
