@@ -9,8 +9,8 @@ export interface AdminOptions {
   /** Throws when the daemon cannot do its work, such as without its store. */
   readonly checkHealth: () => Promise<void>
   /**
-   * True offers what names a person or changes something. Only for the unix socket, whose file mode is the only access
-   * control: the app has no passwords.
+   * Whether the app also offers what names a person or changes something. Only true on the unix socket, whose file mode
+   * is the only access control: the app has no passwords.
    */
   readonly operations: boolean
 }

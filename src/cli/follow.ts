@@ -10,7 +10,7 @@ import { fold } from './render/wrap.ts'
 
 const POLL_MS = 300
 
-/** Enough to show some of every operation of a usual plan. */
+/** How many changes are read; enough for some of every operation of a usual plan. */
 const SOME = 1000
 /** More than any directory holds. */
 export const ALL = 10_000_000

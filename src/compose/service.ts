@@ -17,7 +17,7 @@ import { migrateService } from '../service/store/migrations/index.ts'
 import { openServicePool, requireService } from './open-service.ts'
 import { listenForServiceAdmin } from './service-admin.ts'
 
-/** How long requests in flight may take to end; with that of `site.ts` it is shorter than that of `shutdown.ts`. */
+/** How long requests in flight may take to end. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
 const GRACE_MS = 4000
 
 /** The access-management service, until the signal. */

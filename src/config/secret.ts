@@ -75,13 +75,13 @@ function commandReader(argv: readonly string[], context: SecretContext): SecretR
 
   function read(fresh = false): Promise<string> {
     if (!fresh && kept !== undefined) return kept
-    const asked = runCommand(argv, context)
-    kept = asked
+    const answer = runCommand(argv, context)
+    kept = answer
     // A failure is not kept: the next reader asks again.
-    asked.catch(() => {
-      if (kept === asked) kept = undefined
+    answer.catch(() => {
+      if (kept === answer) kept = undefined
     })
-    return asked
+    return answer
   }
   return { read, describe: () => `command ${basename(argv[0] ?? '')}` }
 }
