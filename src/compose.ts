@@ -11,8 +11,8 @@ import type { Log } from './log.ts'
 import type { Times } from './queue/times.ts'
 
 /**
- * What each process consists of. Only the files under `compose/` name concrete adapters; they open and dispose them.
- * Without `times` everything waits as long as in production.
+ * Builds each process. Only the files under `compose/` import concrete adapters; they open and dispose them. Without
+ * `times`, the time-outs and intervals are those of production.
  */
 export function createCompose(times?: Times) {
   return {

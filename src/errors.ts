@@ -1,6 +1,6 @@
 /**
- * The table of every error that a person or a caller can meet. The code is stable: scripts, tests and the
- * documentation name it. The exit code is what a command ends with when the error reaches it.
+ * Every error code. Codes never change, because scripts, tests and the documentation use them. A command that the error
+ * stops ends with `exitCode`.
  */
 const ERRORS = {
   usage: { exitCode: 64 },
@@ -42,7 +42,7 @@ export class DirsyncdError extends Error {
   }
 }
 
-/** The one sentence that a person gets to see of any thrown value; never a stack trace. */
+/** The message of any thrown value, for people; never a stack trace. */
 export function sentence(error: unknown): string {
   if (error instanceof AggregateError && error.message === '' && error.errors.length > 0) {
     return sentence(error.errors[0])
@@ -94,12 +94,12 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 }
 
-/** Why a file cannot be read, in words; the system's own for what is rare. */
+/** Why a file cannot be read, in words; the system's own message for other codes. */
 export function fileReason(error: unknown): string {
   return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
 
-/** Why a connection failed, in words; `undefined` for what is no such failure. */
+/** Why a connection failed, in words; `undefined` for an error that is not a network failure. */
 export function networkReason(error: unknown): string | undefined {
   return NETWORK_REASONS[systemCode(error) ?? '']
 }

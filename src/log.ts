@@ -18,7 +18,7 @@ export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const destination = options.destination ?? pino.destination({ dest: 2, sync: true })
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } },
-    options.format === 'text' ? textOn(destination) : destination,
+    options.format === 'text' ? textDestination(destination) : destination,
   )
 }
 
@@ -27,13 +27,13 @@ function levelName(label: string): { level: string } {
 }
 
 /** `warn: the directory does not answer; changes wait (sync corp)` */
-function textOn(destination: DestinationStream): DestinationStream {
+function textDestination(destination: DestinationStream): DestinationStream {
   return {
     write(line) {
       const { level, time: _, msg, ...fields }: Record<string, unknown> = JSON.parse(line)
       const details = Object.entries(fields).map(([name, value]) => `${name} ${textOf(value)}`)
-      const behind = details.length === 0 ? '' : ` (${details.join(', ')})`
-      destination.write(`${printable(`${String(level)}: ${String(msg)}${behind}`)}\n`)
+      const suffix = details.length === 0 ? '' : ` (${details.join(', ')})`
+      destination.write(`${printable(`${String(level)}: ${String(msg)}${suffix}`)}\n`)
     },
   }
 }
@@ -42,7 +42,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** For callers that need a logger and want none, such as tests and one-shot commands. */
+/** A logger that writes nothing. */
 export function silentLog(): Log {
   return pino({ level: 'silent' })
 }

@@ -8,7 +8,7 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
   )
   process.exitCode = 1
 } else {
-  // A reader that went away, as in `dirsyncd runs | head`, is no reason to break off work.
+  // A closed pipe, as in `dirsyncd runs | head`, must not stop the work.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
   process.on('uncaughtException', crash)
@@ -24,10 +24,10 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-/** Nobody waits for what failed here, so the process cannot know what it is doing any more. */
+/** No caller handles this error, so the state of the process is unknown and it ends. */
 function crash(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  process.stderr.write(`dirsyncd met an error of its own and ends: ${message}\n`)
+  process.stderr.write(`dirsyncd stopped because of an internal error: ${message}\n`)
   if (process.argv.some((argument) => /^(--log-level=)?debug$/.test(argument))) {
     process.stderr.write(`${stack}\n`)
   }

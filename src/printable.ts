@@ -1,6 +1,6 @@
 /**
- * Controls, line breaks and marks that turn the direction of writing: a name must not rewrite the terminal. And what nobody can
- * see and no script needs, so that two names that look the same are the same.
+ * Control characters, line breaks and marks of writing direction, because a name must not rewrite the terminal; and
+ * invisible characters that no script needs, because two different names must not look the same.
  */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu

@@ -11,15 +11,15 @@ const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 const GRACE_MS = 8000
 
 /**
- * A Ctrl-C reaches every process of a terminal, and npm passes it on to the program besides: what comes so soon after the
- * first signal is the same one, and nobody's impatience.
+ * A second signal within this time is the same Ctrl-C: the terminal sends it to every process, and npm forwards it to
+ * the program once more.
  */
 const ECHO_MS = 500
 
 export interface Shutdown extends Disposable {
   /** Aborted at the first signal: stop taking work, let what is in flight finish. */
   readonly signal: AbortSignal
-  /** Takes the handlers off again, unless a signal has come: then the process is about to end. */
+  /** Removes the handlers, unless a signal has come: then the process is about to end. */
   readonly dispose: () => void
 }
 
@@ -48,7 +48,7 @@ export function installShutdown(options: { readonly graceMs?: number } = {}): Sh
 
   function dispose(): void {
     clearTimeout(overdue)
-    // The echo of a signal may still come, and must not end a process that is about to end by itself.
+    // The second copy of a Ctrl-C may still come, and must not end a process that is about to end by itself.
     if (controller.signal.aborted) return
     for (const signal of SIGNALS) process.off(signal, receive)
   }

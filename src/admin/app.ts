@@ -9,8 +9,8 @@ export interface AdminOptions {
   /** Throws when the daemon cannot do its work, such as without its store. */
   readonly checkHealth: () => Promise<void>
   /**
-   * Everything that names a person or changes something is offered on the unix socket only, where the file's mode
-   * guards it: nobody is asked for a password here.
+   * Whether the app also offers what names a person or changes something. Only true on the unix socket, whose file mode
+   * is the only access control: the app has no passwords.
    */
   readonly operations: boolean
 }
@@ -22,7 +22,7 @@ const runRequest = z.strictObject({
 })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
 const decision = z.strictObject({ by: z.string().min(1) })
-// No upper limits: a command must be able to ask a daemon for all that it could read itself.
+// No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.object({
   sync: z.string().optional(),
   limit: z.coerce.number().int().min(1).default(20),

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** What a socket's address can hold, with room to spare. */
+/** In bytes; less than a socket's address can hold. */
 const LONGEST = 100
 
 /**
- * Where the daemon of this data directory listens for commands, or the service under a name of its own: they may share
- * one. A path that is too long for a socket is replaced by a hash.
+ * The socket on which the daemon or the service of this data directory listens for commands. Their names differ,
+ * because they may share one directory. A path that is too long for a socket is replaced by a hash.
  */
 export function socketPath(dataDir: string, name: 'admin.sock' | 'service.sock' = 'admin.sock'): string {
   const path = join(resolve(dataDir), name)

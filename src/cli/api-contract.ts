@@ -11,7 +11,7 @@ import { printable } from '../printable.ts'
 
 type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
 
-/** Compares services with the API description and prints what was found; done when all of them follow it. */
+/** Compares services with the API description and prints the results. The exit code is 0 when all follow it. */
 export async function checkApiContract(session: Session, request: ContractRequest): Promise<number> {
   const { compose, config, log, signal } = session
   let results: Results = []

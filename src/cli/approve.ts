@@ -6,8 +6,8 @@ import type { Runner, Session } from './context.ts'
 import { followRun } from './follow.ts'
 
 const HELP = `
-Approval covers exactly the changes that the guards objected to in this run. The run that applies them plans anew: what
-has changed since and goes beyond what was approved is held again.
+An approval covers exactly the changes that the guards held in this run. The run that applies them makes a new plan, and
+what goes beyond the approval is held again.
 
 Examples:
   dirsyncd runs 12        shows what would be approved
@@ -26,14 +26,14 @@ async function approve(session: Session, number: number): Promise<number> {
   const { compose, config, log } = session
   await using control = await compose.openControl(config, log)
   const approved = await control.approve(number, whoAmI())
-  const applying = await runThatApplies(control, approved)
+  const applying = await findApprovalRun(control, approved)
   if (!session.json) session.print(approvedLine(approved, applying))
   else if (applying === undefined) session.printJson(approved)
   return applying === undefined ? 0 : await followRun(session, control, applying, { all: false })
 }
 
-/** Approving asks for a run at once; where none was made, the next one applies what was approved. */
-async function runThatApplies(control: Control, approved: RunSummary): Promise<number | undefined> {
+/** The run that the approval started; `undefined` when it started none, because then the next run applies it. */
+async function findApprovalRun(control: Control, approved: RunSummary): Promise<number | undefined> {
   const newest = await control.runs({ sync: approved.sync, limit: 10 })
   return newest.find((run) => run.trigger === 'approval' && run.run > approved.run)?.run
 }
@@ -43,7 +43,7 @@ function approvedLine({ run, sync }: RunSummary, applying: number | undefined): 
   return `Run ${run} of ${sync} is approved; ${next}.`
 }
 
-/** The name that the history shows for who decided. */
+/** The user name that is recorded with a decision. */
 export function whoAmI(): string {
   try {
     return userInfo().username

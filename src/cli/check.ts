@@ -8,15 +8,16 @@ import { headingOf, renderCheckItem, renderVerdict } from './render/check.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
-A source is read as a run would read it, and nothing is changed: server, vendor, TLS, reader and limits, counts, ten mapped
-entries, how one of them came about, and warnings. --no-samples shows no entry by name: counts and warnings only.
-Without --writes nothing but reading requests are sent. --writes proves the token's writing scope with an update of a
-user that cannot exist: the service refuses it, and the way it does tells.
+Reads each source as a run would, and changes nothing. Shows server, vendor, TLS, bind user and limits, counts, ten
+mapped entries, how one of them was mapped, and warnings. --no-samples shows counts and warnings only, and no entry by
+name. Without --writes, only reading requests are sent. --writes tests whether the token may write, with an update of a
+user that cannot exist: the service answers 404 when the token may, and 403 when it may not.
 
---api-contract compares the service itself with the description of its API: every endpoint with good, forbidden, unknown,
-malformed and oversized requests, a few hundred in all. With --writes it makes users and groups of its own in the directory
-and removes them again, changes the token's first subscription and puts it back, and reads credentials, which the service
-records; without it only GET is sent. A password is reset only with --reset-password, and stays reset.
+--api-contract compares the service with its API description: it sends good, forbidden, unknown, malformed and oversized
+requests to every endpoint, a few hundred in all. Without --writes, it sends only GET. With --writes, it creates users
+and groups of its own in the directory and removes them, changes the token's first subscription and restores it, and
+reads credentials, which the service records as events. It resets a password only with --reset-password; the new
+password stays.
 
 Examples:
   dirsyncd check
@@ -28,14 +29,14 @@ Examples:
 export function addCheck(program: Command, run: Runner): void {
   program
     .command('check')
-    .description('Prove that configuration, source, token and directory work, and show a few mapped entries.')
+    .description('Test that configuration, source, token and directory work, and show a few mapped entries.')
     .argument('[sync]', 'Check this sync only.')
     .option('--no-samples', 'Show no entries by name, only counts and warnings.')
-    .option('--writes', 'Prove that the token may write, too.')
+    .option('--writes', 'Also test that the token may write.')
     .option('--api-contract', 'Compare the service with the description of its API instead.')
     .option(
       '--reset-password <subscription>',
-      'With --api-contract --writes: reset the password of this subscription, too.',
+      'With --api-contract --writes: also reset the password of this subscription.',
       wholeNumber,
     )
     .addHelpText('after', HELP)

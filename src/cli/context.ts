@@ -13,7 +13,7 @@ export interface Output {
   readonly columns?: number | undefined
 }
 
-/** What the process gives to the command line. */
+/** What the process passes to the command line. */
 export interface Io {
   /** Without the program and the script. */
   readonly argv: readonly string[]
@@ -21,7 +21,7 @@ export interface Io {
   readonly stderr: Output
 }
 
-/** What `compose.ts` offers to commands. It is loaded when a command needs it: `--help` opens no stores. */
+/** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
 export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log) => Promise<Control>
@@ -47,14 +47,14 @@ export interface Compose {
 /** Prints one line for a person, such as where the admin page is. */
 export type Announce = (line: string) => void
 
-/** What a daemon tells the person who started it. */
+/** What a daemon prints for the person who started it. */
 interface DaemonOutput {
   readonly announce: Announce
   /** A run has ended; `run` holds its first changes and notices. */
   readonly onRunEnd: (run: RunView) => void
 }
 
-/** What every running command may use. */
+/** What every command may use. */
 export interface BareSession {
   readonly log: Log
   /** One JSON object a line instead of text for people. */
@@ -62,14 +62,14 @@ export interface BareSession {
   readonly signal: AbortSignal
   readonly compose: Compose
   readonly stderr: Output
-  /** How many columns the terminal has; `undefined` where standard output is none. */
+  /** How many columns the terminal has; `undefined` when standard output is not a terminal. */
   readonly columns: number | undefined
   /** Prints lines to standard output. */
   readonly print: (...lines: readonly string[]) => void
   readonly printJson: (value: unknown) => void
 }
 
-/** What a command may use that has a configuration, which all have but a few. */
+/** What a command may use that reads a configuration; nearly all do. */
 export interface Session extends BareSession {
   readonly config: Config
 }
@@ -78,15 +78,15 @@ export interface Session extends BareSession {
 export type Job = (session: Session) => Promise<number>
 export type BareJob = (session: BareSession) => Promise<number>
 
-/** How a command is run: `program.ts` hands it to the commands, `run.ts` makes it. */
+/** Runs the job of a command. `run.ts` creates the runner, and `program.ts` passes it to the commands. */
 export interface Runner {
   (job: Job, options?: RunnerOptions): Promise<void>
-  (job: BareJob, options: RunnerOptions & { readonly configured: false }): Promise<void>
+  (job: BareJob, options: RunnerOptions & { readonly needsConfig: false }): Promise<void>
 }
 
 export interface RunnerOptions {
-  /** A process that goes on running logs at the configured level, a command only what is wrong. */
+  /** A long-running process logs at the configured level, other commands log only warnings and errors. */
   readonly longRunning?: boolean
-  /** False where no configuration is read. */
-  readonly configured?: boolean
+  /** False when the command reads no configuration. Default: true. */
+  readonly needsConfig?: boolean
 }

@@ -1,15 +1,15 @@
 import type { RunSummary } from '../control/control.ts'
 import { total } from './total.ts'
 
-/** What a command that ran to its end tells the shell; errors have their codes in `errors.ts`. */
+/** The exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
 export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as const
 
 /** From the least bad to the worst. */
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.held, EXIT.error]
 
 /**
- * The exit code for one finished run: 0 done (a plan: nothing to change), 2 a plan with changes, 3 held, 4 done but some
- * entries were quarantined or failed, 1 failed.
+ * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, 3 held, 4 done
+ * but some entries were quarantined or failed.
  */
 export function runExitCode(run: Pick<RunSummary, 'state' | 'counts'>): number {
   switch (run.state) {
@@ -28,7 +28,7 @@ export function runExitCode(run: Pick<RunSummary, 'state' | 'counts'>): number {
   }
 }
 
-/** The exit code of a command that did several runs: the worst of them; an unknown code is worse than every known one. */
+/** The exit code of a command that did several runs: the worst of them. An unknown code is worse than all known ones. */
 export function worstExitCode(codes: readonly number[]): number {
   let worst: number = EXIT.done
   for (const code of codes) {
@@ -37,7 +37,7 @@ export function worstExitCode(codes: readonly number[]): number {
   return worst
 }
 
-/** Entries that this run did not get right: refused or failed in it, or still in quarantine from an earlier one. */
+/** The changes that were quarantined or failed in this run, and the entries still in quarantine from an earlier one. */
 function leftBehind(run: Pick<RunSummary, 'counts'>): number {
   const outcomes = run.counts?.outcomes ?? {}
   return (outcomes.quarantined ?? 0) + (outcomes.failed ?? 0) + (run.counts?.notices.quarantined ?? 0)

@@ -10,7 +10,7 @@ import { fold } from './render/wrap.ts'
 
 const POLL_MS = 300
 
-/** Enough to show some of every operation of a usual plan. */
+/** How many changes are read; enough for some of every operation of a usual plan. */
 const SOME = 1000
 /** More than any directory holds. */
 export const ALL = 10_000_000
@@ -23,8 +23,8 @@ export interface FollowOptions {
 }
 
 /**
- * Waits for the end of a run, with a progress bar on a terminal, prints its report and gives its exit code. Why a run
- * failed goes to standard error, as every error does.
+ * Waits for the end of a run, with a progress bar on a terminal, prints its report and returns its exit code. The error
+ * of a failed run goes to standard error, as every error does.
  */
 export async function followRun(
   session: Session,
@@ -69,7 +69,7 @@ export async function readRun(control: Control, run: number, limit: number): Pro
   throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
 }
 
-/** Where changes could not be applied, all are read: each of those is shown by name, wherever in the plan it stands. */
+/** How many changes to read: all when some could not be applied, because the report names each of those. */
 export function detailLimit(run: RunSummary): number {
   const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
   return quarantined + failed + missing > 0 ? ALL : SOME

@@ -14,7 +14,7 @@ export function addPlan(program: Command, run: Runner): void {
   program
     .command('plan')
     .description('Show what a sync would change.')
-    .argument('[sync]', 'The sync; every configured one without it.')
+    .argument('[sync]', 'The name of a sync. Left out: every configured sync.')
     .option('--all', 'Show every change, not only the first of each kind.')
     .addHelpText('after', HELP)
     .action((sync: string | undefined, options: { all?: boolean }) =>

@@ -21,10 +21,10 @@ export interface GlobalOptions {
 
 const HELP = `
 Examples:
-  dirsyncd check                        prove that configuration, source and token work
+  dirsyncd check                        test that configuration, source and token work
   dirsyncd plan                         show what would change, and change nothing
   dirsyncd sync corp                    make the directory of the sync corp equal to its source, now
-  dirsyncd start                        go on doing so on schedule, with admin pages
+  dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
   0 done (plan: nothing to change)   2 plan found changes   3 held by a guard
@@ -49,7 +49,7 @@ export function createProgram(io: Io, run: Runner): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      // The sentence on standard error is ours.
+      // `runCli` writes the message on standard error.
       writeErr: () => undefined,
       outputError: () => undefined,
       getOutHelpWidth: () => io.stdout.columns ?? 100,

@@ -4,7 +4,7 @@ import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 
 const HELP = `
-The changes that the guards objected to are left alone until they change; everything else goes on.
+The held changes are not applied until they change; the next runs apply all others.
 
 Examples:
   dirsyncd reject 12`
@@ -25,7 +25,7 @@ async function reject(session: Session, number: number): Promise<number> {
   if (session.json) session.printJson(rejected)
   else {
     session.print(
-      `Run ${rejected.run} of ${rejected.sync} is rejected; what it held is left alone until it changes.`,
+      `Run ${rejected.run} of ${rejected.sync} is rejected; its held changes are not applied until they change.`,
     )
   }
   return 0

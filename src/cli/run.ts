@@ -6,7 +6,7 @@ import { installShutdown } from '../shutdown.ts'
 import type { BareSession, Compose, Io, Job, RunnerOptions } from './context.ts'
 import { createProgram, type GlobalOptions } from './program.ts'
 
-/** What tests put in the place of the process's own. */
+/** What tests replace. */
 export interface CliParts {
   readonly env: Env
   readonly loadCompose: () => Promise<Compose>
@@ -16,7 +16,7 @@ function processParts(): CliParts {
   return { env: environment(), loadCompose: async () => (await import('../compose.ts')).createCompose() }
 }
 
-/** Runs one command and gives its exit code. Whatever goes wrong becomes one sentence on standard error. */
+/** Runs one command and returns its exit code. Every error becomes one sentence on standard error. */
 export async function runCli(io: Io, parts: CliParts = processParts()): Promise<number> {
   let exitCode = 0
   let debug = false
@@ -45,15 +45,15 @@ async function runJob(
   const compose = await parts.loadCompose()
   const { sourceProblem } = compose
   const config =
-    options.configured === false
+    options.needsConfig === false
       ? undefined
       : await loadConfig({ env: parts.env, sourceProblem, ...(file !== undefined && { file }) })
   const longRunning = options.longRunning === true
   const level = config?.log.level ?? 'warn'
-  const configured = longRunning ? level : quieter(level)
+  const configuredLevel = longRunning ? level : withoutInfo(level)
   const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
   const session: BareSession = {
-    log: createLog(globals.logLevel ?? configured, {
+    log: createLog(globals.logLevel ?? configuredLevel, {
       format: isForPeople ? 'text' : 'json',
       destination: io.stderr,
     }),
@@ -69,12 +69,12 @@ async function runJob(
       io.stdout.write(`${JSON.stringify(value)}\n`)
     },
   }
-  // A job without a configuration takes a bare session: the runner's type sees to it.
+  // Without a configuration the job takes a `BareSession`: the type `Runner` ensures it.
   return await job({ ...session, config: config as Config })
 }
 
-/** Commands that end by themselves show their result; only what is wrong is logged besides. */
-function quieter(level: LogLevel): LogLevel {
+/** A command prints its result, so it logs only warnings and errors. */
+function withoutInfo(level: LogLevel): LogLevel {
   return level === 'debug' || level === 'info' ? 'warn' : level
 }
 
@@ -93,13 +93,13 @@ function reportUsage(error: CommanderError, io: Io): number {
   return usage.exitCode
 }
 
-/** Commander's message as one sentence: without its prefix, its own line break and its missing full stop. */
+/** Commander's message as one sentence: without its prefix, line breaks and full stop. */
 function usageSentence(error: CommanderError): string {
   if (error.code === 'commander.help')
     return 'Name a command, such as dirsyncd sync; dirsyncd --help lists them.'
-  const said = error.message
+  const message = error.message
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/\.$/, '')
-  return `${said.charAt(0).toUpperCase()}${said.slice(1)}; see dirsyncd --help.`
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}; see dirsyncd --help.`
 }

@@ -2,7 +2,7 @@ import type { Config, SyncConfig } from '../config/config.ts'
 import { nearest } from '../config/nearest.ts'
 import { DirsyncdError } from '../errors.ts'
 
-/** The sync that was named, or every one; throws `usage` for an unknown name and `config-invalid` where there is none. */
+/** The named sync, or all of them. Throws `usage` for an unknown name and `config-invalid` without any sync. */
 export function selectSyncs(config: Config, name: string | undefined): readonly SyncConfig[] {
   requireSyncs(config)
   if (name === undefined) return config.syncs

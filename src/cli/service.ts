@@ -8,8 +8,8 @@ import { runService } from './service/run.ts'
 import { addToken } from './service/token.ts'
 
 const HELP = `
-Without a command the service runs: the section service of the configuration says where it listens and where its data is.
-The commands work while it runs and while it does not.
+Without a command, the service runs. The section service of the configuration says where it listens and where its data
+is. The commands work whether it runs or not.
 
 Examples:
   dirsyncd service --config config/demo.yaml
@@ -24,7 +24,7 @@ export function addService(program: Command, run: Runner): void {
   const service = program
     .command('service')
     .description('Run the access-management service itself, or manage what is in it.')
-    .option('--faults <faults>', 'Make this share of the requests go wrong, on purpose.')
+    .option('--faults <faults>', 'Inject faults into this share of the requests, for tests.')
     .addHelpText('after', HELP)
     .action((options: { faults?: string }) =>
       run((session) => runService(session, options.faults), { longRunning: true }),

@@ -8,8 +8,8 @@ import { followRun } from './follow.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
-A full resync: both sides are read, and every difference is written within the limits of the guards. A running daemon
-is asked to do it; without one the command does it itself.
+A full resync: source and directory are read, and every difference is written, within the limits of the guards. A
+running daemon does the work; without a daemon, the command does it itself.
 
 Examples:
   dirsyncd sync
@@ -28,7 +28,7 @@ export function addSync(program: Command, run: Runner): void {
   program
     .command('sync')
     .description('Make a directory equal to its source, now.')
-    .argument('[sync]', 'The sync; every configured one without it.')
+    .argument('[sync]', 'The name of a sync. Left out: every configured sync.')
     .option('--dry-run', 'Show what would change and write nothing, like dirsyncd plan.')
     .option('--user <id>', 'Only this user, by external id; may be given several times.', repeated)
     .option('--group <id>', 'Only this group, by external id; may be given several times.', repeated)

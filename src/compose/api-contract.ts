@@ -17,7 +17,7 @@ export interface ContractRequest {
   readonly resetSubscription?: number
 }
 
-/** What is told of a service while it is compared with the API description, endpoint by endpoint. */
+/** One step of comparing a service with the API description, endpoint by endpoint. */
 export type ContractStep =
   | {
       readonly step: 'begin'
@@ -26,18 +26,18 @@ export type ContractStep =
       readonly organizationId: number
       readonly directoryId: number
       readonly writes: boolean
-      /** Those of all endpoints, in order. */
+      /** The paths of all endpoints, in order. */
       readonly paths: readonly string[]
     }
   | { readonly step: 'endpoint'; readonly sync: string; readonly results: readonly Result[] }
   /** `left` are sentences about what could not be removed or put back. */
   | { readonly step: 'end'; readonly sync: string; readonly left: readonly string[] }
-  /** Nothing could be learned; the sentence says why. */
+  /** The comparison failed; `detail` says why. */
   | { readonly step: 'failed'; readonly sync: string; readonly detail: string }
 
 /**
- * Compares the service of each sync's directory with the API description. Without `writes` nothing but GET is sent; what
- * was written is removed or put back also when the signal is aborted.
+ * Compares the service of each sync's directory with the API description. Without `writes` only GET is sent. What the
+ * check wrote is removed or restored, also when the signal is aborted.
  */
 export async function* runApiContract(
   config: Config,
@@ -102,12 +102,12 @@ async function testedServiceOf(directory: DirectoryConfig, request: ContractRequ
   }
 }
 
-/** What a check may take of the budget while a daemon, which owns the store with the shared one, uses it too. */
+/** The share of the rate limit that a check uses while a daemon owns the store that holds the shared budget. */
 const SHARE_BESIDE_DAEMON = 0.25
 
 type Limit = (signal: AbortSignal) => Promise<void>
 
-/** The shared budget of requests; where its store is not to be had, a part of the budget for this check alone. */
+/** The shared request budget; when its store cannot be opened, a fixed share of the rate limit. */
 async function openLimit(
   stack: AsyncDisposableStack,
   config: Config,

@@ -20,10 +20,10 @@ import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
 import { digits } from '../directory/wording.ts'
 
-/** `ok` was proved, `info` is only told, `warn` works and somebody should look at it, `fail` does not work. */
+/** `ok`: tested, works; `info`: a fact; `warn`: works, but somebody should look at it; `fail`: does not work. */
 export type CheckLevel = ProbeLevel | 'fail'
 
-/** What `dirsyncd check` finds out, piece by piece; `sync` is empty for what concerns every sync. */
+/** One result of `dirsyncd check`; `sync` is empty when the result concerns every sync. */
 export type CheckItem = CheckLine | CheckCounts | CheckFinding | CheckSamples | CheckTrace
 
 export interface CheckLine {
@@ -56,7 +56,7 @@ export interface CheckSamples {
   readonly groups: readonly { readonly id: string; readonly name: string; readonly members: number }[]
 }
 
-/** How one of the samples became what it is. */
+/** How one of the samples was mapped. */
 export interface CheckTrace extends EntryTrace {
   readonly type: 'trace'
   readonly sync: string
@@ -69,7 +69,7 @@ export interface CheckRequest {
   readonly sync?: string
 }
 
-/** Proves, line by line, that store, sources, tokens and directories work. Problems are lines, not errors. */
+/** Tests stores, sources, tokens and directories. Problems are lines, not errors. */
 export async function* runCheck(
   config: Config,
   log: Log,
@@ -89,7 +89,7 @@ export async function* runCheck(
 
 const SITE = { type: 'line', sync: '', part: 'site' } as const
 
-/** The stores are opened unless a daemon of this configuration has them; then it is asked how it is. */
+/** Opens the stores, unless a running daemon of this configuration has them. */
 async function checkStores(
   stack: AsyncDisposableStack,
   config: Config,
@@ -120,8 +120,11 @@ async function* checkSource(
 ): AsyncGenerator<CheckItem> {
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
   try {
-    // What a source would warn of in the log is shown by the check itself.
-    const source = openSource(sync.source, log.child({ sync: sync.name }, { level: quieter(log.level) }))
+    // The check prints the warnings of a source, so they are not logged too.
+    const source = openSource(
+      sync.source,
+      log.child({ sync: sync.name }, { level: withoutWarnings(log.level) }),
+    )
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal)
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
@@ -133,7 +136,7 @@ async function* checkSource(
   }
 }
 
-function quieter(level: string): string {
+function withoutWarnings(level: string): string {
   return level === 'warn' ? 'error' : level
 }
 
@@ -147,13 +150,13 @@ function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean)
   if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
 }
 
-/** Disabled accounts are only noticed where the configuration says what is to become of them. */
+/** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */
 const LEVELS: ReadonlyMap<Finding['code'], CheckLevel> = new Map([
   ['nobody', 'fail'],
   ['disabled', 'info'],
 ])
 
-/** Whose e-mail the configuration forbids: what is read of them is right, and nothing of it is written. */
+/** The users whose e-mail is outside `allowedDomains`: nothing is written for them. */
 function domainFinding(
   { directory }: SyncConfig,
   { users }: SourceSnapshot,
@@ -179,7 +182,7 @@ function mappedOf({ options }: SourceConfig): Mapped {
   return { email: email !== undefined, name: name !== undefined }
 }
 
-/** How many entries are shown of each kind: ten together. */
+/** How many entries of each kind are shown. */
 const SAMPLES = { users: 7, groups: 3 }
 
 async function* sampleEntries(

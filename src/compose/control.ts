@@ -19,7 +19,7 @@ import {
   targetOf,
 } from './site.ts'
 
-/** Reaches the daemon of this configuration, or, where none runs, opens the stores and does its work for one command. */
+/** Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. */
 export async function openControl(config: Config, log: Log, times?: Times): Promise<Control> {
   return (await openRemoteControl(socketPath(config.dataDir))) ?? openOwnControl(config, log, times)
 }
@@ -46,13 +46,13 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
 }
 
 interface OwnWork {
-  /** Begins to make the waiting runs of this sync, behind those that were begun before. */
+  /** Starts the waiting runs of this sync, after the work that was begun before. */
   begin(sync: string): void
-  /** Throws what ended the work, so that nobody waits for a run that is not made. */
+  /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
   throwIfFailed(): void
 }
 
-/** What a daemon does, done by this process. Only a command that asks for a run gets clients and workers opened. */
+/** Does a daemon's work in this process. Opens clients and workers only when a command requests a run. */
 function createOwnWork(
   stack: AsyncDisposableStack,
   parts: { config: Config; site: Site; sources: Sources; log: Log },
@@ -81,7 +81,7 @@ function createOwnWork(
     })
   }
 
-  /** Works until nothing is left; while somebody else holds the lease, until they have made the run or it is our turn. */
+  /** Works until no run is left, and tries again while another process holds the lease. */
   async function workUntilDone(sync: string): Promise<void> {
     executor ??= prepare()
     while (!signal.aborted && (await hasWork(sync))) {
@@ -113,7 +113,7 @@ function createOwnWork(
   }
 }
 
-/** The command says itself how its run ended; only who asks for more than warnings gets it logged, too. */
+/** The command prints how its run ended, so the executor logs only at the levels info and debug. */
 function executorLog(log: Log): Log {
   return log.isLevelEnabled('info') ? log : log.child({}, { level: 'silent' })
 }

@@ -90,7 +90,7 @@ export async function runDaemon(
   log.info('daemon stops')
 }
 
-/** The demo's service lives in the daemon's process, and in its store where both name one data directory. */
+/** Runs the service in the daemon's process (`withDaemon`), and in its store when both use one data directory. */
 async function startOwnService(
   stack: AsyncDisposableStack,
   config: Config,
@@ -108,7 +108,7 @@ async function startOwnService(
   output.announce(`The access-management service listens on ${url}`)
 }
 
-/** Commands come in on a socket that only this user can open; the TCP listener shows and changes nothing. */
+/** Commands use a socket that only this user can open; the TCP listener offers only health and the status page. */
 async function listenForAdmin(
   stack: AsyncDisposableStack,
   config: Config,
@@ -136,7 +136,7 @@ function schedulesOf(config: Config): ReadonlyMap<string, ReturnType<typeof repe
   return schedules
 }
 
-/** A scheduled sync that has never run does not wait for its first hour. */
+/** A scheduled sync that has never run gets its first run at once. */
 async function askForFirstRuns(config: Config, site: Site): Promise<void> {
   for (const sync of config.syncs) {
     if (sync.schedule === undefined) continue
@@ -146,11 +146,11 @@ async function askForFirstRuns(config: Config, site: Site): Promise<void> {
   }
 }
 
-/** A queue that was emptied has no schedule any more, and no sync would run again before the next start. */
+/** Restores the schedules at intervals: an emptied queue has lost them, and no sync would run before the next start. */
 function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => Promise<void>): void {
   let restoring = false
   const timer = setInterval(() => {
-    // While Redis is away its answer is waited for, without end.
+    // `restore` waits without a limit while Redis is away.
     if (restoring) return
     restoring = true
     restore()
@@ -166,7 +166,7 @@ function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => P
   stack.defer(() => clearInterval(timer))
 }
 
-/** Waiting runs whose wake-up was lost, and runs whose process is gone, are found in the store. */
+/** Looks in the store for waiting runs whose wake-up was lost, and for runs whose process is gone. */
 function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
   const { outage } = site.store
   const working = new Set<Promise<void>>()

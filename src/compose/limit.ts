@@ -5,8 +5,8 @@ import { createRequestBudget, type RequestBudget } from '../queue/request-budget
 type Limit = (signal: AbortSignal | undefined) => Promise<void>
 
 /**
- * The budget of requests of a directory's origin and token, shared by every sync and process that uses the same two.
- * The token is read at the first request: one that cannot be read is that request's error.
+ * The request budget of a directory's origin and token, shared by every sync and process that uses the same two. The
+ * token is read at the first request, which fails when the token cannot be read.
  */
 export function createLimit(
   directory: DirectoryConfig,

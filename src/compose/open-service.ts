@@ -13,7 +13,7 @@ export function requireService(config: Config): ServiceConfig {
   )
 }
 
-/** Opens the database of the service; the stack closes it, and cuts off what still waits for it then. */
+/** Opens the database of the service; the stack closes it and breaks off the queries that still run. */
 export async function openServicePool(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
@@ -21,12 +21,12 @@ export async function openServicePool(
   log: Log,
 ): Promise<Pool> {
   const pool = await openPool(stack, storeOptions(service.store, service.dataDir, command, log))
-  // Within this process nobody can hold up a query of another one for ever.
+  // Only on PostgreSQL can another process block a query for ever.
   if (service.store.kind === 'postgres') stack.defer(watchBusyClients(pool))
   return pool
 }
 
-/** A pool ends only when every query has: the returned function breaks those off that are under way. */
+/** Returns a function that breaks off the running queries, because a pool ends only after all of them. */
 function watchBusyClients(pool: Pool): () => void {
   const busy = new Set<PoolClient>()
   pool.on('acquire', (client) => busy.add(client))
@@ -34,7 +34,7 @@ function watchBusyClients(pool: Pool): () => void {
   pool.on('remove', (client) => busy.delete(client))
   return () => {
     for (const client of busy) {
-      // In the middle of a query the driver cuts the connection. The types of a pool's client hide its end.
+      // During a query, `end` cuts the connection. The type of a pool's client hides it.
       const { end } = client as unknown as { end: () => Promise<void> }
       end.call(client).catch(() => undefined)
     }

@@ -25,10 +25,10 @@ import { openServicePool, requireService } from './open-service.ts'
 
 export type { CreatedKey }
 
-/** What the commands of an administrator do with a service, whether it runs or not. */
+/** The operations of an administrator on a service, whether it runs or not. */
 export interface ServiceAdmin extends AsyncDisposable {
   readonly perform: Perform
-  /** The only one who ever sees the token is who asks; the service gets its hash. */
+  /** Only the caller sees the token; the service gets its hash. */
   createToken(
     input: Omit<AdminInput<'addToken'>, 'hash'>,
   ): Promise<AdminOutput<'addToken'> & { readonly token: string }>
@@ -48,7 +48,7 @@ export async function openServiceAdmin(config: Config, log: Log): Promise<Servic
     try {
       return await openOwn(service, log)
     } catch (error) {
-      // A service that is about to start has the store before it takes commands.
+      // A starting service owns the store before it listens for commands.
       const owned = error instanceof DirsyncdError && error.code === 'store-owned'
       if (!owned || performance.now() > deadline) throw error
     }
@@ -64,7 +64,7 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
   return toAdmin(perform, stack.move())
 }
 
-/** A running service does the rotation: what it encrypts from then on is encrypted with the new key, too. */
+/** A running service does the rotation, so that it encrypts with the new key from then on. */
 async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
   await using running = await connect(service)
   if (running !== undefined) return performThrough(running)('rotateKeys', {})
@@ -72,13 +72,13 @@ async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotatio
 }
 
 const START_MS = 10_000
-/** Sealing a large store again takes its time. */
+/** Encrypting a large store again takes long. */
 const ROTATION_MS = 3_600_000
 
 function connect(service: ServiceConfig): Promise<SocketClient | undefined> {
   return connectSocket(socketPath(service.dataDir, 'service.sock'), {
     who: 'service',
-    afterLoss: 'Look whether it was done before you do it again.',
+    afterLoss: 'Check whether it was done before you repeat it.',
     patience: ROTATION_MS,
   })
 }
@@ -104,7 +104,7 @@ function depsOf(pool: Pool, rotate: () => Promise<KeyRotation>): AdminDeps {
 
 /**
  * Takes commands on a socket in the service's data directory that only this user can open, until the stack is disposed.
- * With a PostgreSQL store the directory is of no other use, so a service that may not write there goes on without.
+ * With a PostgreSQL store, a service that may not write to the directory runs without the socket.
  */
 export async function listenForServiceAdmin(
   stack: AsyncDisposableStack,
@@ -147,7 +147,7 @@ function noSocket(socket: string, cause: unknown): DirsyncdError {
   )
 }
 
-/** Makes a key file, or puts a new key in front of those that it has; needs no configuration. */
+/** Makes a key file, or puts a new key first in an existing one; needs no configuration. */
 export function createServiceKey(path: string): Promise<CreatedKey> {
   return createKey(path, new Date())
 }

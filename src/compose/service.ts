@@ -17,7 +17,7 @@ import { migrateService } from '../service/store/migrations/index.ts'
 import { openServicePool, requireService } from './open-service.ts'
 import { listenForServiceAdmin } from './service-admin.ts'
 
-/** How long requests in flight may take to end; with the daemon's own it stays within the grace of the process. */
+/** How long requests in flight may take to end. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
 const GRACE_MS = 4000
 
 /** The access-management service, until the signal. */
@@ -35,7 +35,7 @@ export async function runService(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Brings the service's tables up to date, begins an empty store with the fixture and listens; returns the URL. */
+/** Migrates the service's tables, loads the fixture into an empty store and listens; returns the URL. */
 export async function startService(
   stack: AsyncDisposableStack,
   service: ServiceConfig,

@@ -19,7 +19,7 @@ import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
 import { createLimit } from './limit.ts'
 
-/** The stores of a configuration, opened: what every process that runs or applies anything needs. */
+/** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
 export interface Site extends AsyncDisposable {
   readonly store: Store
   readonly backend: QueueBackend
@@ -30,7 +30,7 @@ export interface Site extends AsyncDisposable {
   readonly times: Times
 }
 
-/** Opens store and queue. `command` is what others are told about the owner of an embedded store. */
+/** Opens store and queue. `command` names the owner of an embedded store in the errors of other processes. */
 export async function openSite(
   config: Config,
   command: string,
@@ -125,7 +125,7 @@ export function openSource(source: SourceConfig, log: Log): Source {
 /** The source of each sync, by the name of the sync. */
 export type Sources = ReadonlyMap<string, Source>
 
-/** Connects to none of them. */
+/** Does not connect to them. */
 export function openSources(config: Config, log: Log): Sources {
   return new Map(
     config.syncs.map((sync) => [sync.name, openSource(sync.source, log.child({ sync: sync.name }))]),
@@ -172,12 +172,12 @@ export function openSetups(
   return setups
 }
 
-/** How long changes in flight may take to end when the process is to stop. */
+/** How long changes in flight may take to end when the process stops. */
 const GRACE_MS = 3000
 
 /**
- * Starts a worker for each sync's changes. Disposing the stack lets the changes in flight finish, for a bounded time; what
- * is cut then is looked up before it is sent again.
+ * Starts a worker for each sync's changes. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
+ * change that is cut off then is looked up before it is sent again.
  */
 export function startChangeWorkers(
   stack: AsyncDisposableStack,
@@ -208,7 +208,7 @@ export function startChangeWorkers(
   })
 }
 
-/** The part of a sync; whoever asks opened one for every sync of the configuration. */
+/** The part of a sync; throws when none was opened, which is a bug of the caller. */
 function required<T>(parts: ReadonlyMap<string, T>, sync: string): T {
   const part = parts.get(sync)
   if (part === undefined) throw new Error(`nothing was opened for sync ${sync}`)

@@ -4,8 +4,8 @@ import { addRun, nextWaitingRun } from '../store/runs.ts'
 import { type Site, targetOf } from './site.ts'
 
 /**
- * Asks for a run of a sync when the files of its source change, where the configuration says so. A change during a run
- * is the next run's; several before it are one.
+ * Requests a run of a sync when the files of its source change, if the source has `watch: true`. All changes during a
+ * run together request one more run.
  */
 export async function watchSources(
   stack: AsyncDisposableStack,
@@ -15,9 +15,9 @@ export async function watchSources(
 ): Promise<void> {
   const { db } = site.store
 
-  async function ask(sync: SyncConfig): Promise<void> {
+  async function requestRun(sync: SyncConfig): Promise<void> {
     const waiting = await nextWaitingRun(db, sync.name)
-    // A waiting plan, or a run of a single entry, is no answer to this change.
+    // A waiting run that only plans, or that is limited to some entries, does not cover this change.
     if (waiting?.mode !== 'sync' || waiting.only_entries !== null) {
       await addRun(db, { sync: sync.name, target: targetOf(sync), mode: 'sync', trigger: 'schedule' })
     }
@@ -27,8 +27,8 @@ export async function watchSources(
   for (const sync of config.syncs) {
     if (sync.source.type !== 'csv' || sync.source.options.watch !== true) continue
     const log = site.log.child({ sync: sync.name })
-    stack.use(await watchCsv(sync.source.options, () => ask(sync), log))
-    // Without a schedule nobody else would see what changed while no daemon ran.
-    if (sync.schedule === undefined) await ask(sync)
+    stack.use(await watchCsv(sync.source.options, () => requestRun(sync), log))
+    // Without a schedule, a change made while no daemon ran would go unnoticed.
+    if (sync.schedule === undefined) await requestRun(sync)
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { Times } from '../queue/times.ts'
 import { openClients, openSite, startChangeWorkers } from './site.ts'
 
-/** A process that applies changes beside the daemon, until the signal. */
+/** Applies changes beside the daemon, until the signal. */
 export async function runWorker(config: Config, log: Log, signal: AbortSignal, times?: Times): Promise<void> {
   if (config.store.kind === 'embedded') {
     throw new DirsyncdError(

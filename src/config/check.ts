@@ -38,7 +38,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return `is not a known option; ${help}`
 }
 
-/** One sentence for what Zod found; options with a sentence of their own have it in the schema. */
+/** One sentence for Zod's issue. An option that needs its own sentence has it in the schema. */
 function sentenceOf(issue: z.core.$ZodRawIssue): string {
   const must = (issue.input ?? undefined) === undefined ? 'is missing; it must' : 'must'
   if (issue.code === 'invalid_type') return `${must} be ${typeName(issue.expected)}`

@@ -67,7 +67,7 @@ export interface ServiceConfig {
   readonly requestLog: string | undefined
   /** `undefined` is no limit. */
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
-  /** What `--faults` of `dirsyncd service` says. */
+  /** Injected faults, in the form of `dirsyncd service --faults`. */
   readonly faults: string | undefined
   readonly uniqueExternalIds: boolean
   readonly withDaemon: boolean

@@ -11,13 +11,13 @@ export function crossFaults(raw: unknown): Fault[] {
   return [
     ...nothingToDo(raw),
     ...passwordsWithoutServer(raw),
-    ...twice(
+    ...duplicates(
       syncs,
       syncName,
       ['name'],
       (other) => `is the name of syncs[${other}] too; every sync has its own`,
     ),
-    ...twice(
+    ...duplicates(
       syncs,
       directoryKey,
       ['directory'],
@@ -33,7 +33,7 @@ export function crossFaults(raw: unknown): Fault[] {
   ]
 }
 
-/** A sync as the administrator knows it. */
+/** A sync in messages. */
 function nameOf(syncs: readonly unknown[], index: number): string {
   const name = syncName(syncs[index])
   return name === undefined ? `syncs[${index}]` : `the sync "${name}"`
@@ -49,10 +49,16 @@ function nothingToDo(raw: unknown): Fault[] {
 
 function passwordsWithoutServer(raw: unknown): Fault[] {
   const faults: Fault[] = []
-  const check = (section: unknown, at: readonly string[], option: string, password: string, own: string) => {
+  const check = (
+    section: unknown,
+    at: readonly string[],
+    option: string,
+    password: string,
+    serverless: string,
+  ) => {
     const values = z.record(z.string(), z.unknown()).safeParse(section).data
-    if (values?.[password] === undefined || (values[option] ?? own) !== own) return
-    faults.push({ path: [...at, password], message: `has no use while ${option} is ${own}` })
+    if (values?.[password] === undefined || (values[option] ?? serverless) !== serverless) return
+    faults.push({ path: [...at, password], message: `has no use while ${option} is ${serverless}` })
   }
   check(raw, [], 'store', 'storePassword', 'embedded')
   check(raw, [], 'queue', 'queuePassword', 'store')
@@ -61,7 +67,7 @@ function passwordsWithoutServer(raw: unknown): Fault[] {
   return faults
 }
 
-function twice(
+function duplicates(
   syncs: readonly unknown[],
   keyOf: (sync: unknown) => string | undefined,
   path: readonly string[],
@@ -99,7 +105,7 @@ function directoryKey(sync: unknown): string | undefined {
 function scheduleFaults(sync: unknown): Fault[] {
   const { data } = z.object({ schedule: z.string().optional(), timezone: z.string() }).safeParse(sync)
   if (data === undefined || (data.schedule !== undefined && isCron(data.schedule))) return []
-  return [{ path: ['timezone'], message: 'goes with a cron expression; this sync has none in schedule' }]
+  return [{ path: ['timezone'], message: 'has no use without a cron expression in schedule' }]
 }
 
 const section = z.looseObject({}).catch({})
@@ -114,7 +120,7 @@ const ldap = z.object({
   }),
 })
 
-/** An option that another one makes idle is a misunderstanding. */
+/** An option that has no effect because of another one is refused: the author expects an effect. */
 function ldapFaults(sync: unknown): Fault[] {
   const source = ldap.safeParse(sync).data?.source
   if (source === undefined) return []

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { attribute, expression, groupMap, userMap } from './source-schema.ts'
 import { duration, path, text, timeout } from './values.ts'
 
-const QUOTE_HELP = 'must be one character that is no blank, or null for none'
+const QUOTE_HELP = 'must be one character other than a blank, or null for none'
 
 const format = {
   delimiter: z
@@ -19,7 +19,7 @@ const format = {
   encoding: text
     .default('utf8')
     .describe(
-      'utf8, utf16le, utf16be, any label of the WHATWG such as windows-1250, or auto for any UTF-8 or UTF-16.',
+      'utf8, utf16le, utf16be, any label of the WHATWG such as windows-1250, or auto, which detects UTF-8 and UTF-16.',
     ),
   trailer: z
     .strictObject({
@@ -32,9 +32,12 @@ const format = {
   rows: z
     .boolean()
     .default(false)
-    .describe('Beside every file is <path>.rows, which begins with the number of rows.'),
-  sha256: z.boolean().default(false).describe('Beside every file is <path>.sha256, as sha256sum writes it.'),
-  maxAge: duration.exactOptional().describe('A file that was written longer ago is refused.'),
+    .describe('true: beside every file is <path>.rows, which begins with the number of rows.'),
+  sha256: z
+    .boolean()
+    .default(false)
+    .describe('true: beside every file is <path>.sha256, as sha256sum writes it.'),
+  maxAge: duration.exactOptional().describe('An older file is refused.'),
 }
 
 const paths = z
@@ -45,7 +48,7 @@ const paths = z
 
 const file = { path: paths, ...format }
 
-/** One section for both forms, so that a fault in either is named where it is. */
+/** One section for both forms, so that a fault in either is reported at its position. */
 const groups = z
   .strictObject({
     path: paths.exactOptional(),
@@ -53,13 +56,15 @@ const groups = z
     map: groupMap.exactOptional(),
     column: attribute
       .exactOptional()
-      .describe('Instead of a file: the column of the users that names their groups. The text is the id.'),
+      .describe(
+        'Instead of a file: the column of the users that names their groups. The text is the id of the group.',
+      ),
     separator: text
       .exactOptional()
-      .describe('Text between the groups of one user; left out: one group at most.'),
+      .describe('Text between the groups of one user. Left out: one group at most.'),
     name: expression
       .exactOptional()
-      .describe('Name of a group, made of the column, such as "Team {teams}"; left out: the text itself.'),
+      .describe('Name of a group, made of the column, such as "Team {teams}". Left out: the text itself.'),
   })
   .check(({ value, issues }) => {
     const fault = (key: string, message: string) =>
@@ -101,7 +106,7 @@ export const csvSource = z
       .describe('A row that cannot be understood: the run goes on and deletes nothing, or it stops.'),
     settle: timeout
       .exactOptional()
-      .describe('The files are read when none of them changed for so long; left out: at once.'),
+      .describe('The files are read when none of them has changed for this long. Left out: at once.'),
     watch: z.boolean().default(false).describe('A change of the files starts a run.'),
   })
   .describe('CSV files.')

@@ -1,8 +1,6 @@
 import type { Config } from './config.ts'
 
-/**
- * The configuration as plain data that may be logged and shown: in place of every secret stands where it comes from.
- */
+/** The configuration as plain data that may be logged and shown: every secret is replaced by where it comes from. */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
   return describeSection(config)
 }

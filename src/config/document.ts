@@ -26,7 +26,7 @@ export interface Position {
 
 interface YamlFile {
   readonly value: unknown
-  /** Where an option stands; for one that is missing, where the section stands that should hold it. */
+  /** The position of an option or, when it is missing, of the section that should hold it. */
   readonly locate: (path: OptionPath) => Position
 }
 
@@ -35,10 +35,7 @@ export type YamlResult = YamlFile | { readonly faults: readonly (Position & { re
 const ALIAS =
   'a value that begins with * or & has a meaning of its own in YAML; put it in quotes, as in "*/15 * * * *"'
 
-/**
- * Sentences for what the parser finds. They never repeat the text of the file, as the parser's own may do: it may be
- * a secret.
- */
+/** Sentences for the parser's errors. Unlike the parser's own, they never quote the file, which may hold a secret. */
 const SENTENCES: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key was already given above; keep one of them',
   BAD_INDENT: 'the indentation is wrong, or a bracket is not closed',
@@ -118,7 +115,7 @@ export function optionName(path: OptionPath): string {
   return name
 }
 
-/** The path of such a name. */
+/** The inverse of {@link optionName}. */
 export function optionPath(name: string): OptionPath {
   return name
     .split(/[.[\]]+/)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { text } from './values.ts'
 
 const HELP =
-  'must be a pattern of ids such as "svc-*", { id: … }, or { from: … } with a pattern of DNs or places'
+  'must be a pattern of ids such as "svc-*", { id: … }, or { from: … } with a pattern of DNs or of files and lines'
 
 const id = z.strictObject({ id: text.describe('One id, byte for byte.') })
 
@@ -19,7 +19,7 @@ const pattern = z.union(
   { error: HELP },
 )
 
-const list = z.array(pattern).min(1, { error: 'must name an entry; leave it out otherwise' })
+const list = z.array(pattern).min(1, { error: 'must name an entry, or be left out' })
 
 const lists = z.strictObject({
   include: list
@@ -30,7 +30,7 @@ const lists = z.strictObject({
   exclude: list.exactOptional().describe('These are neither written nor deleted.'),
   protected: z
     .array(z.union([text, id], { error: 'must be a pattern of ids such as "svc-*", or { id: … }' }))
-    .min(1, { error: 'must name an id; leave it out otherwise' })
+    .min(1, { error: 'must name an id, or be left out' })
     .exactOptional()
     .describe('These are never deleted.'),
 })
@@ -41,4 +41,6 @@ export const entries = z
     groups: lists.exactOptional().describe('Lists of groups.'),
   })
   .exactOptional()
-  .describe('Entries that are left out or never deleted, by id, by pattern or by place.')
+  .describe(
+    'Entries that are left out or never deleted: by id, by pattern of ids, or by where they were read.',
+  )

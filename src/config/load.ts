@@ -11,14 +11,14 @@ import type { Env } from './secret.ts'
 
 const DEFAULT_FILE = 'config/dirsyncd.yaml'
 
-/** The environment of the process; nothing else reads it. */
+/** The environment of the process; nothing else reads `process.env`. */
 export function environment(): Env {
   return process.env
 }
 
 /**
  * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else
- * `config/dirsyncd.yaml`. Throws `config-invalid` with every fault, one on a line: `file:line:column: option: sentence`.
+ * `config/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
  * Secrets are not read here, and no source is opened: `sourceProblem` says what is wrong with its options.
  */
 export async function loadConfig(from: {
@@ -26,12 +26,12 @@ export async function loadConfig(from: {
   readonly env: Env
   readonly sourceProblem?: SourceProblem
 }): Promise<Config> {
-  const shown = from.file ?? (from.env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
-  const yaml = readYaml(await readText(shown))
+  const shownFile = from.file ?? (from.env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
+  const yaml = readYaml(await readText(shownFile))
   if ('faults' in yaml) {
-    throw invalid(yaml.faults.map(({ message, ...position }) => line(shown, position, message)))
+    throw invalid(yaml.faults.map(({ message, ...position }) => line(shownFile, position, message)))
   }
-  const file = resolve(shown)
+  const file = resolve(shownFile)
   const folder = dirname(file)
   const checked = checkConfig(yaml.value)
   const authorities = await readCaFiles(yaml.value, folder)
@@ -42,7 +42,7 @@ export async function loadConfig(from: {
     ...sourceFaults(yaml.value, context, from.sourceProblem),
   ]
   if (checked.config === undefined || faults.length > 0)
-    throw invalid(describeFaults(shown, faults, yaml.locate))
+    throw invalid(describeFaults(shownFile, faults, yaml.locate))
   return deepFreeze(resolveConfig(checked.config, context))
 }
 
@@ -65,7 +65,7 @@ async function readText(file: string): Promise<string> {
 
 const caFile = z.object({ source: z.object({ tls: z.object({ ca: z.string().min(1) }) }) })
 
-/** The CA file of every sync that names one, whatever else is wrong. */
+/** The CA file of every sync that names one, even when other options have faults. */
 const withCaFiles = z.object({
   syncs: z.array(z.unknown().transform((sync) => caFile.safeParse(sync).data?.source.tls.ca)),
 })
@@ -101,7 +101,7 @@ function whyNoCa(error: unknown, file: string): string {
   return `the CA file ${file} cannot be read: ${code}`
 }
 
-/** Says what is wrong with the options of a source, in a sentence that begins with the key. */
+/** Returns a sentence that begins with the key, or `undefined` when the source accepts its options. */
 type SourceProblem = (source: SourceConfig) => string | undefined
 
 const withSources = z.object({
@@ -110,7 +110,7 @@ const withSources = z.object({
   ),
 })
 
-/** What each source finds in options that the schema accepts, whatever is wrong elsewhere in the file. */
+/** What each source refuses in options that the schema accepts, even when other sections have faults. */
 function sourceFaults(raw: unknown, context: ResolveContext, problemOf?: SourceProblem): Fault[] {
   const sources = withSources.safeParse(raw).data?.syncs ?? []
   return sources.flatMap((source, index) => {

@@ -1,10 +1,10 @@
 import { DirsyncdError } from '../errors.ts'
 import type { Env } from './secret.ts'
 
-/** What every program needs to find its way; nothing of it is secret. */
+/** The variables that every program gets; none is secret. */
 const ALWAYS = ['PATH', 'HOME', 'LANG', 'TZ']
 
-/** The environment of a program of the configuration: a few variables that are always there, and what is named. */
+/** The environment of a program of the configuration: a few variables that it always gets, and those that are named. */
 export interface ProgramEnvironment {
   /** Throws `secret-unavailable` where a variable that is named is not set. */
   (): Readonly<Record<string, string>>
@@ -12,7 +12,7 @@ export interface ProgramEnvironment {
   describe(): string
 }
 
-/** `option` is where the names stand, for the sentence: `syncs[0].source.env`. */
+/** `option` is the option with the names, for messages: `syncs[0].source.env`. */
 export function programEnvironment(names: readonly string[], env: Env, option: string): ProgramEnvironment {
   const all = [...new Set([...ALWAYS, ...names])]
   function read(): Record<string, string> {

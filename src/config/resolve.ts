@@ -16,7 +16,7 @@ import { programEnvironment } from './program-environment.ts'
 import { createSecretReader, type Env, type SecretReader } from './secret.ts'
 import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
 
-/** What the resolved form needs besides the checked values. */
+/** What {@link resolveConfig} needs besides the checked values. */
 export interface ResolveContext {
   /** The configuration file, absolute, and its folder. */
   readonly file: string
@@ -133,7 +133,7 @@ function passwordBind(
   return { dn, password: secretFunction(reader(password, `${option}.password`, context)), allowPlainText }
 }
 
-/** The client's certificate is short-lived in many places, so that it is read again like a secret. */
+/** Client certificates are often short-lived, so the file is read again like a secret. */
 function tlsOptions(
   { ca: path, startTls, certificate, key }: ParsedLdap['tls'],
   option: string,
@@ -180,7 +180,7 @@ function csvGroups(
 ): NonNullable<CsvSourceOptions['groups']> {
   if (path !== undefined && map !== undefined) return csvFile({ ...format, path, map }, folder)
   return {
-    // The schema has refused a section with neither of both.
+    // The schema has refused a section with neither form.
     column: column ?? '',
     ...(separator !== undefined && { separator }),
     ...(name !== undefined && { name }),
@@ -249,7 +249,7 @@ function optionalReader(
   return source === undefined ? undefined : reader(source, option, context)
 }
 
-/** A source takes its password as a function; `describe` stays on it for people who read the configuration. */
+/** The function with which a source reads a secret; it keeps `describe` for `describeConfig`. */
 function secretFunction(secret: SecretReader): (() => Promise<string>) & Pick<SecretReader, 'describe'> {
   return Object.assign(() => secret.read(), { describe: () => secret.describe() })
 }

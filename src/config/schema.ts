@@ -5,7 +5,7 @@ import { csvSource } from './csv-schema.ts'
 import { commandSource, ldapSource } from './source-schema.ts'
 import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
 
-/** Every section is strict: an unknown key is an error. Every option has a description: the reference is made of them. */
+/** Every section is strict: an unknown key is an error. Every option has a description, for `config/schema.json`. */
 
 const count = z.int().min(0)
 const percent = z.number().min(0).max(100)
@@ -45,15 +45,15 @@ const guards = z
   .strictObject({
     users: kindLimits.describe('Limits for users.'),
     groups: kindLimits.describe('Limits for groups.'),
-    memberships: kindLimits.describe('Limits for members added to and taken out of groups.'),
+    memberships: kindLimits.describe('Limits for members that are added to groups or removed.'),
     minSourceUsers: count.default(1).describe('A source with fewer users holds the run.'),
     maxSourceShrinkPercent: percent
       .default(20)
-      .describe('A source smaller by more than this than in the last good run holds every delete.'),
+      .describe('Every delete is held when the source has shrunk by more than this since the last good run.'),
     maxMovedIds: count
       .default(10)
       .describe(
-        'Most ids in one run that seem to have gone to another person: name and e-mail change at once, wholly.',
+        'Most ids in one run that seem to belong to another person now: the whole name and e-mail change at once.',
       ),
   })
   .prefault({})
@@ -75,7 +75,7 @@ const directory = z
       .array(domain)
       .min(1, { error: 'must name a domain; leave it out to allow every domain' })
       .optional()
-      .describe('Domains of e-mail addresses that the organization allows; others are skipped and reported.'),
+      .describe('E-mail domains that the organization allows; users with others are skipped and reported.'),
     readConcurrency: z.int().min(1).max(64).default(4).describe('Pages read at once.'),
     writeConcurrency: z.int().min(1).max(256).default(8).describe('Changes written at once by one process.'),
     rateLimit: z
@@ -84,7 +84,9 @@ const directory = z
         per: duration.prefault('1s').describe('… in this time.'),
       })
       .optional()
-      .describe('Budget of requests of all processes together, reads and retries included. Left out: none.'),
+      .describe(
+        'Limit for the requests of all processes together, reads and retries included. Left out: no limit.',
+      ),
     membership: z
       .enum(['off', 'report', 'write'])
       .default('report')
@@ -104,7 +106,7 @@ export const sourceSection = z
   .discriminatedUnion('type', [ldapSource, csvSource, commandSource], {
     error: ({ code }) => (code === 'invalid_union' ? 'must be ldap, csv or command' : undefined),
   })
-  .describe('Where the truth lives.')
+  .describe('Where users and groups are read.')
 
 const sync = z
   .strictObject({
@@ -116,12 +118,10 @@ const sync = z
       .describe('Name of the sync in commands, logs and metrics.'),
     schedule: schedule
       .optional()
-      .describe(
-        'When it runs: a cron expression or an interval such as 15m. Left out: only when it is asked for.',
-      ),
+      .describe('When it runs: a cron expression or an interval such as 15m. Left out: only on demand.'),
     timezone: timezone
       .optional()
-      .describe('Time zone of the cron expression; the one of the process otherwise.'),
+      .describe('Time zone of the cron expression. Left out: that of the process.'),
     source: sourceSection,
     directory,
     entries,
@@ -145,7 +145,7 @@ const service = z
     dataDir: path
       .optional()
       .describe(
-        'Folder of the embedded store and of the socket to a running service; <dataDir>/service otherwise.',
+        'Folder of the embedded store and of the socket to a running service. Left out: <dataDir>/service.',
       ),
     keyFile: z
       .string({ error: KEY_FILE_HELP })
@@ -155,7 +155,7 @@ const service = z
       ),
     publicUrl: url(['http', 'https'], { password: 'leave it out' })
       .optional()
-      .describe('The address that clients know the service by; otherwise the one that each request names.'),
+      .describe('The address at which clients reach the service. Left out: the one that each request names.'),
     trustedProxies: z
       .array(
         z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
@@ -163,16 +163,14 @@ const service = z
         }),
       )
       .default([])
-      .describe('Reverse proxies in front of the service, whose X-Forwarded-For says who asks.'),
+      .describe('Reverse proxies in front of the service, whose X-Forwarded-For is trusted.'),
     fixture: path
       .optional()
       .describe('YAML file with organizations, directories and tokens to begin with; read once.'),
     requestLog: path.optional().describe('File that gets one line for every request.'),
     faults: text
       .optional()
-      .describe(
-        'Faults made on purpose, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".',
-      ),
+      .describe('Injected faults, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".'),
     rateLimit: z
       .strictObject({
         requests: z.int().min(1).describe('Most requests …'),
@@ -181,12 +179,12 @@ const service = z
       .nullable()
       .prefault({ requests: 10_000, per: '10s' })
       .describe(
-        'For each token, and for each address whose requests have no good token: 429 to what is above it. null is no limit.',
+        'For each token, and for each address that sends no valid token; requests above it get 429. null is no limit.',
       ),
     uniqueExternalIds: z
       .boolean()
       .default(true)
-      .describe('Refuse a second entry of one external id in a directory.'),
+      .describe('Refuse a second entry with the same external id in a directory.'),
     withDaemon: z.boolean().default(false).describe('dirsyncd start runs the service in its own process.'),
   })
   .describe('The access-management service itself: dirsyncd service.')
@@ -209,7 +207,7 @@ export const configSchema = z
         listen: listen
           .default('127.0.0.1:8080')
           .describe(
-            'Address of health and the status page, for everybody who reaches it; false turns it off.',
+            'Address of /healthz and the status page, open to everybody who reaches it; false turns it off.',
           ),
       })
       .prefault({})
@@ -220,7 +218,7 @@ export const configSchema = z
       })
       .prefault({})
       .describe('The log, JSON lines on standard error.'),
-    syncs: z.array(sync).default([]).describe('What is kept equal to what.'),
+    syncs: z.array(sync).default([]).describe('Each sync keeps one directory equal to one source.'),
     service: service.optional(),
   })
   .describe('Configuration of dirsyncd.')
@@ -230,7 +228,7 @@ export type ParsedConfig = z.output<typeof configSchema>
 export type ParsedSync = ParsedConfig['syncs'][number]
 export type ParsedService = NonNullable<ParsedConfig['service']>
 
-/** The JSON schema of what may be written, for editors; `config/schema.json` is this. */
+/** The JSON schema of the configuration file, for editors; `scripts/generate-schema.ts` writes it. */
 export function configJsonSchema(): object {
   const schema = z.toJSONSchema(configSchema, { io: 'input' })
   return { ...schema, title: 'dirsyncd' }

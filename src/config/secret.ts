@@ -19,15 +19,15 @@ export interface SecretReader {
 
 export interface SecretContext {
   readonly env: Env
-  /** The folder at which relative paths start, and in which a command runs. */
+  /** Relative paths start in this folder, and commands run in it. */
   readonly folder: string
-  /** Whose secret it is, for the sentence: `syncs[0].directory.token`. */
+  /** The option of the secret, for messages: `syncs[0].directory.token`. */
   readonly option: string
   /** How long a command may take, in milliseconds. */
   readonly timeoutMs?: number
 }
 
-const LARGEST = 64 * 1024
+const MAX_BYTES = 64 * 1024
 const COMMAND_TIMEOUT_MS = 15_000
 
 export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
@@ -63,10 +63,10 @@ function fileReader(path: string, context: SecretContext): SecretReader {
   return { read, describe: () => `file ${path}` }
 }
 
-/** Changes when the file does, also when another file is put in its place within one tick of the clock. */
+/** Changes whenever the file changes, even when another file replaces it within one tick of the clock. */
 async function versionOf(path: string, context: SecretContext): Promise<string> {
   const { mtimeNs, size, ino } = await stat(path, { bigint: true })
-  if (size > LARGEST) throw unavailable(context, `the file ${path} is larger than ${LARGEST / 1024} KiB`)
+  if (size > MAX_BYTES) throw unavailable(context, `the file ${path} is larger than ${MAX_BYTES / 1024} KiB`)
   return `${mtimeNs}/${size}/${ino}`
 }
 
@@ -75,13 +75,13 @@ function commandReader(argv: readonly string[], context: SecretContext): SecretR
 
   function read(fresh = false): Promise<string> {
     if (!fresh && kept !== undefined) return kept
-    const asked = runCommand(argv, context)
-    kept = asked
+    const answer = runCommand(argv, context)
+    kept = answer
     // A failure is not kept: the next reader asks again.
-    asked.catch(() => {
-      if (kept === asked) kept = undefined
+    answer.catch(() => {
+      if (kept === answer) kept = undefined
     })
-    return asked
+    return answer
   }
   return { read, describe: () => `command ${basename(argv[0] ?? '')}` }
 }
@@ -94,12 +94,12 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
     env: { ...context.env },
     timeout,
     killSignal: 'SIGKILL' as const,
-    maxBuffer: LARGEST,
+    maxBuffer: MAX_BYTES,
     encoding: 'utf8' as const,
   }
   return new Promise((fulfil, reject) => {
     const child = execFile(program, args, options, (error, stdout) => {
-      // What the command printed, on standard error too, may hold the secret and is in no sentence.
+      // The command's output, on standard error too, may hold the secret, so no message quotes it.
       if (error !== null) {
         reject(unavailable(context, `the command ${program} ${whyNoAnswer(error, timeout)}`))
         return
@@ -137,7 +137,7 @@ function whyNoAnswer(error: Error & { code?: unknown; killed?: boolean }, timeou
   if (error.code === 'ENOENT') return 'was not found'
   if (error.code === 'EACCES') return 'may not be run by this user'
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {
-    return `printed more than ${LARGEST / 1024} KiB`
+    return `printed more than ${MAX_BYTES / 1024} KiB`
   }
   if (error.killed === true) return `gave no answer within ${timeoutMs / 1000} s`
   return typeof error.code === 'number' ? `ended with exit code ${error.code}` : 'was killed'

@@ -21,7 +21,7 @@ export const expression = z
   )
   .meta({ id: 'expression' })
 
-/** One raw attribute or column; the source refuses a template or an expression: ids must lead back to the entry. */
+/** One raw attribute or column. The source refuses templates and expressions: an id must lead back to its entry. */
 export const attribute = text
 
 export const userMap = z
@@ -70,7 +70,7 @@ const search = {
     .union([text, z.array(text).min(1)], {
       error: ({ input }) => `${input === undefined ? 'is missing; it ' : ''}must be a DN or a list of DNs`,
     })
-    .describe('DN under which is searched, or several of them.'),
+    .describe('DN at which the search begins, or a list of DNs.'),
   scope: z
     .enum(['sub', 'one', 'base'])
     .default('sub')
@@ -87,7 +87,7 @@ const ldapUsers = z.strictObject({
     .enum(['delete', 'skip', 'keep'])
     .default('keep')
     .describe(
-      'Accounts that cannot log in: keep them as everybody else, skip them (the directory is left as it is), or delete them as if they were gone.',
+      'Accounts that cannot log in: keep treats them like others, skip leaves them in the directory, delete treats them as gone.',
     ),
   disabledWhen: text
     .exactOptional()
@@ -101,12 +101,12 @@ const ldapGroups = z.strictObject({
     .enum(['direct', 'flatten', 'in-chain'])
     .default('direct')
     .describe(
-      'Groups in groups: only direct members count (direct), or those of the groups within too, computed here (flatten) or by Active Directory (in-chain).',
+      'Members of nested groups: direct ignores them, flatten counts them, in-chain lets Active Directory compute them.',
     ),
   membersFrom: z
     .enum(['member', 'memberOf'])
     .default('member')
-    .describe('Whether groups list their members, or users the groups that they are in.'),
+    .describe('member: groups list their members; memberOf: users list their groups.'),
   primaryGroup: z
     .boolean()
     .exactOptional()
@@ -118,7 +118,7 @@ const ldapGroups = z.strictObject({
 const URL_HELP = 'must be a URL such as ldaps://ldap.example.org:636, or a list of them'
 
 const ldapUrl = url(['ldap', 'ldaps'], {
-  password: 'give the reader as bind: { dn: …, password: { file: PATH } }',
+  password: 'give it as bind: { dn: …, password: { file: PATH } }',
 })
 
 export const ldapSource = z
@@ -130,14 +130,12 @@ export const ldapSource = z
       })
       .describe(
         'Address of the server, such as ldaps://ldap.example.org:636, or a list of servers with the same content. The next one is ' +
-          'tried where one cannot be reached or is not able to answer; a refused bind or a wrong certificate stops, and so ' +
-          'does a failure in the middle of a read.',
+          'tried when one cannot be reached or cannot answer; a refused bind, a wrong certificate and a failure in ' +
+          'the middle of a read stop the run.',
       ),
     tls: z
       .strictObject({
-        ca: path
-          .exactOptional()
-          .describe('PEM file with the CA of the server, where it is not a public one.'),
+        ca: path.exactOptional().describe('PEM file with the CA of the server. Left out: the public CAs.'),
         startTls: z.boolean().default(false).describe('Encrypt an ldap:// connection before the bind.'),
         certificate: path
           .exactOptional()
@@ -161,27 +159,25 @@ export const ldapSource = z
             external: z
               .literal(false)
               .optional()
-              .describe(
-                'true takes the reader from tls.certificate (SASL EXTERNAL), without dn and password.',
-              ),
+              .describe('true binds with tls.certificate (SASL EXTERNAL) instead of dn and password.'),
             dn: text.describe('DN of a user that may read everything that the sync needs.'),
             password: secret.describe('Where its password is.'),
             allowPlainText: z
               .boolean()
               .default(false)
               .describe(
-                'Lets the password cross the network unencrypted, to an ldap:// server without startTls. To this ' +
-                  'machine itself (localhost) it always may.',
+                'Allows the password to cross the network unencrypted, to an ldap:// server without startTls. It is ' +
+                  'always allowed to localhost.',
               ),
           }),
           z.strictObject({
-            external: z.literal(true).describe('The reader is whom tls.certificate is for (SASL EXTERNAL).'),
+            external: z.literal(true).describe('Bind with tls.certificate (SASL EXTERNAL).'),
           }),
         ],
         { error: 'must be dn and password, or external: true' },
       )
       .exactOptional()
-      .describe('Who reads. Left out: an anonymous bind.'),
+      .describe('The user that reads. Left out: an anonymous bind.'),
     pageSize: z.int().min(1).max(100_000).default(1000).describe('Entries on one page of a search.'),
     timeouts: z
       .strictObject({
@@ -201,12 +197,12 @@ export const ldapSource = z
       .enum(['openldap', 'active-directory', '389ds', 'freeipa', 'lldap', 'generic'])
       .exactOptional()
       .describe(
-        'Kind of server, for what is not configured: ids, filters, members, disabled accounts. Left out: what the server says about itself.',
+        'Kind of server, for the defaults of ids, filters, members and disabled accounts. Left out: detected.',
       ),
     referrals: z
       .enum(['report', 'refuse'])
       .default('report')
-      .describe('References to other servers are never followed: they are logged, or the read fails.'),
+      .describe('References to other servers are never followed: report logs them, refuse fails the read.'),
     users: ldapUsers.describe('Where the users are.'),
     groups: ldapGroups.exactOptional().describe('Where the groups are.'),
   })
@@ -224,7 +220,7 @@ export const commandSource = z
     command: z
       .array(z.string())
       .min(1)
-      .describe('A program and its arguments, run without a shell; it prints the entries, a line each.'),
+      .describe('A program and its arguments, run without a shell; it prints one entry on each line.'),
     timeout: timeout.prefault('10m').describe('How long the program may take.'),
     env: z
       .array(text.regex(/^[^=]+$/, { error: 'must be the name of an environment variable' }))
@@ -236,10 +232,10 @@ export const commandSource = z
       .min(1)
       .default(2_000_000)
       .describe('The most users and groups together that the program may print.'),
-    users: z.strictObject({ map: userMap }).describe('What becomes of the users that are printed.'),
+    users: z.strictObject({ map: userMap }).describe('How the printed users are mapped.'),
     groups: z
       .strictObject({ map: printedGroupMap })
       .exactOptional()
-      .describe('What becomes of the groups that are printed.'),
+      .describe('How the printed groups are mapped.'),
   })
   .describe('Any program that prints users and groups as lines of JSON.')

@@ -14,7 +14,7 @@ const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/
 
 const DURATION_HELP = 'must be a duration with a unit, such as 500ms, 30s, 15m or 2h'
 
-/** A duration such as `500ms`, `30s` or `15m` in milliseconds; `undefined` where the text is none. */
+/** A duration such as `500ms`, `30s` or `15m` in milliseconds; `undefined` for any other text. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text)
   const milliseconds = Number(match?.[1]) * (UNITS.get(match?.[2]) ?? Number.NaN)
@@ -25,13 +25,13 @@ export function parseDuration(text: string): number | undefined {
 export const duration = z
   .string({ error: DURATION_HELP })
   .regex(DURATION, { error: DURATION_HELP, abort: true })
-  .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than nothing' })
+  .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than 0' })
   .transform((text) => parseDuration(text) ?? 0)
 
-/** A timer of Node that is set for longer fires at once. */
+/** A Node timer with a longer delay fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** A duration that something is waited for. */
+/** A duration that a timer can wait. */
 export const timeout = duration.refine((milliseconds) => milliseconds <= LONGEST_TIMER_MS, {
   error: 'must be 24 days at most',
 })
@@ -50,7 +50,7 @@ const SIZE_HELP = 'must be a size with a unit, such as 512KiB, 100MiB or 2GiB'
 export const size = z
   .string({ error: SIZE_HELP })
   .regex(SIZE, { error: SIZE_HELP, abort: true })
-  .refine((text) => parseSize(text) > 0, { error: 'must be more than nothing' })
+  .refine((text) => parseSize(text) > 0, { error: 'must be more than 0' })
   .transform(parseSize)
 
 function parseSize(text: string): number {
@@ -58,13 +58,13 @@ function parseSize(text: string): number {
   return Number(match?.[1]) * (SIZES.get(match?.[2]) ?? Number.NaN)
 }
 
-/** Where a secret comes from; the secret itself is never in the configuration. */
+/** Where a secret is; the secret itself is never in the configuration. */
 export type SecretSource =
   | { readonly env: string }
   | { readonly file: string }
   | { readonly command: readonly string[] }
 
-/** The sentence never repeats what was written: it may be the secret. */
+/** The message never quotes the value, which may be the secret. */
 function secretSentence({ input }: { readonly input?: unknown }): string {
   const remedy = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
   if (input === undefined || input === null) return `is missing; ${remedy}`
@@ -92,7 +92,7 @@ export const secret = z
 /** A text of one or more characters. */
 export const text = z.string().min(1, { error: 'must not be empty' })
 
-/** A path; relative ones start at the configuration file's folder. */
+/** A path; relative ones start in the configuration file's folder. */
 export const path = z.string().min(1, { error: 'must be a path' })
 
 export interface Address {
@@ -115,7 +115,7 @@ export const address = z.string().refine((value) => parseAddress(value) !== unde
 })
 
 /**
- * A URL of one of these schemes, without user and password unless a user is allowed; the sentences never repeat the
+ * A URL of one of these schemes, without a password, and without a user unless `user` is true. Messages never quote the
  * URL, which may hold a password.
  */
 export function url(schemes: readonly string[], options: { user?: boolean; password: string }) {
@@ -145,7 +145,7 @@ export type Schedule =
 
 const SHORTEST_INTERVAL_MS = 1000
 
-/** What is wrong with a schedule, or `undefined`. A text with blanks or a leading `@` is taken for cron. */
+/** What is wrong with a schedule, or `undefined`. A text with blanks or a leading `@` counts as cron. */
 export function scheduleProblem(schedule: string): string | undefined {
   if (!isCron(schedule)) {
     const everyMs = parseDuration(schedule)
@@ -155,7 +155,7 @@ export function scheduleProblem(schedule: string): string | undefined {
   }
   try {
     const next = new Cron(schedule, { paused: true, mode: '5-or-6-parts' }).nextRun()
-    return next === null ? 'is a cron expression that never comes true' : undefined
+    return next === null ? 'is a cron expression that never matches' : undefined
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'unknown form'
     return `is not a valid cron expression (${why.replace(/[.\s]+$/, '')}); an example is "*/15 * * * *"`
@@ -173,7 +173,7 @@ export function isCron(schedule: string): boolean {
   return /\s/.test(schedule.trim()) || schedule.trim().startsWith('@')
 }
 
-/** A schedule as text; resolved by {@link toSchedule}, because its time zone stands beside it. */
+/** A schedule as text; {@link toSchedule} resolves it, because the time zone is an option of its own. */
 export const schedule = z.string().check((context) => {
   const message = scheduleProblem(context.value)
   if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value })

@@ -4,13 +4,13 @@ import { printable } from '../../printable.ts'
 
 type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
 type Result = Results[number]
-type Fault = Result['differences'][number]
+type Difference = Result['differences'][number]
 
 /** How many differences of one endpoint, and examples of one note, are shown. */
 const SHOWN = 10
 const EXAMPLES = 3
 
-/** What a check is about, and the head of its table. */
+/** The tested service, and the head of its table. */
 export function renderContractBegin(step: Extract<ContractStep, { step: 'begin' }>): string[] {
   const { sync, baseUrl, organizationId, directoryId, writes, paths } = step
   const mode = writes ? 'reading and writing' : 'reading only'
@@ -35,7 +35,7 @@ export function renderContractEndpoint(results: Results, width: number): string[
   const cases = casesOf(tried.length, differing.length)
   const why = first.reason === undefined ? '' : `${tried.length === 0 ? '' : '; '}${first.reason}`
   const lines = differing.flatMap(({ probe, differences }) =>
-    differences.map((fault) => `      ${printable(probe)}: ${faultText(fault)}`),
+    differences.map((difference) => `      ${printable(probe)}: ${differenceText(difference)}`),
   )
   const more =
     lines.length > SHOWN ? [`      … and ${digits(lines.length - SHOWN)} more, --json has them`] : []
@@ -46,7 +46,7 @@ export function renderContractEndpoint(results: Results, width: number): string[
   ]
 }
 
-/** The first case is the good one: an endpoint without it was not really checked. */
+/** The first case is the good request: an endpoint where it was not tried is checked in part only. */
 function resultOf(results: Results): string {
   if (results.some(({ state }) => state === 'differs')) return 'differs'
   if (results.every(({ state }) => state === 'not-checked')) return 'not checked'
@@ -58,15 +58,15 @@ function casesOf(tried: number, differing: number): string {
   return differing === 0 ? digits(tried) : `${digits(differing)} of ${digits(tried)} differ`
 }
 
-function faultText({ expected, actual }: Fault): string {
+function differenceText({ expected, actual }: Difference): string {
   return `expected ${printable(expected)}, got ${printable(actual)}`
 }
 
-/** What was not checked and why, what is decided differently, what is left behind, and the sum. */
+/** What was not checked and why, differences where the description is silent, what is left behind, and the verdict. */
 export function renderContractEnd(results: Results, left: readonly string[]): string[] {
   return [
-    ...section('Not checked, besides:', notChecked(results)),
-    ...section("Where the description is silent, otherwise than this repository's service:", notes(results)),
+    ...section('Also not checked:', notChecked(results)),
+    ...section("Where the description is silent, different from this repository's service:", notes(results)),
     ...section('Left behind:', left.map(printable)),
     '',
     verdict(results),
@@ -78,7 +78,7 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 function notChecked(results: Results): string[] {
-  // What stands in the table as the reason for a whole endpoint needs no second line.
+  // The table already shows the reason for a whole endpoint.
   const whole = new Map(results.filter(isGood).map(({ number, reason }) => [number, reason]))
   const skipped = results.filter(({ state, number, reason }) => {
     return state === 'not-checked' && whole.get(number) !== reason
@@ -93,7 +93,9 @@ function isGood({ probe }: Result): boolean {
 }
 
 function notes(results: Results): string[] {
-  const all = results.flatMap((result) => result.notes.map((fault) => ({ result, text: faultText(fault) })))
+  const all = results.flatMap((result) =>
+    result.notes.map((note) => ({ result, text: differenceText(note) })),
+  )
   return [...Map.groupBy(all, ({ text }) => text)].map(([text, group]) => {
     const examples = group
       .slice(0, EXAMPLES)

@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<DeleteReason, string>> = {
   disabled: 'disabled in the source',
 }
 
-/** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with what became of it where that is not plain. */
+/** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with its state unless it is pending or applied. */
 export function renderChange({ change, state, detail }: ChangeView): string {
   const line = `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change)}`.trimEnd()
   if (state === 'pending' || state === 'applied') return line
@@ -53,7 +53,7 @@ function whatChanges(change: Change): string {
         .filter((field) => field !== '')
         .join(', ')
     case 'delete-user':
-      return `${person(change.have)} (${REASONS[change.why]}${comesBack(change)})`.trimStart()
+      return `${person(change.have)} (${REASONS[change.why]}${createdAgain(change)})`.trimStart()
     case 'create-group':
       return printable(change.want.name)
     case 'update-group':
@@ -65,12 +65,12 @@ function whatChanges(change: Change): string {
   }
 }
 
-/** An id that was changed is a delete and a create; each of both lines names the other one. */
+/** A changed id is a delete and a create; each of the two lines names the other id. */
 function createReason({ oldId, takes }: CreateUser): string {
   return oldId === undefined ? takenFrom({ takes }) : ` (${printable(oldId)} under a new id)`
 }
 
-function comesBack({ newId }: DeleteUser): string {
+function createdAgain({ newId }: DeleteUser): string {
   return newId === undefined ? '' : `; created again as ${printable(newId)}`
 }
 

@@ -18,13 +18,13 @@ const LABEL_WIDTH = 14
 
 const INDENT = '  '
 
-/** Under which heading an item stands. */
+/** The heading above an item. */
 export function headingOf(item: CheckItem): string {
   if (item.type !== 'line') return `${item.sync}: source`
   return item.part === 'site' ? 'this installation' : `${item.sync}: ${item.part}`
 }
 
-/** The lines of one item; `columns` is the width of the terminal, `undefined` where there is none. */
+/** The lines of one item; `columns` is the width of the terminal, `undefined` without a terminal. */
 export function renderCheckItem(item: CheckItem, columns: number | undefined): string[] {
   switch (item.type) {
     case 'line':
@@ -40,7 +40,7 @@ export function renderCheckItem(item: CheckItem, columns: number | undefined): s
   }
 }
 
-/** What it all comes to, for the end. */
+/** The last line of a check. */
 export function renderVerdict({ failed, warnings }: { failed: number; warnings: number }): string {
   if (failed > 0) {
     const also = warnings === 0 ? '' : `, ${amount(warnings, 'warning')}`
@@ -55,7 +55,7 @@ function renderFact(level: CheckLevel, label: string, detail: string, columns: n
   return hang(begin, printable(detail), columns)
 }
 
-/** The text behind a beginning; more lines stand below its own first one. */
+/** `begin` and the wrapped text, with all lines of the text aligned. */
 function hang(begin: string, text: string, columns: number | undefined): string[] {
   const margin = textWidth(begin)
   const lines = wrap(text, columns === undefined ? undefined : columns - margin)
@@ -94,7 +94,7 @@ function renderFinding(
   ]
 }
 
-/** Examples up to this width stand in one line. */
+/** Examples up to this width are listed on one line. */
 const SHORT = 40
 
 const LABELS: ReadonlyMap<string, string> = new Map([
@@ -125,7 +125,7 @@ function renderSamples({ users, groups }: CheckSamples, columns: number | undefi
   ]
 }
 
-/** A table that is no wider than the terminal: the widest columns give way, and `…` stands for what is left out. */
+/** A table that is no wider than the terminal: cells of the widest columns are cut, and `…` marks the cut. */
 function renderFitted(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -149,7 +149,7 @@ function renderFitted(
 
 const NARROWEST = 11
 
-/** Where there is no terminal, and no limit to a line. */
+/** The widest column, also without a terminal. */
 const WIDEST = 64
 
 function narrow(widths: readonly number[], room: number): number[] {
@@ -165,7 +165,7 @@ function narrow(widths: readonly number[], room: number): number[] {
 function renderTrace({ kind, id, from, fields }: CheckTrace, columns: number | undefined): string[] {
   const lines = [
     '',
-    ...hang(INDENT, `How the ${kind} ${printable(id)} came about, from ${printable(from)}:`, columns),
+    ...hang(INDENT, `How the ${kind} ${printable(id)} was mapped, from ${printable(from)}:`, columns),
   ]
   for (const { field, steps } of fields) {
     for (const [at, { text }] of steps.entries()) {

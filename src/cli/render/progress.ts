@@ -11,7 +11,7 @@ export interface Progress extends Disposable {
   update(run: RunSummary): void
 }
 
-/** A line on a terminal that is drawn over again and vanishes at the end; nothing at all where there is no terminal. */
+/** A line on a terminal that is redrawn in place and removed at the end; without a terminal, nothing. */
 export function createProgress(output: Output, wanted: boolean): Progress {
   if (!wanted || output.isTTY !== true) {
     return { update: () => undefined, [Symbol.dispose]: () => undefined }

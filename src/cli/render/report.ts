@@ -20,7 +20,7 @@ const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
   'set-members': ['group', 'with other members'],
 }
 
-/** What people read of one run: counts first, then changes, entries that were left alone, and what holds it. */
+/** One run for people: counts, changes, what was not applied, notices, and what holds the run. */
 export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
   const shown = options.all ? Number.MAX_SAFE_INTEGER : SHOWN
   const sections = [
@@ -34,7 +34,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
 }
 
-/** What a daemon prints of a run: the report, or one line where there was nothing to do. */
+/** What a daemon prints of a run: the report, or one line when there was nothing to do. */
 export function renderRunEnd(view: RunView): string[] {
   const { state, counts } = view
   const idle = (state === 'done' || state === 'planned') && counts !== null && total(counts.planned) === 0
@@ -93,17 +93,14 @@ function changeLines({ changes, counts, totalChanges }: RunView, shown: number):
 
 const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing'])
 
-/**
- * Every change that could not be applied, by name and without a limit: nothing that went wrong vanishes in a number. Those that
- * the run did not come to are as they were, and the next plan has them again.
- */
+/** Every change that could not be applied, without a limit, and the number of those that the run did not reach. */
 function notApplied({ changes, counts }: RunView): string[] {
   const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
   const dropped = counts?.outcomes.dropped ?? 0
   if (dropped === 0) return wrong
   return [
     ...wrong,
-    `${amount(dropped, 'change')} dropped, because the run ended before; the next run plans anew`,
+    `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
   ]
 }
 
@@ -114,7 +111,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
   const waiting = hold === 'open' || (hold === null && state === 'held')
   const help = waiting
     ? [
-        `Nothing was changed. Apply it with dirsyncd approve ${held}, or silence it with dirsyncd reject ${held}.`,
+        `Nothing was changed. Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
   return [`${holdTitle(mode, hold)}:`, ...guards, ...help]

@@ -32,7 +32,7 @@ function took({ startedAt, finishedAt }: RunSummary): string {
   return timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))
 }
 
-/** The one thing that a person wants to know of this run: why it failed, or what became of its hold. */
+/** Why the run failed, or the state of its hold. */
 function note({ error, hold, holdRun, breaches }: RunSummary): string {
   if (error !== null) return printable(error)
   if (hold === null) return holdRun === null ? '' : `waits with run ${holdRun}`

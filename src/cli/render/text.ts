@@ -1,12 +1,12 @@
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
-const NARROWEST = /[\p{Mn}\p{Me}\p{Cf}]/u
+const ZERO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u
 
 /** How many columns of a terminal a text takes. */
 export function textWidth(text: string): number {
   let width = 0
   for (const character of text) {
-    if (NARROWEST.test(character)) continue
+    if (ZERO_WIDTH.test(character)) continue
     width += WIDE.test(character) ? 2 : 1
   }
   return width

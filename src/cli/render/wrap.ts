@@ -1,8 +1,8 @@
 import { textWidth } from './text.ts'
 
 /**
- * A text on as many lines as it needs, broken between words; a word that is longer than a line is broken in itself. Width is in columns
- * of a terminal; `undefined` does not break.
+ * Breaks a text between words into lines of `width` terminal columns, and breaks a word that is longer than a line.
+ * `undefined` is no limit.
  */
 export function wrap(text: string, width: number | undefined): string[] {
   if (width === undefined || textWidth(text) <= width) return [text]
@@ -23,7 +23,7 @@ export function wrap(text: string, width: number | undefined): string[] {
   return [...lines, line]
 }
 
-/** Lines no wider than the terminal: what goes on stands four blanks deeper than its line began. */
+/** Breaks lines that are wider than the terminal; the rest of a line is indented by four more blanks. */
 export function fold(lines: readonly string[], columns: number | undefined): string[] {
   return lines.flatMap((line) => {
     if (columns === undefined || textWidth(line) <= columns) return [line]
@@ -36,7 +36,7 @@ export function fold(lines: readonly string[], columns: number | undefined): str
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 
-/** What a person takes for one character stays together. */
+/** Splits a text into graphemes, so that a character and its accents stay together. */
 function charactersOf(text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }
@@ -54,7 +54,7 @@ function chop(word: string, width: number): string[] {
   return [...pieces, piece]
 }
 
-/** A text cut to a width in its middle: ids of one sort differ at one of their ends, and nobody knows at which. */
+/** Cuts a text to a width in its middle, because ids of one kind differ at their beginning or at their end. */
 export function cutMiddle(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   const head = Math.ceil((width - 1) / 2)

@@ -5,7 +5,7 @@ import { printable } from '../../printable.ts'
 import { printResult, printRows, withService } from './admin.ts'
 
 const CREATE_HELP = `
-A token belongs to a contact, and events name it.
+A token belongs to a contact, and events name the contact.
 
 Examples:
   dirsyncd service contact create --organization 1 --name "Directory Sync" --email sync@northgate.example`

@@ -5,17 +5,16 @@ import { amount } from '../../directory/wording.ts'
 import { printResult, withService } from './admin.ts'
 
 const CREATE_HELP = `
-A file that does not exist is made, with mode 0600. In one that exists the new key is put in front: it encrypts, the
-others only decrypt until \`dirsyncd service key rotate\` has encrypted everything with the new one. No configuration is
-needed. Keep a copy of the file elsewhere: without it nobody reads the credentials again.
+Creates the file with mode 0600, or puts the new key first in a file that exists. The first key encrypts. The others
+only decrypt, until \`dirsyncd service key rotate\` has encrypted everything with the first. No configuration is needed.
+Keep a copy of the file elsewhere: without it, nobody can read the credentials again.
 
 Examples:
   dirsyncd service key create /etc/dirsyncd/service-keys`
 
 const ROTATE_HELP = `
-Encrypts everything again with the first key of the file, while the service runs: a running service reads the file
-again and does the work, so that it knows the key. Where services on other machines share the store, give all of them the
-new file and restart them first.
+Encrypts everything again with the first key of the file. A running service reads the file again and does the work. If
+services on other machines share the store, give all of them the new file and restart them first.
 
 Examples:
   dirsyncd service key create /etc/dirsyncd/service-keys && dirsyncd service key rotate`
@@ -24,10 +23,10 @@ export function addKey(service: Command, run: Runner): void {
   const group = service.command('key').description('Keys that credentials are encrypted with.')
   group
     .command('create')
-    .description('Make a key file, or put a new key in front of those that a file has.')
+    .description('Make a key file, or put a new key first in an existing file.')
     .argument('<file>', 'The key file.')
     .addHelpText('after', CREATE_HELP)
-    .action((file: string) => run((session) => create(session, file), { configured: false }))
+    .action((file: string) => run((session) => create(session, file), { needsConfig: false }))
   group
     .command('rotate')
     .description('Encrypt everything with the first key of the file.')
@@ -40,7 +39,7 @@ async function create(session: BareSession, file: string): Promise<number> {
   const { path, keyId, olderKeyIds } = made
   const sentence =
     olderKeyIds.length === 0
-      ? `${path} has the key ${keyId}. Keep a copy elsewhere: without it nobody reads what is encrypted with it.`
+      ? `${path} has the key ${keyId}. Keep a copy elsewhere: without the key, nobody can read what it encrypted.`
       : `${path} has the new key ${keyId} in front of ${olderKeyIds.join(', ')}. Keep a copy elsewhere, and run ` +
         'dirsyncd service key rotate.'
   printResult(session, made, sentence)
@@ -54,7 +53,7 @@ async function rotate(session: Session): Promise<number> {
   const next =
     removable.length === 0
       ? 'There is no key to remove from the file.'
-      : `Nothing needs ${removable.join(', ')} any more but backups from before: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file.`
+      : `Only older backups still need ${removable.join(', ')}: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file.`
   printResult(session, rotation, `${done} ${next}`)
   return 0
 }

@@ -48,7 +48,7 @@ export function addToken(service: Command, run: Runner): void {
     .description('Create a token and show it once.')
     .requiredOption('--contact <number>', 'Whose token it is.', wholeNumber)
     .requiredOption('--scope <scope>', 'What it allows; once for each.', repeated)
-    .option('--expires <when>', 'How long it is good, or until when (default: 365d).', endOf)
+    .option('--expires <when>', 'How long it is valid, or until when (default: 365d).', expiryOf)
     .option('--file <path>', 'Write it into this new file, of mode 0600, instead of showing it.')
     .addHelpText('after', CREATE_HELP)
     .action((options: CreateOptions) => run((session) => create(session, options)))
@@ -66,8 +66,8 @@ export function addToken(service: Command, run: Runner): void {
     .action((id: string) => run((session) => revoke(session, id)))
 }
 
-/** The point in time, as ISO text, that a duration from now or a time names. */
-function endOf(value: string): string {
+/** The ISO time of a duration from now, or of a time. */
+function expiryOf(value: string): string {
   const duration = parseDuration(value)
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration)
   if (!Number.isNaN(date.getTime()) && /^\d{4}-|^\d+\w+$/.test(value)) return date.toISOString()
@@ -89,15 +89,15 @@ async function create(session: Session, options: CreateOptions): Promise<number>
 
 type Created = Awaited<ReturnType<typeof createToken>>
 
-async function createToken(session: Session, { contact, scope, expires = endOf('365d') }: CreateOptions) {
-  // What the scopes are is the service's to say.
+async function createToken(session: Session, { contact, scope, expires = expiryOf('365d') }: CreateOptions) {
+  // The service checks the scopes.
   const scopes = [...scope] as ('ORG' | 'ORG_READ' | 'USER' | 'USER_READ')[]
   return withService(session, (admin) =>
     admin.createToken({ contactId: contact, scopes, expiresAt: expires }),
   )
 }
 
-/** The file is there before the token is, so that no token is made that could not be kept. */
+/** Creates the file before the token, so that no token is created that cannot be stored. */
 async function writeInto(path: string, make: () => Promise<Created>): Promise<Created> {
   const file = await openNew(path)
   try {

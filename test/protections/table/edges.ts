@@ -382,7 +382,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-config-huge-file-is-no-secret',
     file: 'config/secret.ts',
-    find: 'if (size > LARGEST) throw',
+    find: 'if (size > MAX_BYTES) throw',
     replace: 'if (size < 0) throw',
     test: 'unit/config/secret.test.ts',
   },
@@ -814,8 +814,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-log-value-does-not-rewrite-the-terminal',
     file: 'log.ts',
-    find: 'printable(`${String(level)}: ${String(msg)}${behind}`)',
-    replace: 'printable(level as string) + `${String(level)}: ${String(msg)}${behind}`',
+    find: 'printable(`${String(level)}: ${String(msg)}${suffix}`)',
+    replace: 'printable(level as string) + `${String(level)}: ${String(msg)}${suffix}`',
     test: 'unit/log.test.ts',
   },
   {

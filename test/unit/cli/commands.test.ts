@@ -382,8 +382,8 @@ test.each([
   [
     'key rotate',
     ['rotateKeys', {}],
-    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Nothing needs k1, k0 any more but ' +
-      'backups from before: remove their lines from the file.\n',
+    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Only older backups ' +
+      'still need k1, k0: remove their lines from the file.\n',
   ],
 ] as const)('service %s', async (line, performed, stdout) => {
   const result = await dirsyncd(['service', ...line.split(' ')])

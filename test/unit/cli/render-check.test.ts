@@ -70,7 +70,7 @@ test('counts, a finding, samples and a trace', () => {
   ])
   expect(renderCheckItem(TRACE, undefined)).toEqual([
     '',
-    '  How the user u1 came about, from users.csv, row 2:',
+    '  How the user u1 was mapped, from users.csv, row 2:',
     '    email         mail has "A@b"',
     '                  the result is "a@b"',
   ])

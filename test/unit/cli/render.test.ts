@@ -196,7 +196,7 @@ test('a held run names every guard and what to do', () => {
     'Held by:',
     '  max-deletes-users: 60 of 100 users would be removed, limit 50',
     '  max-delete-percent-users: 60 % of the users',
-    'Nothing was changed. Apply it with dirsyncd approve 12, or silence it with dirsyncd reject 12.',
+    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
     '',
   ])
 })
@@ -204,7 +204,7 @@ test('a held run names every guard and what to do', () => {
 test('a run that waits for the hold of an earlier one sends people there', () => {
   const view = runOf({ run: 14, state: 'held', holdRun: 12, breaches: [{ guard: 'g', detail: 'why' }] })
   expect(renderReport(view, { all: false }).at(-2)).toBe(
-    'Nothing was changed. Apply it with dirsyncd approve 12, or silence it with dirsyncd reject 12.',
+    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
   )
   expect(renderRuns([view])[1]).toMatch(/ waits with run 12$/)
 })
@@ -228,7 +228,7 @@ test('what a run did not come to is a number, and what went wrong is named', () 
   expect(lines.slice(lines.indexOf('Not applied:'))).toEqual([
     'Not applied:',
     '  + create user   e-1  Name of e-1 <e-1@example.org>  [failed: 503]',
-    '  2 changes dropped, because the run ended before; the next run plans anew',
+    '  2 changes dropped, because the run ended first; the next run makes a new plan',
     '',
   ])
 })

@@ -60,7 +60,7 @@ test.each<[string, object]>([
     { users: { path: 'u.csv', map: MAP, delimiter } },
   ]),
   ...['""', ' ', ''].map((quote): [string, object] => [
-    'users.quote: must be one character that is no blank, or null for none',
+    'users.quote: must be one character other than a blank, or null for none',
     { users: { path: 'u.csv', map: MAP, quote } },
   ]),
   ['users.path: must not be empty', { users: { path: [], map: MAP } }],

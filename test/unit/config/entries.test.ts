@@ -16,7 +16,7 @@ test('lists hold patterns, ids and places', () => {
 })
 
 test.each([
-  ['an empty list', { users: { include: [] } }, 'must name an entry; leave it out otherwise'],
+  ['an empty list', { users: { include: [] } }, 'must name an entry, or be left out'],
   ['a place that protects', { users: { protected: [{ from: 'x' }] } }, 'must be a pattern of ids such as'],
   ['two forms at once', { users: { exclude: [{ id: 'a', from: 'b' }] } }, 'must be a pattern of ids such as'],
   ['an unknown list', { users: { excludes: ['a'] } }, 'Unrecognized key'],

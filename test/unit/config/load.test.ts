@@ -61,9 +61,9 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
       'an example is "*/15 * * * *"',
   },
   {
-    name: 'a cron expression that never comes true',
+    name: 'a cron expression that never matches',
     text: CORP.replace('    source', '    schedule: "0 0 30 2 *"\n    source'),
-    line: 'dirsyncd.yaml:3:5: syncs[0].schedule: is a cron expression that never comes true',
+    line: 'dirsyncd.yaml:3:5: syncs[0].schedule: is a cron expression that never matches',
   },
   {
     name: 'a cron expression without quotes',
@@ -85,7 +85,7 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'a time zone beside an interval',
     text: CORP.replace('    source', '    schedule: 15m\n    timezone: UTC\n    source'),
-    line: 'dirsyncd.yaml:4:5: syncs[0].timezone: goes with a cron expression; this sync has none in schedule',
+    line: 'dirsyncd.yaml:4:5: syncs[0].timezone: has no use without a cron expression in schedule',
   },
   {
     name: 'a duration without a unit',
