@@ -6,13 +6,13 @@ import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
 import { compareNotices, type Coverage, type Notice, type SourceSnapshot } from '../directory/snapshot.ts'
 import { digits } from '../directory/wording.ts'
 
-/** What every entry brings along: all values of its id attribute, and where it was read. */
+/** What every entry has: all values of its id attribute, and where it was read. */
 interface Candidate {
   readonly ids: readonly string[]
   /** The name of the attribute or column that holds the id, for the notices. */
   readonly idName: string
   readonly from: string
-  /** Why values are missing that could not be worked out, each beginning with the key of the mapping. */
+  /** One sentence for each value that could not be computed; it begins with the key of the mapping. */
   readonly faults?: readonly string[]
 }
 
@@ -26,37 +26,39 @@ export interface GroupCandidate extends Candidate {
   readonly name: string | undefined
   /** Ids of users. */
   readonly members: Iterable<string>
-  /** Members, as the source spells them, that are no users of this read. */
-  readonly strangers: readonly string[]
+  /** Members that are not users of this read, spelled as in the source. */
+  readonly unknownMembers: readonly string[]
 }
 
 /**
- * Builds a snapshot out of the entries that a source reads; the same rules for every kind of source. The order in which
- * entries come decides nothing: every order of the same entries gives the same snapshot, its notices included.
+ * Builds a snapshot of the entries that a source reads; the same rules apply to every kind of source. The order of the
+ * entries changes neither the snapshot nor its notices.
  */
 export interface Collector {
-  /** Takes a user and says its id, or `undefined` when it has no usable one. A duplicate has its id. */
+  /** Returns the user's id, also for a duplicate; `undefined` when the user has no usable id. */
   addUser(user: UserCandidate): string | undefined
   addGroup(group: GroupCandidate): string | undefined
-  /** A group of whose members the source knows only a part: neither written nor deleted. */
-  addHidden(group: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void
+  /** Adds a group whose members the source knows only in part: the sync neither writes nor deletes it. */
+  addGroupWithHiddenMembers(
+    group: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string },
+  ): void
   /**
-   * Takes a user that cannot log in: not written, and either kept in the directory or, as if it were not there, `gone`. Says
-   * its id where it is kept and has a usable one.
+   * Adds a user that cannot log in: the sync does not write it. With `gone` the source counts as not having it;
+   * otherwise the directory keeps it, and its id is returned if it has a usable one.
    */
   addDisabled(user: Candidate & { readonly gone: boolean }): string | undefined
-  /** An entry that was read and cannot be understood. Nobody knows whose it was: no deletes in this run. */
+  /** Adds an entry that cannot be understood. Because it may be anybody's, this run deletes nothing. */
   addUnreadable(kind: Kind, detail: string): void
-  /** Members that name a group which the source does not have. */
-  addOrphans(group: string, detail: string): void
-  /** Whether this raw id of a user was seen, of skipped users too. */
+  /** Adds a notice about the members of a group that the source does not have. */
+  addMembersOfUnknownGroup(group: string, detail: string): void
+  /** Whether a user with this raw id was read; skipped users count too. */
   readonly knowsUser: (id: string) => boolean
   snapshot(): SourceSnapshot
 }
 
 export function createCollector(covers: Coverage = { groups: true, members: true }): Collector {
-  const users = createShelf<UserEntry>('user')
-  const groups = createShelf<GroupEntry>('group')
+  const users = createEntriesById<UserEntry>('user')
+  const groups = createEntriesById<GroupEntry>('group')
   const notices: Notice[] = []
   let unreadable = 0
   const withId = { user: 0, group: 0 }
@@ -68,20 +70,23 @@ export function createCollector(covers: Coverage = { groups: true, members: true
     notices.push({ kind, id: undefined, code: 'unreadable', detail })
   }
 
-  /** The one usable id of a candidate. Every value is marked as seen, or one of them might be deleted. */
-  function identify(shelf: Shelf<UserEntry> | Shelf<GroupEntry>, candidate: Candidate): string | undefined {
-    for (const id of candidate.ids) shelf.seen.add(id)
+  /** The usable id of a candidate. Marks every id value as seen, because what was not seen may be deleted. */
+  function identify(
+    known: EntriesById<UserEntry> | EntriesById<GroupEntry>,
+    candidate: Candidate,
+  ): string | undefined {
+    for (const id of candidate.ids) known.seen.add(id)
     const counted = candidate.ids.length === 0 ? withoutId : withId
-    counted[shelf.kind] += 1
-    idNames[shelf.kind] = candidate.idName
+    counted[known.kind] += 1
+    idNames[known.kind] = candidate.idName
     const id = usableId(candidate)
     if (id !== undefined) {
       for (const fault of candidate.faults ?? [])
-        notices.push({ kind: shelf.kind, id, code: 'value-failed', detail: `${candidate.from}: ${fault}` })
+        notices.push({ kind: known.kind, id, code: 'value-failed', detail: `${candidate.from}: ${fault}` })
       return id
     }
-    const problem = problemOf(candidate)
-    addUnreadable(shelf.kind, `${candidate.from}: ${problem} (external_id is "${candidate.idName}")`)
+    const problem = candidateProblem(candidate)
+    addUnreadable(known.kind, `${candidate.from}: ${problem} (external_id is "${candidate.idName}")`)
     return undefined
   }
 
@@ -102,20 +107,20 @@ export function createCollector(covers: Coverage = { groups: true, members: true
         return id
       }
       groups.add({ id, name: group.name, members: sortedUnique(group.members), from: group.from })
-      if (group.strangers.length > 0) {
-        const detail = `${group.from}: ${strangersSentence(group.strangers)}`
+      if (group.unknownMembers.length > 0) {
+        const detail = `${group.from}: ${unknownMembersSentence(group.unknownMembers)}`
         notices.push({ kind: 'group', id, code: 'unknown-members', detail })
       }
       return id
     },
-    addHidden({ why, ...group }) {
+    addGroupWithHiddenMembers({ why, ...group }) {
       const id = identify(groups, group)
       if (id === undefined) return
       notices.push({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
       groups.addUnwritten(id, group.from)
     },
     addDisabled({ gone, ...user }) {
-      // Without a usable id nobody knows who it is that is gone.
+      // Without a usable id it is unknown which user is gone.
       const isGone = gone && usableId(user) !== undefined
       const id = isGone ? usableId(user) : identify(users, user)
       if (id === undefined) return undefined
@@ -127,59 +132,58 @@ export function createCollector(covers: Coverage = { groups: true, members: true
       return id
     },
     addUnreadable,
-    addOrphans(group, detail) {
+    addMembersOfUnknownGroup(group, detail) {
       notices.push({ kind: 'group', id: group, code: 'unknown-members', detail })
     },
     knowsUser: (id) => users.seen.has(id),
     snapshot: () => {
       for (const kind of ['user', 'group'] as const)
-        if (withId[kind] === 0 && withoutId[kind] > 1) refuseAnonymous(kind, withoutId[kind], idNames[kind])
+        if (withId[kind] === 0 && withoutId[kind] > 1) refuseWithoutIds(kind, withoutId[kind], idNames[kind])
       return {
         users: users.unique(),
         groups: groups.unique(),
         covers,
         seen: { user: users.seen, group: groups.seen },
         unreadable,
-        notices: settled([...users.duplicates(), ...groups.duplicates(), ...notices]),
+        notices: sortedWithoutRepeats([...users.duplicates(), ...groups.duplicates(), ...notices]),
       }
     },
   }
 }
 
-/** One entry without an id is an odd entry; where none has one, it is the configuration or the reader that is wrong. */
-function refuseAnonymous(kind: Kind, count: number, idName: string): never {
-  const remedy = `correct ${kind}s.map.external_id, or let the reader see it`
+/** If a single entry has no id, that entry is wrong; if none has one, the configuration or the permissions are. */
+function refuseWithoutIds(kind: Kind, count: number, idName: string): never {
+  const remedy = `check ${kind}s.map.external_id and the read permission`
   throw new DirsyncdError(
     'source-incomplete',
     `none of the ${digits(count)} ${kind}s has an id (external_id is "${idName}"); ${remedy}`,
   )
 }
 
-/** In the order of reports. An entry that a server sent twice says each thing once; what is unreadable is counted. */
-function settled(notices: readonly Notice[]): Notice[] {
+/** Drops the repeated notices of an entry that a server sent twice. Unreadable entries are counted, so theirs stay. */
+function sortedWithoutRepeats(notices: readonly Notice[]): Notice[] {
   const sorted = notices.toSorted(compareNotices)
   return sorted.filter((notice, index) => {
-    const before = sorted[index - 1]
-    return before === undefined || notice.code === 'unreadable' || compareNotices(before, notice) !== 0
+    const previous = sorted[index - 1]
+    return previous === undefined || notice.code === 'unreadable' || compareNotices(previous, notice) !== 0
   })
 }
 
-interface Placed {
+interface LocatedEntry {
   readonly id: string
   readonly from: string
 }
 
-/** An entry that has an id and a place and nothing that is written: a group without a name or with hidden members, a disabled user. */
-interface Unwritten extends Placed {
+/** An entry that the sync leaves as it is: a group without a name or with hidden members, or a disabled user. */
+interface Unwritten extends LocatedEntry {
   readonly unwritten: true
 }
 
 /**
- * The entries of one kind by id. All entries that share an id are put aside: nobody knows which one is meant, and to
- * choose one would give one person's data to another. So is an entry that was read twice and was not the same twice: the
- * next read gets it whole.
+ * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one person's
+ * data to another. An entry that was read twice with different values is dropped too; the next read gets it whole.
  */
-interface Shelf<E extends Placed> {
+interface EntriesById<E extends LocatedEntry> {
   readonly kind: Kind
   readonly seen: Set<string>
   add(entry: E): void
@@ -188,24 +192,24 @@ interface Shelf<E extends Placed> {
   duplicates(): Notice[]
 }
 
-function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
+function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
   const entries = new Map<string, E>()
   const unwritten = new Map<string, Unwritten>()
-  /** Where the entries of an id were read, for ids that are put aside. */
-  const aside = new Map<string, Set<string>>()
+  /** For each dropped id, where its entries were read. */
+  const conflicts = new Map<string, Set<string>>()
 
-  /** Whether the entry is the first of its id. A server may send one entry twice while it is read. */
+  /** Whether this is the first entry with its id. A server may send one entry twice in one read. */
   function isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
-    const places = aside.get(id)
-    if (places !== undefined) {
-      places.add(from)
+    const origins = conflicts.get(id)
+    if (origins !== undefined) {
+      origins.add(from)
       return false
     }
     const first = entries.get(id) ?? unwritten.get(id)
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
-    aside.set(id, new Set([first.from, from]))
+    conflicts.set(id, new Set([first.from, from]))
     entries.delete(id)
     unwritten.delete(id)
     return false
@@ -222,44 +226,46 @@ function createShelf<E extends Placed>(kind: Kind): Shelf<E> {
       if (isNew(entry)) unwritten.set(id, entry)
     },
     unique: () => entries,
-    duplicates: () => [...aside].flatMap(([id, places]) => duplicateNotices(kind, id, places)),
+    duplicates: () => [...conflicts].flatMap(([id, origins]) => duplicateNotices(kind, id, origins)),
   }
 }
 
-function duplicateNotices(kind: Kind, id: string, places: ReadonlySet<string>): Notice[] {
-  const sorted = [...places].toSorted(byCodeUnit)
+function duplicateNotices(kind: Kind, id: string, origins: ReadonlySet<string>): Notice[] {
+  const sorted = [...origins].toSorted(byCodeUnit)
   const [only] = sorted
   if (only !== undefined && sorted.length === 1) {
-    const detail = `${only}: was read twice and had changed in between; it is left alone in this run`
+    const detail = `${only}: was read twice and changed in between; this run leaves it alone`
     return [{ kind, id, code: 'duplicate-id', detail }]
   }
   const first = sorted.slice(0, 4)
-  return sorted.map((place) => {
+  return sorted.map((origin) => {
     const others = examples(
-      first.filter((other) => other !== place),
-      places.size - 1,
+      first.filter((other) => other !== origin),
+      origins.size - 1,
     )
-    return { kind, id, code: 'duplicate-id', detail: `${place}: the id "${id}" is also that of ${others}` }
+    return { kind, id, code: 'duplicate-id', detail: `${origin}: the id "${id}" is also used by ${others}` }
   })
 }
 
 function usableId(candidate: Candidate): string | undefined {
-  return problemOf(candidate) === undefined ? candidate.ids[0] : undefined
+  return candidateProblem(candidate) === undefined ? candidate.ids[0] : undefined
 }
 
-function problemOf({ ids }: Candidate): string | undefined {
+function candidateProblem({ ids }: Candidate): string | undefined {
   const [id] = ids
   if (id === undefined) return 'there is no id'
   return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)
 }
 
-function strangersSentence(strangers: readonly string[]): string {
+function unknownMembersSentence(unknownMembers: readonly string[]): string {
   const count =
-    strangers.length === 1 ? '1 member is no user' : `${digits(strangers.length)} members are no users`
-  return `${count} of this sync: ${examples(strangers)}`
+    unknownMembers.length === 1
+      ? '1 member is no user'
+      : `${digits(unknownMembers.length)} members are no users`
+  return `${count} of this sync: ${examples(unknownMembers)}`
 }
 
-/** The first three of them by code unit, and how many more there are. */
+/** The first three values by code unit, in quotes, and how many more there are. */
 export function examples(values: readonly string[], total = values.length): string {
   const sorted = values.toSorted(byCodeUnit)
   const shown = sorted.slice(0, 3).map((value) => `"${value}"`)

@@ -1,14 +1,14 @@
 import type { GroupMapping, Lookup, UserMapping } from './mapping.ts'
 import type { EntryTrace } from './source.ts'
 
-/** Where an entry was read, and all that was read of it. */
+/** An entry as the source has it: where it was read, and all its values. */
 export interface RawEntry {
   readonly id: string
   readonly from: string
   readonly lookup: Lookup
 }
 
-/** How the fields of a user come about, step by step. */
+/** Explains step by step how the fields of a user get their values. */
 export function explainUser({ id, from, lookup }: RawEntry, map: UserMapping): EntryTrace {
   return {
     kind: 'user',
@@ -22,7 +22,7 @@ export function explainUser({ id, from, lookup }: RawEntry, map: UserMapping): E
   }
 }
 
-/** How the name of a group comes about. Its members are no mapping: the report of a run names those that are missing. */
+/** Explains how the name of a group gets its value. Members are not mapped; the run's report names missing ones. */
 export function explainGroup({ id, from, lookup }: RawEntry, map: GroupMapping): EntryTrace {
   return {
     kind: 'group',

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../errors.ts'
 
-/** The error of a read that was told to stop; the signal's reason is passed on where it is one of ours. */
+/** The error of an aborted read: the signal's reason where that is a `DirsyncdError`, otherwise a new error. */
 export function interruption(signal: AbortSignal, message: string): DirsyncdError {
   const reason: unknown = signal.reason
   return reason instanceof DirsyncdError

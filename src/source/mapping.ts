@@ -1,12 +1,12 @@
 import { sentence } from '../errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'
-import { Fault, type Formula, type Lookup, show, startRun } from './mapping/formula.ts'
+import { Fault, type Formula, type Lookup, show, createContext } from './mapping/formula.ts'
 import { compileValue, type ValueExpression } from './mapping/shorthand.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
 export { compileAttribute, type Lookup, type NameCheck, type TraceStep, type ValueExpression }
 
-/** `external_id` is always exactly one attribute: what identifies an entry is never put together or chosen. */
+/** `external_id` is always exactly one attribute; an id is never composed or chosen from several. */
 export interface UserMap {
   readonly external_id: string
   readonly email?: ValueExpression
@@ -25,20 +25,20 @@ export interface GroupMap {
 export interface ValueMapping {
   readonly attributes: readonly string[]
   /**
-   * The value for an entry, trimmed, or `undefined` where there is none or only blanks. Never throws: where it cannot be
-   * worked out there is none, and `onFault` is told why in a sentence that begins with the key.
+   * The trimmed value for an entry; `undefined` when it is missing or blank. Never throws: a value that cannot be
+   * computed is missing, and `onFault` gets the reason in a sentence that begins with the key.
    */
   valueOf(lookup: Lookup, onFault?: (detail: string) => void): string | undefined
   /** The same value, step by step; the last step is the result. Never throws. */
   trace(lookup: Lookup): readonly TraceStep[]
 }
 
-/** What a mapping makes of a user. */
+/** The mapped fields of a user. */
 export interface UserFields {
   readonly email: string | undefined
   readonly name: string | undefined
   readonly employeeId: string | undefined
-  /** Why values are missing that could not be worked out, each beginning with the key. */
+  /** One sentence for each value that could not be computed; it begins with the key. */
   readonly faults: readonly string[]
 }
 
@@ -67,7 +67,7 @@ export interface GroupMapping {
 
 const NO_FAULTS: readonly string[] = []
 
-const NOTHING: ValueMapping = {
+const UNMAPPED: ValueMapping = {
   attributes: [],
   valueOf: () => undefined,
   trace: () => [{ kind: 'result', text: 'not mapped', value: undefined }],
@@ -116,7 +116,7 @@ function compileMapping(
   key: string,
   check: NameCheck,
 ): ValueMapping {
-  if (expression === undefined) return NOTHING
+  if (expression === undefined) return UNMAPPED
   const formula = compileValue(expression, key, check)
   return {
     attributes: distinct(formula.attributes),
@@ -133,7 +133,7 @@ function compileMapping(
 }
 
 function resultOf(formula: Formula, lookup: Lookup, steps?: TraceStep[]): string | undefined {
-  const value = formula.evaluate(startRun(lookup, steps))
+  const value = formula.evaluate(createContext(lookup, steps))
   if (typeof value !== 'string' || value === '') return undefined
   if (value.includes('\0')) throw new Fault('it holds a NUL character')
   if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')
@@ -152,9 +152,9 @@ function traceOf(formula: Formula, lookup: Lookup): readonly TraceStep[] {
   return steps
 }
 
-/** Whatever goes wrong is about this one value of this one entry: it never ends a run. */
+/** Any error concerns only this value of this entry, so it never ends a run. */
 function faultReason(error: unknown): string {
-  return error instanceof Fault ? error.message : `it could not be worked out (${sentence(error)})`
+  return error instanceof Fault ? error.message : `it could not be computed (${sentence(error)})`
 }
 
 function withFaults<F>(read: (onFault: (detail: string) => void) => F): F & { faults: readonly string[] } {

@@ -2,25 +2,25 @@ import type { Kind } from '../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
-/** Where the truth lives: an LDAP server, CSV files or what a program prints. */
+/** Where users and groups are read from: an LDAP server, CSV files or the output of a program. */
 export interface Source {
   /**
    * Reads everything once. Resolves with a complete snapshot or throws a `DirsyncdError`
-   * (`source-unreachable`, `source-refused`, `source-incomplete`); half a read is never returned.
+   * (`source-unreachable`, `source-refused`, `source-incomplete`), but never with a part.
    */
   read(signal: AbortSignal): Promise<SourceSnapshot>
   /**
-   * The second look: asks for these ids again, without the sync's filter. The answer has every id that was asked
-   * for. Throws like `read`.
+   * The second look: reads these ids again, ignoring the sync's filter. The result has an entry for each of the ids.
+   * Throws like `read`.
    */
   lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
-  /** What `dirsyncd check` shows of a source: connection, identity and limits, each fact with what to think of it. */
+  /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
-  /** How one entry's fields came about; `undefined` where the source has no such entry. Throws like `read`. */
+  /** Explains how one entry's fields get their values; `undefined` if there is no such entry. Throws like `read`. */
   explain?(kind: Kind, id: string, signal: AbortSignal): Promise<EntryTrace | undefined>
 }
 
-/** How one entry came to be what it is. */
+/** How the fields of one entry get their values. */
 export interface EntryTrace {
   readonly kind: Kind
   readonly id: string
@@ -31,11 +31,11 @@ export interface EntryTrace {
 export interface FieldTrace {
   readonly field: 'email' | 'name' | 'employee_id'
   readonly value: string | undefined
-  /** In the order in which they happened; the last one is the result. */
+  /** In order; the last one is the result. */
   readonly steps: readonly TraceStep[]
 }
 
-/** `ok` was proved, `info` is only told, `warn` works and somebody should look at it. */
+/** `ok` was tested, `info` is only reported, `warn` works but a person should check it. */
 export type ProbeLevel = 'ok' | 'info' | 'warn'
 
 export interface ProbeLine {

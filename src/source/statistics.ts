@@ -2,7 +2,7 @@ import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice, NoticeCode, SourceSnapshot } from '../directory/snapshot.ts'
 import { amount, digits } from '../directory/wording.ts'
 
-/** What a complete read adds up to. */
+/** The totals of a complete read. */
 export interface SourceCounts {
   readonly users: number
   readonly groups: number
@@ -13,17 +13,17 @@ export interface SourceCounts {
   readonly groupsWithoutMembers: number
 }
 
-/** Something that somebody should look at. */
+/** A problem that a person should check. */
 export interface Finding {
   readonly code: 'nobody' | 'no-email' | 'no-name' | 'duplicate-email' | NoticeCode
   readonly count: number
-  /** Without the name of anybody. */
+  /** Has no personal data. */
   readonly sentence: string
-  /** Up to three of them by name; personal data. */
+  /** Up to three of the entries that are concerned; personal data. */
   readonly examples: readonly string[]
 }
 
-/** Which of a user's fields the configuration maps at all: what is not mapped is not missed. */
+/** Which fields of users the configuration maps; only a mapped field can be reported as missing. */
 export interface Mapped {
   readonly email: boolean
   readonly name: boolean
@@ -47,60 +47,61 @@ export function countSource({ users, groups }: SourceSnapshot): SourceCounts {
   return { users: users.size, groups: groups.size, memberships, ...counts, groupsWithoutMembers }
 }
 
-interface Read extends SourceSnapshot {
+interface ReadFacts extends SourceSnapshot {
   readonly mapped: Mapped
   readonly noticesOf: (code: NoticeCode) => readonly Notice[]
 }
 
-interface Row {
+interface FindingRule {
   readonly code: Finding['code']
-  /** One text for each thing that is found: an id, an address, or the sentence of a notice. */
-  readonly found: (read: Read) => readonly string[]
-  readonly sentence: (count: number, read: Read) => string
+  /** One text for each case: an id, an address, or the sentence of a notice. */
+  readonly cases: (read: ReadFacts) => readonly string[]
+  readonly sentence: (count: number, read: ReadFacts) => string
 }
 
-/** The findings, the worst first. Every notice that a source makes has its row. */
-const TABLE: readonly Row[] = [
+/** The worst first. Every code of a source's notices has a rule. */
+const FINDING_RULES: readonly FindingRule[] = [
   {
     code: 'unreadable',
-    found: details('unreadable'),
-    sentence: (count) => `${entries(count)} cannot be understood; nothing is deleted while that is so`,
+    cases: details('unreadable'),
+    sentence: (count) =>
+      `${entries(count)} cannot be understood; until that is corrected, nothing is deleted`,
   },
   {
     code: 'duplicate-id',
-    found: ({ noticesOf }) => [
+    cases: ({ noticesOf }) => [
       ...new Set(noticesOf('duplicate-id').map(({ kind, id }) => `${kind} ${id ?? ''}`)),
     ],
     sentence: (count, { noticesOf }) =>
-      `${several(count, 'id is', 'ids are')} there more than once, ${entries(noticesOf('duplicate-id').length)} in all; none of them is used`,
+      `${pluralize(count, 'id is', 'ids are')} used more than once, by ${entries(noticesOf('duplicate-id').length)} in all; all of them are skipped`,
   },
   {
     code: 'no-email',
-    found: (read) => (read.mapped.email ? usersWithout(read, 'email') : []),
+    cases: (read) => (read.mapped.email ? usersWithout(read, 'email') : []),
     sentence: (count, { users }) => `no e-mail: ${shareOf(count, users.size)}`,
   },
   {
     code: 'duplicate-email',
-    found: ({ users, mapped }) => (mapped.email ? [...emailOwners(users).keys()] : []),
+    cases: ({ users, mapped }) => (mapped.email ? [...sharedEmails(users).keys()] : []),
     sentence: (count, { users }) =>
-      `${several(count, 'e-mail address is', 'e-mail addresses are')} that of more than one user, ${digits(sum(emailOwners(users).values()))} users in all`,
+      `${pluralize(count, 'e-mail address is', 'e-mail addresses are')} used by more than one user, ${digits(sum(sharedEmails(users).values()))} users in all`,
   },
   {
     code: 'no-name',
-    found: (read) => (read.mapped.name ? usersWithout(read, 'name') : []),
+    cases: (read) => (read.mapped.name ? usersWithout(read, 'name') : []),
     sentence: (count, { users }) => `no name: ${shareOf(count, users.size)}`,
   },
   {
     code: 'unknown-members',
-    found: (read) => (read.covers.members && read.users.size > 0 ? details('unknown-members')(read) : []),
+    cases: (read) => (read.covers.members && read.users.size > 0 ? details('unknown-members')(read) : []),
     sentence: (count) =>
-      `${several(count, 'group has', 'groups have')} members that are no users of this sync; those are left out`,
+      `${pluralize(count, 'group has', 'groups have')} members that are no users of this sync; those are left out`,
   },
   {
     code: 'members-hidden',
-    found: details('members-hidden'),
+    cases: details('members-hidden'),
     sentence: (count) =>
-      several(
+      pluralize(
         count,
         'group is left as it is: this server does not have all of its members',
         'groups are left as they are: this server does not have all of their members',
@@ -108,37 +109,37 @@ const TABLE: readonly Row[] = [
   },
   {
     code: 'no-name',
-    found: details('no-name'),
+    cases: details('no-name'),
     sentence: (count) =>
-      `${several(count, 'group has no name and is', 'groups have no name and are')} left out`,
+      `${pluralize(count, 'group has no name and is', 'groups have no name and are')} left out`,
   },
   {
     code: 'disabled',
-    found: details('disabled'),
+    cases: details('disabled'),
     sentence: (count) => `${entries(count)} that cannot log in: skipped, or treated as gone`,
   },
   {
     code: 'value-failed',
-    found: details('value-failed'),
-    sentence: (count) => `${entries(count)} with a value that the mapping could not work out`,
+    cases: details('value-failed'),
+    sentence: (count) => `${entries(count)} with a value that the mapping could not compute`,
   },
   {
     code: 'doubtful-text',
-    found: details('doubtful-text'),
+    cases: details('doubtful-text'),
     sentence: (count) => `${entries(count)} with text that seems to be in another encoding`,
   },
 ]
 
-/** Everything about a read that is worth a look, the worst first. */
+/** What a person should check about a read, the worst first. */
 export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] {
   const byCode = Map.groupBy(snapshot.notices, (notice) => notice.code)
-  const read: Read = { ...snapshot, mapped, noticesOf: (code) => byCode.get(code) ?? [] }
+  const read: ReadFacts = { ...snapshot, mapped, noticesOf: (code) => byCode.get(code) ?? [] }
   const findings: Finding[] = []
   if (snapshot.users.size === 0) {
     findings.push({ code: 'nobody', count: 0, sentence: 'there is no user that can be used', examples: [] })
   }
-  for (const { code, found, sentence } of TABLE) {
-    const all = found(read)
+  for (const { code, cases, sentence } of FINDING_RULES) {
+    const all = cases(read)
     const count = all.length
     if (count > 0)
       findings.push({ code, count, sentence: sentence(count, read), examples: all.slice(0, EXAMPLES) })
@@ -146,16 +147,16 @@ export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] 
   return findings
 }
 
-function details(code: NoticeCode): Row['found'] {
+function details(code: NoticeCode): FindingRule['cases'] {
   return ({ noticesOf }) => noticesOf(code).map(({ detail }) => detail)
 }
 
-function usersWithout({ users }: Read, field: 'email' | 'name'): string[] {
+function usersWithout({ users }: ReadFacts, field: 'email' | 'name'): string[] {
   return [...users.values()].filter((user) => user[field] === undefined).map(({ id }) => id)
 }
 
-/** How many users share an e-mail address, for each address that more than one has. */
-function emailOwners(users: Read['users']): ReadonlyMap<string, number> {
+/** For each e-mail address that several users have, the number of these users. */
+function sharedEmails(users: ReadFacts['users']): ReadonlyMap<string, number> {
   const owners = new Map<string, number>()
   for (const { email } of users.values()) {
     if (email === undefined) continue
@@ -167,8 +168,8 @@ function emailOwners(users: Read['users']): ReadonlyMap<string, number> {
 }
 
 function shareOf(count: number, users: number): string {
-  const doubt = count === users ? '; is the mapping right, and may the reader see it?' : ''
-  return `${percent(count, users)} (${digits(count)} of ${amount(users, 'user')})${doubt}`
+  const advice = count === users ? '; check the mapping and the read permission' : ''
+  return `${percent(count, users)} (${digits(count)} of ${amount(users, 'user')})${advice}`
 }
 
 function sum(counts: Iterable<number>): number {
@@ -177,15 +178,15 @@ function sum(counts: Iterable<number>): number {
   return all
 }
 
-function several(count: number, one: string, more: string): string {
+function pluralize(count: number, one: string, more: string): string {
   return `${digits(count)} ${count === 1 ? one : more}`
 }
 
 function entries(count: number): string {
-  return several(count, 'entry', 'entries')
+  return pluralize(count, 'entry', 'entries')
 }
 
-/** A share that is there is never shown as 0 %, and one that is not whole never as 100 %. */
+/** Rounds a share, but never to 0 % when it is more, nor to 100 % when it is less. */
 export function percent(part: number, whole: number): string {
   const share = (100 * part) / whole
   if (part > 0 && share < 1) return 'under 1 %'

@@ -131,7 +131,7 @@ test('a row that cannot be understood is named, and nobody is deleted in its run
   await site.write('users.csv', withoutLast.replace('"Sørensen ""Bo"", Nr. 7"', '"Sørensen "Bo", Nr. 7"'))
   const ended = await withoutWrites()
   expect(ended).toMatchObject({ code: 0, stderr: '' })
-  expect(ended.stdout).toContain('users.csv, row 9: column "name": there is text behind a closing quote')
+  expect(ended.stdout).toContain('users.csv, row 9: column "name": there is text after a closing quote')
 })
 
 test('the directory is as it was, and the whole files change nothing', async () => {

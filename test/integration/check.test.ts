@@ -184,7 +184,7 @@ test('an attribute that the reader may not see is named, and everybody who lacks
   expect(items).toContainEqual(
     expect.objectContaining({
       code: 'no-email',
-      sentence: 'no e-mail: 100 % (4 of 4 users); is the mapping right, and may the reader see it?',
+      sentence: 'no e-mail: 100 % (4 of 4 users); check the mapping and the read permission',
     }),
   )
 })

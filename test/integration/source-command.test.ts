@@ -144,9 +144,9 @@ describe('no snapshot is made of', () => {
     [
       'something behind the last line',
       [ada, end(1), bob],
-      'line 3 of its output stands behind the last line',
+      'line 3 of its output comes after {"complete": true, …}',
     ],
-    ['two last lines', [ada, end(1), end(1)], 'line 3 of its output stands behind the last line'],
+    ['two last lines', [ada, end(1), end(1)], 'line 3 of its output comes after {"complete": true, …}'],
     [
       'a line that is not JSON',
       [ada, 'NOTICE: slow query', end(1)],
@@ -235,7 +235,7 @@ describe('a program that cannot be run', () => {
   })
 
   test.each([
-    ['of a path through a file', ['/bin/sh/export'], 'a part of its path is no folder'],
+    ['of a path through a file', ['/bin/sh/export'], 'a part of its path is not a folder'],
     ['of a path that is too long', [`/${'x'.repeat(5000)}`], 'its path is too long'],
     ['of arguments that are too long', ['echo', 'x'.repeat(300_000)], 'too long'],
     ['of a NUL in an argument', ['echo', 'a\0b'], 'NUL'],

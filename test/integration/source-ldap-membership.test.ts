@@ -201,8 +201,8 @@ describe('somebody who came back and has a disabled account of the same id too',
     expect([[...users], [...seen.user]]).toEqual([[], ['7', '8']])
     const twins = notices.filter(({ code }) => code === 'duplicate-id').map(({ detail }) => detail)
     expect(twins).toEqual([
-      `uid=gus,${BACK}: the id "7" is also that of "uid=gus-old,${BACK}"`,
-      `uid=gus-old,${BACK}: the id "7" is also that of "uid=gus,${BACK}"`,
+      `uid=gus,${BACK}: the id "7" is also used by "uid=gus-old,${BACK}"`,
+      `uid=gus-old,${BACK}: the id "7" is also used by "uid=gus,${BACK}"`,
     ])
   })
 })

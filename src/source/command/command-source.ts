@@ -35,7 +35,7 @@ function compileMaps({ command, users, groups }: CommandSourceOptions): Maps {
   }
 }
 
-/** Any name can be a field's; whether the program prints it shows when it runs. */
+/** Accepts every name: only running the program shows which fields it prints. */
 function fieldProblem(): undefined {
   return undefined
 }
@@ -55,8 +55,8 @@ async function readAll(
     else if (maps.group !== undefined) groups.push(printedGroup({ kind, lookup, from }, maps.group))
   })
   for (const { members, ...group } of groups) {
-    const strangers = members.filter((id) => !collector.knowsUser(id)).toSorted()
-    collector.addGroup({ ...group, members: members.filter((id) => collector.knowsUser(id)), strangers })
+    const unknownMembers = members.filter((id) => !collector.knowsUser(id)).toSorted()
+    collector.addGroup({ ...group, members: members.filter((id) => collector.knowsUser(id)), unknownMembers })
   }
   log.debug({ ...counts }, 'read a source')
   return collector.snapshot()
@@ -91,7 +91,7 @@ function printedGroup({ lookup, from }: Printed, map: GroupMapping): PrintedGrou
   }
 }
 
-/** The program is run again: it has no filter, so what it prints is present. An entry without an id proves nothing. */
+/** Runs the program again. It has no filter, so what it prints is present. Throws for an entry without a single id. */
 async function lookAgain(
   options: CommandSourceOptions,
   maps: Maps,
@@ -101,7 +101,7 @@ async function lookAgain(
 ): Promise<ReadonlyMap<string, Sighting>> {
   const map = maps[kind]
   if (ids.length === 0) return new Map()
-  // Without groups in the options the source says nothing about them, and so proves none of them absent.
+  // Without groups in the options the source does not know which groups exist, so none may be called gone.
   if (map === undefined) return new Map(ids.map((id) => [id, 'present']))
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   await readOutput(options, signal, (entry) => {
@@ -116,7 +116,7 @@ async function lookAgain(
   return answer
 }
 
-/** Runs the program until it has printed this entry, and ends it then: an explanation proves nothing about others. */
+/** Runs the program until it has printed this entry, and then ends it, because no other entry matters here. */
 async function explain(
   options: CommandSourceOptions,
   maps: Maps,
@@ -136,7 +136,7 @@ async function explain(
   return found
 }
 
-/** Ids are never trimmed, but one of blanks only is none. */
+/** Ids are never trimmed, but a blank one does not count. */
 function notBlank(values: readonly string[]): readonly string[] {
   return values.filter((value) => value.trim() !== '')
 }

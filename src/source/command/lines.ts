@@ -17,8 +17,8 @@ export interface Lines {
 }
 
 /**
- * Cuts bytes into lines, holding no more than one line and one chunk. `fail` makes the error that is thrown for a line that is
- * too long, for too much of everything and for what is not UTF-8.
+ * Splits bytes into lines, and keeps no more than one line and one chunk. For a line that is too long, for too many
+ * bytes and for bytes that are not UTF-8 it throws the error that `fail` makes.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -63,14 +63,14 @@ export async function* splitLines(
   if (restLength > 0) yield take(Buffer.concat(rest))
 }
 
-/** A character never crosses a line feed in UTF-8, so whole lines can be looked at alone. */
+/** In UTF-8 no other character has the byte of a line feed, so whole lines can be decoded alone. */
 function decode(bytes: Buffer, first: number, fail: (why: string) => Error): string {
-  if (!isUtf8(bytes)) throw fail(`line ${first + linesBeforeFault(bytes)} of its output is not UTF-8`)
+  if (!isUtf8(bytes)) throw fail(`line ${first + linesBeforeInvalid(bytes)} of its output is not UTF-8`)
   const text = bytes.toString('utf8')
   return first === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
-function linesBeforeFault(bytes: Buffer): number {
+function linesBeforeInvalid(bytes: Buffer): number {
   let lines = 0
   for (let start = 0; start <= bytes.length; lines += 1) {
     const feed = bytes.indexOf(LINE_FEED, start)

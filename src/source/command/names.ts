@@ -1,14 +1,14 @@
 /**
- * A name that an object of the line has twice. JSON allows it, and a parser silently takes the last one: of a database's
- * join with two columns `id` that would be the id of something else.
+ * A name that an object of the line has twice. JSON allows it, and a parser silently takes the last value: after a join
+ * of two tables with a column `id`, that may be the wrong id.
  */
 export function repeatedName(line: string, value: object): string | undefined {
-  // Every name is followed by this. There may be more of it within texts, and only then it takes a closer look.
+  // Every name ends like this. Strings may have it too, so only a count above that of names needs the slow search.
   const most = line.match(/"\s*:/g)?.length ?? 0
-  return most > namesOf(value) ? findRepeated(line) : undefined
+  return most > countNames(value) ? findRepeated(line) : undefined
 }
 
-function namesOf(value: object): number {
+function countNames(value: object): number {
   let names = 0
   for (const inner of Object.values(value)) {
     names += 1
@@ -18,7 +18,7 @@ function namesOf(value: object): number {
   return names
 }
 
-/** Goes from text to text; `line` is known to be JSON. */
+/** Goes from string to string; `line` must be valid JSON. */
 function findRepeated(line: string): string | undefined {
   const open: Set<string>[] = []
   for (let at = 0; at < line.length; at += 1) {
@@ -26,7 +26,7 @@ function findRepeated(line: string): string | undefined {
     if (character === '{') open.push(new Set())
     else if (character === '}') open.pop()
     else if (character === '"') {
-      const end = endOfText(line, at)
+      const end = endOfString(line, at)
       if (isName(line, end)) {
         const name: string = JSON.parse(line.slice(at, end))
         if (open.at(-1)?.has(name)) return name
@@ -38,8 +38,8 @@ function findRepeated(line: string): string | undefined {
   return undefined
 }
 
-/** The position behind the closing quote. */
-function endOfText(line: string, start: number): number {
+/** The position after the closing quote. */
+function endOfString(line: string, start: number): number {
   for (let at = start + 1; at < line.length; at += 1) {
     if (line[at] === '"') return at + 1
     if (line[at] === '\\') at += 1

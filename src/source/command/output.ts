@@ -6,7 +6,7 @@ import { commandError, nameOf, runProgram, secretsOf } from './program.ts'
 import { parseLine } from './record.ts'
 import { withoutSecrets } from './tail.ts'
 
-/** A list of all members of a large group is one line. */
+/** In bytes. A large group with all of its members is one line. */
 const MAX_LINE = 16 * 1024 * 1024
 
 export interface Printed {
@@ -22,10 +22,10 @@ export interface Counts {
 }
 
 /**
- * Runs the program and hands over every entry that it prints, while it prints. Resolves when the output was proved to be
- * complete: exit code 0 and, as the last line, the right counts. Throws `source-incomplete` or `source-unreachable`
- * with a sentence that names the program and the line. `onEntry` may return `'enough'`: then the program is ended, and
- * nothing is proved.
+ * Runs the program and passes each entry to `onEntry` as soon as it is printed. Resolves when the output is complete:
+ * exit code 0 and, as the last line, the right counts. Throws `source-incomplete` or `source-unreachable` with a
+ * sentence that names the program and the line. When `onEntry` returns `'enough'`, the program is ended, and the output
+ * may be incomplete.
  */
 export async function readOutput(
   options: CommandSourceOptions,
@@ -36,12 +36,12 @@ export async function readOutput(
   let end: Counts | undefined
   let last = 0
 
-  /** Whether more lines are wanted. */
+  /** Returns whether more lines are wanted. */
   function take(text: string, number: number): boolean {
     const line = parseLine(text, hide)
     if (line.type === 'blank') return true
     last = number
-    if (end !== undefined) throw fail(`line ${number} of its output stands behind the last line`)
+    if (end !== undefined) throw fail(`line ${number} of its output comes after {"complete": true, …}`)
     if (line.type === 'wrong') throw fail(`line ${number} of its output ${line.why}`)
     if (line.type === 'end') {
       end = { users: line.users, groups: line.groups }

@@ -5,16 +5,16 @@ import type { CommandSourceOptions } from './options.ts'
 import { commandError } from './program.ts'
 import { digits } from '../../directory/wording.ts'
 
-/** What can be told of a program without running it. Throws `source-unreachable` when there is no such program. */
+/** What `dirsyncd check` shows before it runs the program. Throws `source-unreachable` when the program is missing. */
 export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {
   const environment = options.environment()
   const path = await findProgram(options, environment['PATH'] ?? '')
   const [, ...args] = options.command
-  const told =
+  const argumentCount =
     args.length === 0 ? 'without arguments' : `with ${args.length} argument${args.length === 1 ? '' : 's'}`
   const names = Object.keys(environment).toSorted().join(', ')
   return [
-    { label: 'command', detail: `${path} ${told}, in ${options.folder}`, level: 'ok' },
+    { label: 'command', detail: `${path} ${argumentCount}, in ${options.folder}`, level: 'ok' },
     { label: 'environment', detail: names === '' ? 'empty' : names, level: 'info' },
     {
       label: 'limits',
@@ -32,17 +32,20 @@ const MEBIBYTE = 1024 ** 2
 
 async function findProgram(options: CommandSourceOptions, path: string): Promise<string> {
   const [program = ''] = options.command
-  const places = program.includes('/')
+  const candidates = program.includes('/')
     ? [resolve(options.folder, program)]
     : path.split(delimiter).map((folder) => resolve(options.folder, folder, program))
-  let there: string | undefined
-  for (const place of places) {
-    const found = await stat(place).catch(() => undefined)
+  let notExecutable: string | undefined
+  for (const candidate of candidates) {
+    const found = await stat(candidate).catch(() => undefined)
     if (found === undefined || !found.isFile()) continue
-    there ??= place
-    if (await executable(place)) return place
+    notExecutable ??= candidate
+    if (await executable(candidate)) return candidate
   }
-  const why = there === undefined ? 'it was not found; give its full path' : `${there} is not executable`
+  const why =
+    notExecutable === undefined
+      ? 'it was not found; give its full path'
+      : `${notExecutable} is not executable`
   throw commandError(options, why, 'source-unreachable')
 }
 

@@ -7,7 +7,7 @@ import { interruption } from '../interruption.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { createTail, type Tail } from './tail.ts'
 
-/** How long a program that was told to end (SIGTERM) may take until it is killed, in milliseconds. */
+/** The time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 3000
 
 /** The error of a program, with a sentence that names it. */
@@ -25,10 +25,10 @@ export function nameOf({ command }: Pick<CommandSourceOptions, 'command'>): stri
 }
 
 /**
- * Runs the program in a process group of its own, without a shell and without input, and hands its output to `read`.
- * Resolves with what `read` made of it when the program has ended with exit code 0, or when `read` did not want all of it.
- * Rejects with a `DirsyncdError`, and leaves no process of the group behind, when it cannot be started, takes too
- * long, is interrupted, ends in any other way, or when `read` rejects.
+ * Runs the program in a process group of its own, without a shell and without input, and passes its output to `read`.
+ * Resolves with the result of `read` when the program has ended with exit code 0, or when `read` did not want all of
+ * the output. Rejects with a `DirsyncdError` when the program cannot be started, takes too long, is interrupted or ends
+ * in any other way, or when `read` rejects; then no process of the group is left.
  */
 export async function runProgram<T>(
   options: CommandSourceOptions,
@@ -38,13 +38,13 @@ export async function runProgram<T>(
   if (signal.aborted) throw interruption(signal, `interrupted before the command "${nameOf(options)}" ran`)
   const environment = options.environment()
   const child = await start(options, environment)
-  using life = watch(child, options.timeoutMs, signal)
-  const said = createTail(child.stderr, secretsOf(options, environment))
+  using monitored = monitor(child, options.timeoutMs, signal)
+  const stderrTail = createTail(child.stderr, secretsOf(options, environment))
   const [result] = await Promise.allSettled([read(child.stdout)])
-  if (!child.stdout.readableEnded) life.end()
-  const ending = await life.closed
-  const why = whyNot(options, { ending, stopped: life.stopped(), said })
-  if (why !== undefined || result.status === 'rejected') life.end()
+  if (!child.stdout.readableEnded) monitored.end()
+  const ending = await monitored.closed
+  const why = exitProblem(options, { ending, stopped: monitored.stopped(), stderrTail })
+  if (why !== undefined || result.status === 'rejected') monitored.end()
   if (signal.aborted) throw interruption(signal, `interrupted while the command "${nameOf(options)}" ran`)
   if (why !== undefined) throw why
   if (result.status === 'rejected') throw result.reason
@@ -66,7 +66,7 @@ async function start(
       detached: true,
     })
     if (child.pid !== undefined) return child
-    // What could not be started has no process, perhaps no pipes, and says why by an event.
+    // A program that could not be started has no process, perhaps no pipes, and reports the reason as an event.
     const [error] = await once(child, 'error', { signal: AbortSignal.timeout(GRACE_MS) })
     throw error
   } catch (error) {
@@ -74,7 +74,7 @@ async function start(
   }
 }
 
-/** The values that may stand in no sentence. */
+/** The values that no message may show. */
 export function secretsOf(
   { secretNames }: Pick<CommandSourceOptions, 'secretNames'>,
   environment: Readonly<Record<string, string>>,
@@ -88,16 +88,16 @@ interface Ending {
   readonly signal: NodeJS.Signals | null
 }
 
-interface Life extends Disposable {
+interface ChildMonitor extends Disposable {
   readonly closed: Promise<Ending>
   /** Why the program did not end by itself. */
   stopped(): 'no' | 'timeout' | 'enough'
-  /** Ends the program: nothing more is wanted of it. */
+  /** Ends the program, because no more output is wanted. */
   end(): void
 }
 
-/** Ends the whole process group when the time is over or the signal is aborted: first asked to, then killed. */
-function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Life {
+/** Ends the whole process group after the timeout or when `signal` is aborted: first SIGTERM, then SIGKILL. */
+function monitor(child: ChildProcess, timeoutMs: number, signal: AbortSignal): ChildMonitor {
   let stopped: 'no' | 'timeout' | 'enough' = 'no'
   let killer: NodeJS.Timeout | undefined
 
@@ -109,7 +109,7 @@ function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Lif
   }
   function kill(): void {
     signalGroup(child, 'SIGKILL')
-    // Something that left the group may hold the pipes open for ever.
+    // A process that left the group may hold the pipes open for ever.
     child.stdout?.destroy()
     child.stderr?.destroy()
     process.off('exit', kill)
@@ -125,7 +125,7 @@ function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Lif
     [Symbol.dispose]() {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
-      // What the program started may need the time that it has until it is killed.
+      // Processes that the program started may still need the time until SIGKILL.
       if (killer !== undefined && signalGroup(child, 0)) return
       clearTimeout(killer)
       process.off('exit', kill)
@@ -133,7 +133,7 @@ function watch(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Lif
   }
 }
 
-/** Whether there is anything in the group. */
+/** Returns whether the group has a process. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false
   try {
@@ -154,27 +154,30 @@ function endingOf(child: ChildProcess): Promise<Ending> {
   })
 }
 
-/** Why the way in which a program ended forbids to use its output, or `undefined`. */
-function whyNot(
+/** Why the program's output cannot be used, from the way it ended; `undefined` when it can. */
+function exitProblem(
   options: CommandSourceOptions,
-  { ending, stopped, said }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; said: Tail },
+  { ending, stopped, stderrTail }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; stderrTail: Tail },
 ): DirsyncdError | undefined {
   if (ending.error !== undefined)
     return commandError(options, startProblem(ending.error), 'source-unreachable')
   if (stopped === 'timeout') {
-    return commandError(options, `it did not end within ${options.timeoutMs / 1000} s${said.inWords()}`)
+    return commandError(
+      options,
+      `it did not end within ${options.timeoutMs / 1000} s${stderrTail.describe()}`,
+    )
   }
   if (stopped === 'enough' || ending.code === 0) return undefined
   const how = ending.code === null ? `was ended by ${ending.signal}` : `ended with exit code ${ending.code}`
-  return commandError(options, `it ${how}${said.inWords()}`)
+  return commandError(options, `it ${how}${stderrTail.describe()}`)
 }
 
 function startProblem(error: unknown): string {
   const code = systemCode(error)
   if (code === 'ENOENT')
-    return 'it was not found; give its full path, and see that the program in its first line exists'
+    return 'it was not found; give its full path, and check that the interpreter in its first line exists'
   if (code === 'EACCES') return 'it may not be run by this user; is it executable?'
-  if (code === 'ENOTDIR') return 'a part of its path is no folder'
+  if (code === 'ENOTDIR') return 'a part of its path is not a folder'
   if (code === 'ENAMETOOLONG') return 'its path is too long'
   if (code === 'E2BIG') return 'its arguments and its environment are too long'
   // The message of this error shows the value, which may be a secret.

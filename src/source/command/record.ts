@@ -3,7 +3,7 @@ import type { Lookup } from '../mapping.ts'
 import { repeatedName } from './names.ts'
 import { oneLine } from './tail.ts'
 
-/** Characters of a line that a sentence shows. */
+/** How much of a line a message shows, in characters. */
 const SHOWN = 60
 
 /** What one line of the output says. */
@@ -14,15 +14,15 @@ export type OutputLine =
   | { readonly type: 'wrong'; readonly why: string }
 
 /**
- * Reads one line: `{"user": {…}}`, `{"group": {…}}` or the last one, `{"complete": true, "users": 2, "groups": 1}`. Values of
- * an entry are strings, numbers, booleans, null, or lists of these; everything becomes text. `hide` takes secrets out of what
- * a sentence shows of the line.
+ * Reads one line: `{"user": {…}}`, `{"group": {…}}` or the last one, `{"complete": true, "users": 2, "groups": 1}`.
+ * Values of an entry are strings, numbers, booleans, null, or lists of these; everything becomes text. `hide` removes
+ * secrets from the parts of the line that messages show.
  */
 export function parseLine(line: string, hide = (text: string) => text): OutputLine {
   const excerpt = (text: string) => oneLine(hide(text)).slice(0, SHOWN)
   const value = parseJson(line)
   if (value === undefined) return notJson(line, excerpt)
-  if (!isObject(value)) return wrong('is JSON and no object')
+  if (!isObject(value)) return wrong('is JSON, but not an object')
   const twice = repeatedName(line, value)
   if (twice !== undefined) return wrong(`has the name "${excerpt(twice)}" twice`)
   const keys = Object.keys(value)
@@ -32,7 +32,7 @@ export function parseLine(line: string, hide = (text: string) => text): OutputLi
     return wrong('is neither {"user": {…}} nor {"group": {…}} nor {"complete": true, …}')
   }
   const fields = value[kind]
-  if (!isObject(fields)) return wrong(`has a "${kind}" that is no object`)
+  if (!isObject(fields)) return wrong(`has a "${kind}" that is not an object`)
   for (const [name, field] of Object.entries(fields)) {
     const nested = Array.isArray(field) ? field.some(isNested) : isNested(field)
     if (nested) return wrong(`has a value of "${excerpt(name)}" that is neither text nor a list of texts`)
@@ -51,7 +51,7 @@ function parseEnd(value: Fields, keys: readonly string[]): OutputLine {
   return { type: 'end', users, groups }
 }
 
-/** A number that JavaScript would write in another way, or a text that looks like one. */
+/** Finds each number that JavaScript would write differently; may also match in a string. */
 const INEXACT = /[:[,]\s*(?:-0|-?\d{16}|-?\d+[.eE])/
 
 function parseJson(line: string): unknown {
@@ -62,15 +62,15 @@ function parseJson(line: string): unknown {
   }
 }
 
-/** TypeScript does not know yet that a reviver is told the text of a number. */
+/** TypeScript's type of a reviver does not yet have the context with the text of a number. */
 type Reviver = (key: string, value: unknown) => unknown
 
-/** As a JavaScript number a long one would become the number of somebody else. */
+/** Keeps the text of a number, because JavaScript would round a long id to somebody else's. */
 function asWritten(_key: string, value: unknown, context: { readonly source?: string }): unknown {
   return typeof value === 'number' ? context.source : value
 }
 
-/** The beginning is shown where it cannot be an entry: it is mostly a message of the program. */
+/** Shows the beginning of a line that cannot be an entry, because it is mostly a message of the program. */
 function notJson(line: string, excerpt: (text: string) => string): OutputLine {
   const begin = line.trim()
   if (begin === '') return { type: 'blank' }

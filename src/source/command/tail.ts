@@ -4,13 +4,13 @@ const KEPT_BYTES = 8192
 const SHOWN_LINES = 5
 const SHOWN_CHARACTERS = 600
 
-/** The end of what a program said on standard error; everything before it is forgotten. */
+/** The end of what a program printed on standard error. */
 export interface Tail {
   /** ` and said: "…"` with the last lines, or nothing. */
-  inWords(): string
+  describe(): string
 }
 
-/** Reads the stream to its end, whatever comes, and keeps the last few lines, in which no secret is shown. */
+/** Reads the stream to its end and keeps the last few lines, to show them without secrets. */
 export function createTail(stream: Readable, secrets: readonly string[]): Tail {
   const most = KEPT_BYTES + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)))
   let kept = Buffer.alloc(0)
@@ -21,9 +21,9 @@ export function createTail(stream: Readable, secrets: readonly string[]): Tail {
   })
   stream.on('error', () => undefined)
   return {
-    inWords() {
+    describe() {
       const text = kept.toString('utf8')
-      const whole = isCut ? withoutEnd(text, secrets) : text
+      const whole = isCut ? withoutCutSecret(text, secrets) : text
       const lines = withoutSecrets(whole, secrets).split(/[\r\n]+/)
       const last = lines.map((line) => line.trim()).filter((line) => line !== '')
       const shown = last.slice(-SHOWN_LINES).join(' / ').slice(-SHOWN_CHARACTERS)
@@ -32,9 +32,9 @@ export function createTail(stream: Readable, secrets: readonly string[]): Tail {
   }
 }
 
-/** The text without the end of a secret that it may begin with, because what stood before is forgotten. */
-function withoutEnd(text: string, secrets: readonly string[]): string {
-  // The first character may be cut itself.
+/** Removes the end of a secret from the beginning of a text that was cut there. */
+function withoutCutSecret(text: string, secrets: readonly string[]): string {
+  // The cut may also have split the first character.
   const starts = [text, text.replace(/^\ufffd+/, '')]
   const ends = secrets.flatMap((secret) => Array.from(secret, (_, at) => secret.slice(at)))
   for (const end of ends.toSorted((a, b) => b.length - a.length)) {
@@ -44,12 +44,12 @@ function withoutEnd(text: string, secrets: readonly string[]): string {
   return text
 }
 
-/** Without line breaks, escapes and other controls. */
+/** Without line breaks, escapes and other control characters. */
 export function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }
 
-/** Takes out the given values and the passwords of URLs. */
+/** Replaces the given values and the passwords of URLs with `***`. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text.replace(/(:\/\/[^\s:/@]*:)[^\s/]+@/g, '$1***@')
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {

@@ -1,17 +1,24 @@
 import { DirsyncdError } from '../../errors.ts'
-import { advance, type TextPosition, sayPosition, START } from './text-position.ts'
+import { advance, type TextPosition, formatPosition, START } from './text-position.ts'
 
 const LINE_FEED = 0x0a
 
 /** How many bytes of the line are shown on each side of the bad ones. */
 const SHOWN_BYTES = 80
 
-/** In the order in which they are proposed. */
-const LIKELY = ['windows-1252', 'windows-1250', 'iso-8859-2', 'windows-1251', 'shift_jis', 'gb18030']
+/** In the order in which messages propose them. */
+const LIKELY_ENCODINGS = [
+  'windows-1252',
+  'windows-1250',
+  'iso-8859-2',
+  'windows-1251',
+  'shift_jis',
+  'gb18030',
+]
 
 /**
- * The error for a file whose bytes are not text of its encoding, with the line in likely encodings. The file is read
- * again, because a decoder does not tell where it failed; `from` is the offset of the chunk in which it did.
+ * The error for a file with bytes that are invalid in its encoding; it shows the line in likely encodings. Reads the
+ * file again, because a decoder does not report where it failed; `from` is the offset of the chunk in which it failed.
  */
 export async function badBytes(
   chunks: AsyncIterable<Buffer>,
@@ -29,11 +36,11 @@ export async function badBytes(
     readings.length === 0
       ? 'set its encoding'
       : `set the encoding in which this line is right: ${readings.join(', ')}`
-  const message = `${sayPosition(name, position)}: ${what}; export the file as UTF-8, or ${remedy}`
+  const message = `${formatPosition(name, position)}: ${what}; export the file as UTF-8, or ${remedy}`
   return new DirsyncdError('source-incomplete', message)
 }
 
-/** Where decoding fails, and the line there; no line where the file ends too early. */
+/** Where decoding fails, and the line there; no line when the file ends within a character. */
 async function findBadBytes(
   chunks: AsyncIterable<Buffer>,
   from: number,
@@ -65,16 +72,16 @@ function lineAt(bytes: Buffer, at: number): Buffer {
   return line.subarray(Math.max(start, at - SHOWN_BYTES), at + SHOWN_BYTES)
 }
 
-/** Up to three different texts of a line, each with the encodings that read it so. */
+/** Up to three different readings of a line, each with its encodings. */
 function readingsOf(line: Buffer): string[] {
-  const texts = Map.groupBy(LIKELY, (encoding) => textIn(encoding, line))
+  const texts = Map.groupBy(LIKELY_ENCODINGS, (encoding) => textIn(encoding, line))
   texts.delete(undefined)
   return [...texts]
     .slice(0, 3)
     .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
 }
 
-/** `undefined` where the line is not of this encoding, or has control characters in it. */
+/** `undefined` when the line is invalid in this encoding or has control characters in it. */
 function textIn(encoding: string, line: Buffer): string | undefined {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(line).trimEnd()

@@ -69,7 +69,7 @@ function compileFile<M>(
   idColumns: readonly string[],
   groupColumn?: string,
 ): CsvInput & { readonly map: M } {
-  if (format.quote === format.delimiter) throw invalid(`${key}.quote`, 'it is the delimiter, too')
+  if (format.quote === format.delimiter) throw invalid(`${key}.quote`, 'it is also the delimiter')
   const named = groupColumn === undefined ? [] : [groupColumn]
   return {
     ...format,
@@ -88,7 +88,7 @@ function compileEncoding(name: string, key: string): string {
   if (encoding !== undefined) return encoding
   throw invalid(
     key,
-    `"${name}" is no known encoding; write utf8, windows-1250, another WHATWG label, or auto`,
+    `"${name}" is not a known encoding; write utf8, windows-1250, another WHATWG label, or auto`,
   )
 }
 
@@ -108,7 +108,7 @@ function compileGroupColumn({ column: name, separator, name: text }: GroupColumn
   return { column, separator, map }
 }
 
-/** Any name can be a column's; whether the file has it shows when it is read. */
+/** Accepts every name: only reading the file shows which columns it has. */
 function anyColumn(): undefined {
   return undefined
 }

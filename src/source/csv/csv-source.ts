@@ -27,7 +27,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
     lookAgain: (kind, ids, signal) => {
       const at = idColumn(compiled, kind)
       if (ids.length === 0) return Promise.resolve(new Map())
-      // Without groups in the options the source says nothing about them, and so proves none of them absent.
+      // Without groups in the options the source does not know which groups exist, so none may be called gone.
       if (at === undefined) return Promise.resolve(new Map(ids.map((id) => [id, 'present'])))
       return settled([at.input], signal, () => lookAgain(at, ids, signal))
     },
@@ -36,7 +36,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   }
 }
 
-/** What a read of all files puts together. */
+/** The state of one read of all files. */
 interface ReadState {
   readonly collector: Collector
   readonly members: MemberTable
@@ -45,7 +45,7 @@ interface ReadState {
   readonly log: Log
 }
 
-/** Users, then members, which name users, then groups, which need their members. */
+/** Reads users first, because members name them, and groups last, because they need their members. */
 async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promise<SourceSnapshot> {
   const { users, groups, members, groupColumn } = compiled
   const hasColumn = groupColumn !== undefined
@@ -55,15 +55,15 @@ async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promi
   await readUsers(users, groupColumn, state)
   if (members !== undefined) await readMembers(members, state)
   if (groups !== undefined) await readGroups(groups, state)
-  if (groupColumn === undefined) addOrphans(state)
+  if (groupColumn === undefined) addMembersOfUnknownGroups(state)
   else addGroupsOfColumn(groupColumn, state.members, collector)
   const snapshot = collector.snapshot()
   if (compiled.badRows === 'refuse') refuseBadRows(snapshot)
   return { ...snapshot, notices: [...snapshot.notices, ...state.doubts] }
 }
 
-/** Reads the files of one input; what is wrong with one of its rows, or doubtful, is said of this kind of entry. */
-async function readPart(
+/** Reads the files of one input. Reports unreadable rows and doubtful text as of this kind of entry. */
+async function readInput(
   input: CsvInput,
   kind: Kind,
   { collector, doubts, signal, log }: ReadState,
@@ -74,7 +74,7 @@ async function readPart(
     onUnreadable: (detail) => collector.addUnreadable(kind, detail),
     onDoubt: (detail) => doubts.push({ kind, id: undefined, code: 'doubtful-text', detail }),
   })
-  log.debug({ path: input.path, rows: totals.rows }, 'read a part of the source')
+  log.debug({ path: input.path, rows: totals.rows }, 'read one input of the source')
 }
 
 async function readUsers(
@@ -83,7 +83,7 @@ async function readUsers(
   state: ReadState,
 ): Promise<void> {
   const { map } = input
-  await readPart(input, 'user', state, ({ from, cells }) => {
+  await readInput(input, 'user', state, ({ from, cells }) => {
     const id = state.collector.addUser({
       ids: notBlank(cells(map.id)),
       idName: map.id,
@@ -96,7 +96,7 @@ async function readUsers(
 }
 
 async function readMembers(input: NonNullable<Compiled['members']>, state: ReadState): Promise<void> {
-  await readPart(input, 'group', state, ({ from, cells }) => {
+  await readInput(input, 'group', state, ({ from, cells }) => {
     const [group] = notBlank(cells(input.map.group))
     const [user] = notBlank(cells(input.map.user))
     if (group !== undefined && user !== undefined) return state.members.add(group, user)
@@ -107,7 +107,7 @@ async function readMembers(input: NonNullable<Compiled['members']>, state: ReadS
 
 async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadState): Promise<void> {
   const { map } = input
-  await readPart(input, 'group', state, ({ from, cells }) => {
+  await readInput(input, 'group', state, ({ from, cells }) => {
     const ids = notBlank(cells(map.id))
     const resolved = state.members.take(ids[0])
     state.collector.addGroup({
@@ -116,14 +116,14 @@ async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadSta
       from: from(),
       ...map.fieldsOf(cells),
       members: resolved.ids,
-      strangers: resolved.strangers,
+      unknownMembers: resolved.unknown,
     })
   })
 }
 
-function addOrphans({ collector, members }: ReadState): void {
-  for (const { group, users } of members.orphans()) {
-    collector.addOrphans(
+function addMembersOfUnknownGroups({ collector, members }: ReadState): void {
+  for (const { group, users } of members.remaining()) {
+    collector.addMembersOfUnknownGroup(
       group,
       `${amount(users.length, 'member')} of the group "${group}", which is not in the file of groups: ${examples(users)}`,
     )
@@ -138,12 +138,12 @@ function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   throw new DirsyncdError('source-incomplete', message)
 }
 
-/** Where the ids of a kind are, and how a row says them. */
+/** Where the ids of a kind of entry are, and how to get them from a row. */
 interface IdColumn {
   readonly input: CsvInput
   readonly column: string
   readonly idsOf: (cells: Lookup) => readonly string[]
-  /** Whether a row without an id is nobody's, and not somebody whose id is missing. */
+  /** Whether a row may have no id, as a user without groups; otherwise it is an entry whose id is missing. */
   readonly mayBeEmpty: boolean
 }
 
@@ -160,7 +160,7 @@ function idColumn({ users, groups, groupColumn }: Compiled, kind: Kind): IdColum
   return { input: { ...input, columns: [column] }, column, idsOf, mayBeEmpty: false }
 }
 
-/** A file has no filter: what is in it is present. A second look that cannot read every row proves nothing. */
+/** A file has no filter, so every id in it is present. Throws for a row whose id is unknown: it may be a wanted one. */
 async function lookAgain(
   { input, column, idsOf, mayBeEmpty }: IdColumn,
   ids: readonly string[],
@@ -168,17 +168,17 @@ async function lookAgain(
 ): Promise<ReadonlyMap<string, Sighting>> {
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   await readCsv(input, signal, {
-    onUnreadable: refuseProof,
+    onUnreadable: failSecondLook,
     onRow: ({ from, cells }) => {
       const found = idsOf(cells)
-      if (found.length === 0 && !mayBeEmpty) refuseProof(`${from()}: column "${column}" is empty`)
+      if (found.length === 0 && !mayBeEmpty) failSecondLook(`${from()}: column "${column}" is empty`)
       for (const id of found) if (answer.has(id)) answer.set(id, 'present')
     },
   })
   return answer
 }
 
-function refuseProof(detail: string): never {
+function failSecondLook(detail: string): never {
   throw new DirsyncdError('source-incomplete', `nobody can be proved absent, because of ${detail}`)
 }
 
@@ -186,7 +186,7 @@ function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
   return [users, groups, members].filter((input) => input !== undefined)
 }
 
-/** Ids are never trimmed, but one of blanks only is none. */
+/** Ids are never trimmed, but a blank one does not count. */
 function notBlank(values: readonly string[]): readonly string[] {
   return values.filter((value) => value.trim() !== '')
 }

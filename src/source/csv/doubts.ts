@@ -1,61 +1,61 @@
-import { advance, type TextPosition, sayPosition } from './text-position.ts'
+import { advance, type TextPosition, formatPosition } from './text-position.ts'
 
 interface Damage {
   readonly pattern: RegExp
-  readonly words: (found: string) => string
+  readonly describe: (found: string) => string
   /** Whether another encoding may be the reason. */
-  readonly asksEncoding: boolean
+  readonly maybeWrongEncoding: boolean
 }
 
-/** What an encoding makes of the bytes with which characters of UTF-8 go on. */
+/** How the encoding decodes the continuation bytes of UTF-8. */
 function continuation(encoding: string): string {
   return new TextDecoder(encoding).decode(Uint8Array.from({ length: 64 }, (_, byte) => 0x80 + byte))
 }
 
 /**
- * What the first byte of most European letters becomes, and what the second. Of windows-1250 without letters: in "VĂŞCAN"
- * they stand side by side.
+ * Most European letters in UTF-8, decoded as two characters. For windows-1250 the second one is not a letter, because
+ * such pairs of letters exist, as in "VĂŞCAN".
  */
-const TWO_OF_ONE = new RegExp(
+const MOJIBAKE = new RegExp(
   `[ÂÃÄÅ][${continuation('windows-1252')}]|` +
     `[ĂĹ][${continuation('windows-1250').replaceAll(/[\p{Lu}\p{Ll}]/gu, '')}]`,
 )
 
 const DAMAGES: readonly Damage[] = [
   {
-    pattern: TWO_OF_ONE,
-    words: (found) => `"${found}" looks like one letter of UTF-8 that was read as two of something else`,
-    asksEncoding: true,
+    pattern: MOJIBAKE,
+    describe: (found) => `"${found}" looks like one letter of UTF-8 that was decoded as two characters`,
+    maybeWrongEncoding: true,
   },
   {
     pattern: /[\u0080-\u009f]/,
-    words: (found) => `there is the control character ${codePoint(found)}`,
-    asksEncoding: true,
+    describe: (found) => `there is the control character ${codePoint(found)}`,
+    maybeWrongEncoding: true,
   },
   {
     pattern: /\ufffd/,
-    words: () => 'there is the sign for a character that got lost (U+FFFD)',
-    asksEncoding: true,
+    describe: () => 'there is the replacement character U+FFFD, so a character was lost',
+    maybeWrongEncoding: true,
   },
   {
-    // What is copied from web pages and Windows' dialogs brings these along. Joiners belong to names and emoji.
+    // Text copied from web pages and Windows dialogs has these. Joiners are no damage: names and emoji need them.
     pattern: /[\u200b\u202a-\u202e]/,
-    words: (found) => `there is the invisible character ${codePoint(found)}, and it is part of the value`,
-    asksEncoding: false,
+    describe: (found) => `there is the invisible character ${codePoint(found)}, and it is part of the value`,
+    maybeWrongEncoding: false,
   },
 ]
 
-/** Looks at text for what is valid and hardly meant; each sort of damage is told once. */
+/** Searches text for characters that are valid but hardly intended; reports each kind of damage once. */
 export function createDoubtSearch(name: string, encoding: string, onDoubt: (detail: string) => void) {
-  const open = new Set(DAMAGES)
-  return function look(text: string, position: TextPosition): void {
-    for (const damage of open) {
+  const unreported = new Set(DAMAGES)
+  return function search(text: string, position: TextPosition): void {
+    for (const damage of unreported) {
       const found = damage.pattern.exec(text)
       if (found === null) continue
-      open.delete(damage)
-      const where = sayPosition(name, advance(position, text.slice(0, found.index)))
-      const question = damage.asksEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
-      onDoubt(`${where}: ${damage.words(found[0])}${question}`)
+      unreported.delete(damage)
+      const where = formatPosition(name, advance(position, text.slice(0, found.index)))
+      const question = damage.maybeWrongEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
+      onDoubt(`${where}: ${damage.describe(found[0])}${question}`)
     }
   }
 }

@@ -9,36 +9,36 @@ export function encodingNamed(name: string): string | undefined {
   }
 }
 
-/** Throws `source-incomplete` when a file that is called CSV is something else. */
+/** Throws `source-incomplete` for an Excel workbook or a ZIP archive. */
 export function refuseWorkbook(head: Buffer, name: string): void {
   if (!WORKBOOKS.some((signature) => head.subarray(0, signature.length).equals(signature))) return
-  const what = 'is an Excel workbook or a ZIP archive, and no CSV'
-  throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is read, too)`)
+  const what = 'is an Excel workbook or a ZIP archive, not CSV'
+  throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is allowed)`)
 }
 
-/** How ZIP archives begin, which workbooks are, and Excel's older ones. */
+/** The first bytes of ZIP archives, which new Excel workbooks are, and of old Excel workbooks. */
 const WORKBOOKS = [Buffer.from('PK\x03\x04', 'latin1'), Buffer.from('\xd0\xcf\x11\xe0', 'latin1')]
 
 /**
- * The encoding to read a file with that begins with `head`. For `auto` that is UTF-8 where the beginning shows nothing
- * else; the reading refuses what is not. Throws `source-incomplete` when the beginning contradicts what was set.
+ * The encoding of a file that begins with `head`. For `auto` it is UTF-8 unless the beginning shows another one;
+ * decoding then refuses other text. Throws `source-incomplete` when the beginning contradicts the encoding that is set.
  */
 export function chooseEncoding(head: Buffer, set: string, name: string): string {
-  const shown = shownEncoding(head)
-  if (set === 'auto') return shown ?? 'utf-8'
-  const isSixteen = set.startsWith('utf-16')
-  const isOther = shown === undefined ? isSixteen && head.length > 1 && !head.includes(0) : shown !== set
+  const detected = detectEncoding(head)
+  if (set === 'auto') return detected ?? 'utf-8'
+  const isUtf16 = set.startsWith('utf-16')
+  const isOther = detected === undefined ? isUtf16 && head.length > 1 && !head.includes(0) : detected !== set
   if (!isOther) return set
-  const looks = shown === undefined ? 'it has no zero bytes' : `it looks like ${shown}`
-  const remedy = shown === undefined ? 'set its encoding' : `set encoding: ${shown}`
+  const looks = detected === undefined ? 'it has no zero bytes' : `it looks like ${detected}`
+  const remedy = detected === undefined ? 'set its encoding' : `set encoding: ${detected}`
   throw new DirsyncdError(
     'source-incomplete',
     `${name}, line 1: this is not ${set}, ${looks}; ${remedy}, or auto`,
   )
 }
 
-/** What a byte order mark or the zero bytes of UTF-16 show; `undefined` where there is neither. */
-function shownEncoding(head: Buffer): string | undefined {
+/** The encoding that a byte order mark or the zero bytes of UTF-16 show; `undefined` without these. */
+function detectEncoding(head: Buffer): string | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return 'utf-8'

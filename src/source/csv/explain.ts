@@ -6,7 +6,7 @@ import { groupsOf, lookupOf } from './group-column.ts'
 import type { CsvInput } from './input.ts'
 import { readCsv } from './read-csv.ts'
 
-/** How the entry of this id came about. A group of a column comes from every row that names it. */
+/** Explains the entry of this id. A group of a column comes from every row that names it. */
 export async function explain(
   { users, groups, groupColumn }: Compiled,
   kind: Kind,

@@ -5,7 +5,7 @@ import { DirsyncdError } from '../../errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CsvInput } from './input.ts'
 
-/** A file, and what it is called in sentences: its name, or the path where two files of one input share the name. */
+/** A file, and its name for messages: the path where two files of one input have the same base name. */
 export interface CsvPath {
   readonly path: string
   readonly name: string
@@ -39,7 +39,7 @@ export function isGlob(path: string): boolean {
   return /[*?[\]{}]/.test(path)
 }
 
-/** A file whose name only looks like a glob is that file. */
+/** If a file has the pattern as its name, the pattern is not a glob. */
 async function expand(pattern: string, input: Located): Promise<string[]> {
   if (!isGlob(pattern) || (await exists(pattern))) return [pattern]
   const found = (await Array.fromAsync(glob(pattern))).toSorted()
@@ -51,14 +51,15 @@ async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined
 }
 
-/** The files that prove another one. */
+/** The files that prove that this one is complete. */
 function sideFiles(path: string, { sha256 = false, rows = false }: Located): string[] {
   return [...(sha256 ? [`${path}.sha256`] : []), ...(rows ? [`${path}.rows`] : [])]
 }
 
-/** What tells two states of files apart, by path; a file that is not there has `undefined`. Never throws. */
+/** A mark of the state of each file, by path; a missing file has `undefined`. */
 export type Fingerprint = ReadonlyMap<string, string | undefined>
 
+/** Never throws. */
 export async function fingerprint(inputs: readonly Located[]): Promise<Fingerprint> {
   const marks = new Map<string, string | undefined>()
   for (const input of inputs) {
@@ -84,7 +85,7 @@ export function markOf(stats: {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
 }
 
-/** The first path that differs, is new or is gone; `undefined` where nothing is. */
+/** The first path that differs, is new or is gone; `undefined` when there is none. */
 export function changedPath(before: Fingerprint, after: Fingerprint): string | undefined {
   for (const [path, mark] of before) if (!after.has(path) || after.get(path) !== mark) return path
   for (const path of after.keys()) if (!before.has(path)) return path
@@ -92,8 +93,8 @@ export function changedPath(before: Fingerprint, after: Fingerprint): string | u
 }
 
 /**
- * Lets `read` read files that nobody writes: they do not change for `settleMs` before it, nor until it has ended, so
- * that all of them are of one export. Throws `source-incomplete` otherwise.
+ * Calls `read` while nobody writes the files, so that all of them are of one export. Throws `source-incomplete` when
+ * one changes in the `settleMs` before the call or until `read` has ended.
  */
 export async function readSettled<T>(
   inputs: readonly Located[],

@@ -10,26 +10,26 @@ export function groupsOf({ column, separator }: CompiledGroupColumn, cells: Look
   return parts.map((part) => part.trim()).filter((part) => part !== '')
 }
 
-/** All that is known of a group of the column: the text that names it. */
+/** A group of the column has a single value: the text that names it. */
 export function lookupOf({ column }: CompiledGroupColumn, group: string): Lookup {
   return (name) => (name === column ? [group] : [])
 }
 
-/** Every group that a row named, with those who named it. */
+/** Adds every group that a row named; its members are the users of these rows. */
 export function addGroupsOfColumn(
   groupColumn: CompiledGroupColumn,
   members: MemberTable,
   collector: Collector,
 ): void {
   const { column, map } = groupColumn
-  for (const { group, users } of members.orphans()) {
+  for (const { group, users } of members.remaining()) {
     collector.addGroup({
       ids: [group],
       idName: column,
       from: `column "${column}"`,
       ...map.fieldsOf(lookupOf(groupColumn, group)),
       members: users,
-      strangers: [],
+      unknownMembers: [],
     })
   }
 }

@@ -2,20 +2,20 @@ import type { Lookup } from '../mapping.ts'
 import type { CsvInput } from './input.ts'
 import { spreadsheetProblem } from './spreadsheet.ts'
 
-/** The first row of a file, and what can be said about the others with it. */
+/** The first row of a file, with which the other rows are read. */
 export interface Header {
   readonly columns: readonly string[]
-  /** A sentence when wanted columns are not there, or not once. */
+  /** A sentence when a wanted column is missing or not unique. */
   readonly problem: string | undefined
-  /** The columns that are wanted, and where they are. */
+  /** The position of each wanted column. */
   readonly positions: ReadonlyMap<string, number>
-  /** Where the ids are, and the groups of a user: what every row has to have. */
+  /** The positions of the ids, and of the groups of a user: every row must have these columns. */
   readonly idPositions: readonly number[]
   readonly delimiter: string
   lookup(cells: readonly string[]): Lookup
 }
 
-/** Throws nothing: a header may be half of one, which only the end of the file shows. */
+/** Never throws, because only the end of the file shows whether the header was cut off. */
 export function parseHeader(cells: readonly string[], input: CsvInput, name: string): Header {
   const columns = cells.map((cell) => cell.trim())
   const keys = columns.map(columnKey)
@@ -33,13 +33,13 @@ export function parseHeader(cells: readonly string[], input: CsvInput, name: str
   }
 }
 
-/** Such as `column "mail"`; by its number where it has no name. */
+/** Such as `column "mail"`; its number where it has no name. */
 export function columnName(header: Header, position: number): string {
   const name = header.columns[position] ?? ''
   return name === '' ? `column ${position + 1}` : `column "${name}"`
 }
 
-/** Columns of one key are one column: case, the blanks around a name and what cannot be seen are nobody's intention. */
+/** Names with the same key are the same column: case, blanks around a name and invisible characters do not count. */
 function columnKey(name: string): string {
   return name
     .replaceAll(/\p{Cf}/gu, '')
@@ -51,24 +51,24 @@ function columnKey(name: string): string {
 function columnProblem(columns: readonly string[], input: CsvInput, name: string): string | undefined {
   const existing = columns.map((column) => `"${column}"`).join(', ')
   const keys = columns.map(columnKey)
-  const lacking: string[] = []
+  const absent: string[] = []
   for (const wanted of input.columns) {
     const count = keys.filter((key) => key === columnKey(wanted)).length
     if (count > 1) {
       return `${keyOf([wanted], input)}: ${name} has more than one column "${wanted}"; its columns are ${existing}`
     }
-    if (count === 0) lacking.push(wanted)
+    if (count === 0) absent.push(wanted)
   }
-  if (lacking.length === 0) return undefined
-  const what = lacking.length === 1 ? 'no column' : 'none of the columns'
-  const missing = lacking.map((column) => `"${column}"`).join(', ')
-  const problem = `${keyOf(lacking, input)}: ${name} has ${what} ${missing}; its columns are ${existing}`
-  const other = otherDelimiter(columns.join(input.delimiter), lacking)
+  if (absent.length === 0) return undefined
+  const what = absent.length === 1 ? 'no column' : 'none of the columns'
+  const missing = absent.map((column) => `"${column}"`).join(', ')
+  const problem = `${keyOf(absent, input)}: ${name} has ${what} ${missing}; its columns are ${existing}`
+  const other = otherDelimiter(columns.join(input.delimiter), absent)
   if (other === undefined) return problem
-  return `${problem}; with ${input.key}.delimiter ${JSON.stringify(other)} it would have`
+  return `${problem}; try ${input.key}.delimiter ${JSON.stringify(other)}`
 }
 
-/** Where the configuration names these columns. */
+/** The key of the configuration that names these columns. */
 function keyOf(columns: readonly string[], { key, groupColumn }: CsvInput): string {
   return columns.length === 1 && columns[0] === groupColumn ? 'groups.column' : `${key}.map`
 }
@@ -81,7 +81,7 @@ function otherDelimiter(header: string, columns: readonly string[]): string | un
   })
 }
 
-/** Why a row cannot be taken: nobody knows whose it was, or it may have swallowed others. */
+/** Why a row cannot be used: its entry is unknown, or it may have swallowed other rows. */
 export function rowProblem(cells: readonly string[], header: Header, multiline: boolean): string | undefined {
   if (!hasGoodLength(cells, header)) return countProblem(cells, header)
   if (isHeader(cells, header)) return 'it is the header again; were two files put together?'
@@ -89,8 +89,8 @@ export function rowProblem(cells: readonly string[], header: Header, multiline: 
 }
 
 /**
- * Excel leaves out the last columns of a row where they are empty. A row of a single value may as well be a line about the
- * file, or the rest of a value with a line break.
+ * Excel leaves out empty columns at the end of a row. A row of a single value is refused, because it may be a line
+ * about the file, or the rest of a value with a line break.
  */
 function hasGoodLength(cells: readonly string[], { columns, idPositions }: Header): boolean {
   if (cells.length === columns.length) return true
@@ -108,15 +108,16 @@ function countProblem(cells: readonly string[], header: Header): string {
   return `${cells.length} values instead of ${expected}, ${which}`
 }
 
-/** The first value alone says no for nearly every row. */
+/** Compares the first value first, because it differs in nearly every row. */
 function isHeader(cells: readonly string[], { columns }: Header): boolean {
   return (
-    cells[0]?.endsWith(columns[0] ?? '') === true && cells.every((cell, at) => plain(cell) === columns[at])
+    cells[0]?.endsWith(columns[0] ?? '') === true &&
+    cells.every((cell, at) => withoutByteOrderMark(cell) === columns[at])
   )
 }
 
-/** Without the byte order mark with which the second of two files begins. */
-function plain(cell: string): string {
+/** Where two files were put together, the second one begins with a byte order mark. */
+function withoutByteOrderMark(cell: string): string {
   return cell.replace(/^\ufeff/, '').trim()
 }
 
@@ -129,8 +130,8 @@ function idProblem(cells: readonly string[], header: Header): string | undefined
 }
 
 /**
- * A quote that is missing at one end swallows whole rows up to the next quote, and what comes out can have the right
- * number of values. A value of several lines is taken only where it is no part of the mapping and cannot be a row.
+ * After a missing quote a value swallows whole rows up to the next quote, and the result can have the right number of
+ * values. So a value of several lines is accepted only in a column that is not mapped, and if it cannot be whole rows.
  */
 function swallowProblem(cells: readonly string[], header: Header): string | undefined {
   const mapped = new Set(header.positions.values())

@@ -3,13 +3,13 @@ import type { Lookup } from '../mapping.ts'
 import type { CsvFormat } from './options.ts'
 
 export interface CsvListener {
-  /** `from` says the file with its row, such as "users.csv, row 17". */
+  /** `from` returns the file and its row, such as "users.csv, row 17". */
   onRow(row: { readonly from: () => string; readonly cells: Lookup }): void
   /** A row that cannot be understood; the sentence names file, row and column. */
   onUnreadable(detail: string): void
-  /** Text that was read and looks as if the encoding were another; once for each sort of damage of a file. */
+  /** Text that looks wrong, mostly for another encoding; called once for each kind of damage of a file. */
   onDoubt?(detail: string): void
-  /** A file, before its first row. */
+  /** Called for each file, before its first row. */
   onFile?(file: CsvFileFacts): void
 }
 
@@ -29,7 +29,7 @@ export interface CsvTotals {
   readonly columns: readonly string[]
 }
 
-/** A file and the columns that are wanted of it; `key` names it in the configuration. */
+/** Files and the columns that are wanted from them; `key` names them in the configuration. */
 export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
   /** `auto`, or as the WHATWG calls it; UTF-8 when it is left out. */
   readonly encoding?: string
@@ -38,6 +38,6 @@ export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
   /** Those among them that hold ids. */
   readonly idColumns?: readonly string[]
   readonly key: string
-  /** The one of the columns that names the groups, where there is one. */
+  /** The column that names the groups, if there is one. */
   readonly groupColumn?: string
 }

@@ -1,10 +1,10 @@
 /** The rows of the members file, by group. */
 export interface MemberTable {
   add(group: string, user: string): void
-  /** The members of a group, which from now on counts as known. */
-  take(group: string | undefined): { readonly ids: readonly string[]; readonly strangers: readonly string[] }
-  /** The groups that were named and never taken. */
-  orphans(): { readonly group: string; readonly users: readonly string[] }[]
+  /** Returns the members of a group and marks the group as known. */
+  take(group: string | undefined): { readonly ids: readonly string[]; readonly unknown: readonly string[] }
+  /** The groups that `take` was never called for. */
+  remaining(): { readonly group: string; readonly users: readonly string[] }[]
 }
 
 export function createMemberTable(knowsUser: (id: string) => boolean): MemberTable {
@@ -19,9 +19,9 @@ export function createMemberTable(knowsUser: (id: string) => boolean): MemberTab
     take(group) {
       const users = group === undefined ? [] : [...(table.get(group) ?? [])]
       if (group !== undefined) taken.add(group)
-      return { ids: users.filter(knowsUser), strangers: users.filter((user) => !knowsUser(user)).toSorted() }
+      return { ids: users.filter(knowsUser), unknown: users.filter((user) => !knowsUser(user)).toSorted() }
     },
-    orphans() {
+    remaining() {
       const left = [...table].filter(([group]) => !taken.has(group))
       return left.map(([group, users]) => ({ group, users: [...users] }))
     },

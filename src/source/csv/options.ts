@@ -1,6 +1,6 @@
 import type { GroupMap, UserMap, ValueExpression } from '../mapping.ts'
 
-/** How one file, or several of one kind, are written, and what proves that they are whole. */
+/** The format of one file, or of several of one kind, and what proves that they are complete. */
 export interface CsvFormat {
   /** Absolute; a file, a glob, or a list of these. */
   readonly path: string | readonly string[]
@@ -9,11 +9,11 @@ export interface CsvFormat {
   /** One character; `null` where quotes are ordinary characters. `"` when it is left out. */
   readonly quote?: string | null
   /**
-   * Any label of the WHATWG's Encoding Standard, `utf16le` or `utf16be`. `auto` is UTF-16 where a byte order mark or zero
-   * bytes show it, and UTF-8 otherwise.
+   * Any label of the WHATWG's Encoding Standard, `utf16le` or `utf16be`. `auto` is UTF-16 where a byte order mark or
+   * zero bytes show it, and UTF-8 otherwise.
    */
   readonly encoding: string
-  /** The last line of every file. A first group of the pattern, which is RE2's, is the number of rows. */
+  /** An RE2 pattern of the last line of every file; its first group, if it has one, is the number of rows. */
   readonly trailer?: { readonly pattern: string }
   /** Beside every file is `<path>.rows`, which begins with the number of rows. */
   readonly rows?: boolean
@@ -28,12 +28,12 @@ export interface CsvFile<M> extends CsvFormat {
   readonly map: M
 }
 
-/** Groups that are only named, in a column of the users. */
+/** Groups that have no file: a column of the users names them. */
 export interface GroupColumn {
   readonly column: string
   /** Between the groups of one user; without it a user has one group at most. */
   readonly separator?: string
-  /** The group's name, made of the column, which holds one group here; the text itself when it is left out. */
+  /** How the name of a group is made from its text in the column; the text itself when it is left out. */
   readonly name?: ValueExpression
 }
 
@@ -48,9 +48,9 @@ export interface CsvSourceOptions {
   readonly users: CsvFile<UserMap>
   readonly groups?: CsvFile<Omit<GroupMap, 'members'>> | GroupColumn
   readonly members?: CsvFile<MembersMap>
-  /** Whether the run goes on without a row that cannot be understood, and makes no deletes, or stops. Default `skip`. */
+  /** For a row that cannot be understood: `skip` it and delete nothing, or `refuse` the run. Default `skip`. */
   readonly badRows?: 'skip' | 'refuse'
-  /** The files are only read when none of them changed for so long. Default 0. */
+  /** How long no file may have changed before the files are read, in milliseconds. Default 0. */
   readonly settleMs?: number
   /** Whether a change of the files starts a run. */
   readonly watch?: boolean

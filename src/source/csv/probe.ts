@@ -36,7 +36,7 @@ async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLi
 
 const OLD_MS = 30 * 86_400_000
 
-/** An export that is a month old is mostly one that has stopped. */
+/** An export that is a month old has probably stopped. */
 function fileLine({ path, encoding, zipped, writtenMs }: CsvFileFacts, named: boolean): ProbeLine {
   const ageMs = Date.now() - writtenMs
   const written = `written ${new Date(writtenMs).toISOString().slice(0, 19).replace('T', ' ')}Z, ${age(ageMs)}`

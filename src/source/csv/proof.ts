@@ -10,13 +10,11 @@ export async function proveDigest(path: string, name: string, digest: string): P
     throw incomplete(`${name}.sha256 has no SHA-256 of ${name} in it, as sha256sum writes it`)
   }
   if (wanted !== digest) {
-    throw incomplete(
-      `${name} is not the file that ${name}.sha256 was made of; was it cut off or written again?`,
-    )
+    throw incomplete(`${name} does not have the digest in ${name}.sha256; was it cut off or written again?`)
   }
 }
 
-/** The digest of a file in the text of sha256sum: by its name, or the only one that there is. */
+/** The digest of a file in the output of sha256sum: the one with its name, or the only one. */
 function digestIn(text: string, file: string): string | undefined {
   const digests = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {
@@ -51,7 +49,7 @@ export function proveTrailer(line: string | undefined, pattern: RE2JS, rows: num
   }
   const count = pattern.groupCount() === 0 ? null : matcher.group(1)
   if (count === null) return
-  // What was written in another way than in digits is no number here, and differs from every count.
+  // Anything but digits becomes NaN, which differs from every count.
   compareRows(rows, /^\s*\d+\s*$/.test(count) ? Number(count) : Number.NaN, name, 'its trailer')
 }
 
@@ -63,7 +61,7 @@ function compareRows(rows: number, wanted: number, name: string, who: string): v
 async function readBeside(path: string, ending: string): Promise<string> {
   try {
     const bytes = await readFile(`${path}${ending}`)
-    // PowerShell redirects into UTF-16.
+    // PowerShell's redirection writes UTF-16.
     return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes)
   } catch (cause) {
     throw incomplete(

@@ -11,17 +11,18 @@ import { createRowReader } from './rows.ts'
 import { createTextStage } from './text.ts'
 
 /**
- * Streams the files of an input: of each the header, then every row. What is caught where, for a file that was cut off or
- * is being written:
+ * Streams the files of an input: of each the header, then every row. What happens to a file that was cut off or is
+ * being written:
  *
- * - cut inside a character, a quoted value, a row or a gzip stream: here, `source-incomplete`;
- * - cut inside the last value of a row: here too. A last row without a line end is only taken when its last value ends
- *   with a quote; a bare one may well be half a value. So an exporter has to end its last row like every other;
- * - changed, replaced or removed while it was read: here, by size, times and inode;
- * - cut exactly at the end of a row (or, without its line end, between the two quotes of a doubled one): here where a
- *   trailer, a file of the number of rows or a digest proves the end. Without these it looks like a shorter company, which
- *   is what the guards are for (source shrunk, share of deletes);
- * - a row that cannot be understood in the middle: it is told to the listener, and the run deletes nothing.
+ * - cut inside a character, a quoted value, a row or a gzip stream: `source-incomplete`;
+ * - cut inside the last value of a row: `source-incomplete`. A last row without a line end is accepted only when its
+ *   last value ends with a quote, because an unquoted value may be cut. So an exporter must end its last row like all
+ *   others;
+ * - changed, replaced or removed while it was read, as size, times and inode show: `source-incomplete`;
+ * - cut exactly at the end of a row (or, without its line end, between the two quotes of a doubled one):
+ *   `source-incomplete` if a trailer, a row count or a digest is configured. Without these it looks like a smaller
+ *   company, and the guards apply (source shrunk, share of deletes);
+ * - a row in the middle that cannot be understood: the listener gets it, and the run deletes nothing.
  *
  * Throws `source-unreachable` for a file that cannot be read and `config-invalid` for a column that it does not have.
  */
@@ -48,7 +49,7 @@ async function readFileOf(
 ): Promise<CsvTotals> {
   try {
     signal.throwIfAborted()
-    // A pipe that nobody writes to would keep the open waiting for ever.
+    // Opening a pipe without a writer would otherwise wait for ever.
     await using file = await open(at.path, constants.O_RDONLY | constants.O_NONBLOCK)
     return await readOpened(file, input, at, signal, listener)
   } catch (error) {
@@ -89,7 +90,7 @@ async function readOpened(
   }
   if (hash !== undefined) await proveDigest(path, name, hash.digest('hex'))
   const trailer = rows.trailer()
-  // Whoever proves the end in another way may leave out the last line's.
+  // A digest or a trailer proves the end, so the last line needs no line end.
   if (hash === undefined && input.trailer === undefined) text.finish(rows.lastRowWhole())
   const totals = rows.totals()
   if (input.trailer !== undefined) proveTrailer(trailer, input.trailer, totals.rows, name)
@@ -109,7 +110,7 @@ const HEAD_BYTES = 4096
 
 type Chunks = (hash?: ReturnType<typeof createHash>) => AsyncIterable<Buffer>
 
-/** The bytes of the text, unzipped, and their encoding. The hash sees the bytes of the file. */
+/** The unzipped bytes of the text, and their encoding. The hash is that of the file's own bytes. */
 async function openText(
   file: FileHandle,
   set: string,
@@ -133,7 +134,7 @@ async function openText(
 
 const CHUNK_BYTES = 64 * 1024
 
-/** A stream of the file would close it when it is left before its end. */
+/** Not a read stream, because that closes the file when a loop over it ends early. */
 async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinity): AsyncGenerator<Buffer> {
   let position = 0
   while (position < length) {

@@ -1,18 +1,18 @@
 import { DirsyncdError } from '../../errors.ts'
 import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
-import { createSplitter, type Fault, type RawRow } from './split.ts'
+import { createSplitter, type RowFault, type RawRow } from './split.ts'
 import { statedDelimiter } from './spreadsheet.ts'
 
-/** Turns the UTF-8 of one file into rows that are told to a listener. */
+/** Parses the UTF-8 of one file and passes its rows to a listener. */
 export interface RowReader {
   write(chunk: Buffer): void
   end(): void
-  /** Whether the last row could be understood and has all its values; `undefined` where there is none. */
+  /** Whether the last row could be understood and has all its values; `undefined` when there is none. */
   lastRowWhole(): boolean | undefined
-  /** The last line where a trailer is expected, which is no row then; to be asked behind the end, once. */
+  /** The last line, which is not a row where a trailer is expected. To be called once, after `end`. */
   trailer(): string | undefined
-  /** Throws for a file without a header or without the columns that are wanted; only the end shows a cut header. */
+  /** To be called after `end`. Throws for a file without a header or without the wanted columns. */
   totals(): CsvTotals
 }
 
@@ -21,11 +21,11 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
   let rows = 0
   let whole: boolean | undefined
   /** With a trailer every row waits until the next one shows that it was not the last line. */
-  let held: RawRow | undefined
+  let pending: RawRow | undefined
 
   function onRow(row: RawRow): void {
     refuseFatal(row, header, name)
-    // Of a row that is broken nobody knows whether there was nothing in it.
+    // A broken row counts even if it looks empty, because its values may be lost.
     if (row.fault === undefined && row.cells.every((cell) => cell.trim() === '')) return
     whole = row.fault === undefined
     if (header === undefined) {
@@ -34,8 +34,8 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
     }
     if (header.problem !== undefined) return
     if (input.trailer === undefined) return take(row, header)
-    release()
-    held = row
+    takePending()
+    pending = row
   }
 
   function take(row: RawRow, head: Header): void {
@@ -43,13 +43,14 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
     const { cells, multiline, fault } = row
     const problem = fault === undefined ? rowProblem(cells, head, multiline) : faultSentence(fault, head)
     whole = problem === undefined && cells.length === head.columns.length
-    if (problem === undefined) listener.onRow({ from: () => placeOf(row, name), cells: head.lookup(cells) })
-    else listener.onUnreadable(`${placeOf(row, name)}: ${problem}`)
+    if (problem === undefined)
+      listener.onRow({ from: () => locationOf(row, name), cells: head.lookup(cells) })
+    else listener.onUnreadable(`${locationOf(row, name)}: ${problem}`)
   }
 
-  function release(): void {
-    if (held !== undefined && header !== undefined) take(held, header)
-    held = undefined
+  function takePending(): void {
+    if (pending !== undefined && header !== undefined) take(pending, header)
+    pending = undefined
   }
 
   const quote = input.quote === undefined ? '"' : input.quote
@@ -58,8 +59,8 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
     ...splitter,
     lastRowWhole: () => whole,
     trailer() {
-      const line = held?.cells.join(input.delimiter)
-      held = undefined
+      const line = pending?.cells.join(input.delimiter)
+      pending = undefined
       return line
     },
     totals() {
@@ -72,35 +73,35 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
   }
 }
 
-/** Such as "users.csv, row 17"; with the line where values of several lines came before. */
-function placeOf({ row, line }: RawRow, name: string): string {
+/** Such as "users.csv, row 17"; with the line number if earlier values had several lines. */
+function locationOf({ row, line }: RawRow, name: string): string {
   return row === line ? `${name}, row ${row}` : `${name}, row ${row} (line ${line})`
 }
 
-const FAULTS: Readonly<Record<Fault['what'], string>> = {
+const FAULTS: Readonly<Record<RowFault['what'], string>> = {
   'quote-in-value': 'there is a quote in the middle of a value that does not begin with one',
-  'text-behind-quote': 'there is text behind a closing quote',
+  'text-after-quote': 'there is text after a closing quote',
   'quote-not-closed': 'a quote is opened and never closed',
-  'zero-byte': 'there is a zero byte in it; was the file damaged, or is its encoding another?',
+  'zero-byte': 'there is a zero byte in it; is the file damaged, or its encoding wrong?',
   'too-long': 'the row is longer than 4 MB, so a quote is opened and never closed',
 }
 
-function faultSentence({ what, cell }: Fault, header: Header | undefined): string {
+function faultSentence({ what, cell }: RowFault, header: Header | undefined): string {
   return header === undefined ? FAULTS[what] : `${columnName(header, cell)}: ${FAULTS[what]}`
 }
 
-/** Throws where nobody knows where the next row begins, or what the columns are. */
+/** Throws when it is unknown where the next row begins, or what the columns are. */
 function refuseFatal(row: RawRow, header: Header | undefined, name: string): void {
   const { fault } = row
   if (fault === undefined) return
   const isLost = fault.what === 'quote-not-closed' || fault.what === 'too-long'
   if (!isLost && header !== undefined) return
   if (header?.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
-  const what = `${placeOf(row, name)}: ${faultSentence(fault, header)}`
+  const what = `${locationOf(row, name)}: ${faultSentence(fault, header)}`
   throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
 }
 
-/** Whether this is Excel's line about the delimiter; throws `config-invalid` when it says another one. */
+/** Whether this is Excel's line about the delimiter; throws `config-invalid` when the line has another one. */
 function isDelimiterLine({ cells, row }: RawRow, { delimiter, key }: CsvInput, name: string): boolean {
   const stated = row === 1 ? statedDelimiter(cells.join(delimiter)) : undefined
   if (stated === undefined || stated === delimiter) return stated !== undefined

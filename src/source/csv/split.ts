@@ -1,4 +1,4 @@
-/** Takes the UTF-8 of a file apart into rows, chunk by chunk. A chunk ends with a whole character. */
+/** Splits the UTF-8 of a file into rows, chunk by chunk. A chunk ends with a whole character. */
 export interface Splitter {
   write(chunk: Buffer): void
   end(): void
@@ -9,15 +9,15 @@ export interface RawRow {
   readonly cells: readonly string[]
   /** From 1 on. */
   readonly row: number
-  /** The line with which it begins, from 1 on. */
+  /** The line on which it begins, from 1 on. */
   readonly line: number
   readonly multiline: boolean
-  readonly fault: Fault | undefined
+  readonly fault: RowFault | undefined
 }
 
-/** What is wrong with the bytes of a row; the cells from there on may be others than were meant. */
-export interface Fault {
-  readonly what: 'quote-in-value' | 'text-behind-quote' | 'quote-not-closed' | 'too-long' | 'zero-byte'
+/** What is wrong with the bytes of a row; the cells from there on may be wrong. */
+export interface RowFault {
+  readonly what: 'quote-in-value' | 'text-after-quote' | 'quote-not-closed' | 'too-long' | 'zero-byte'
   /** The position of the cell, from 0 on. */
   readonly cell: number
 }
@@ -35,36 +35,36 @@ const NOTHING = Buffer.alloc(0)
 const MAX_ROW_BYTES = 4 * 1024 ** 2
 
 /**
- * Rows end with LF, CRLF or CR, mixed as they come. Behind a broken quote a value goes on to its delimiter or the end of
- * its line, so that a broken row costs no other.
+ * Rows end with LF, CRLF or CR, also mixed. After a broken quote a value ends at the next delimiter or line end, so
+ * that a broken row does not damage others.
  */
 export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => void): Splitter {
   const delimiter = Buffer.from(options.delimiter)
   const quote = options.quote === null ? undefined : Buffer.from(options.quote)
-  /** 1 for the bytes with which something begins that is more than text. */
-  const marks = new Uint8Array(256)
-  for (const byte of [0, LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) marks[byte ?? 0] = 1
+  /** 1 for each zero byte and each byte that can begin a line end, a delimiter or a quote. */
+  const isSpecial = new Uint8Array(256)
+  for (const byte of [0, LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) isSpecial[byte ?? 0] = 1
 
   let row = 1
   let line = 1
-  // What is looked at, and the row that is being taken from it.
+  // The bytes to parse, and the row that is being parsed.
   let bytes: Buffer = NOTHING
   let isEnd = false
   let at = 0
   let cells: string[] = []
   let breaks = 0
-  let fault: Fault | undefined
+  let fault: RowFault | undefined
 
   function take(chunk: Buffer): void {
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
     let start = 0
     while (start < bytes.length && takeRow(start)) start = at
-    // A copy, so that the chunk can go.
+    // A copy, so that the chunk can be freed.
     bytes = Buffer.from(bytes.subarray(start))
     if (bytes.length > MAX_ROW_BYTES) emit({ what: 'too-long', cell: cells.length })
   }
 
-  /** Moves behind the row that begins at `start`; `false` where more of the file has to come first. */
+  /** Moves past the row that begins at `start`; `false` when it needs more of the file. */
   function takeRow(start: number): boolean {
     at = start
     cells = []
@@ -89,15 +89,15 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
     return true
   }
 
-  function emit(found: Fault | undefined): void {
+  function emit(found: RowFault | undefined): void {
     onRow({ cells, row, line, multiline: breaks > 0, fault: found })
   }
 
-  /** The value from here to its end; `undefined` where that has not come yet. */
+  /** The value from here to its end; `undefined` when that has not been read yet. */
   function takePlain(): string | undefined {
     const begin = at
     for (; at < bytes.length; at += 1) {
-      if (marks[bytes[at] ?? 0] === 0) continue
+      if (isSpecial[bytes[at] ?? 0] === 0) continue
       if (endsValue()) return bytes.toString('utf8', begin, at)
       if (bytes[at] === 0) fault ??= { what: 'zero-byte', cell: cells.length }
       else if (quote !== undefined && isAt(quote, at))
@@ -109,18 +109,18 @@ export function createSplitter(options: SplitOptions, onRow: (row: RawRow) => vo
   function takeQuoted(mark: Buffer): string | undefined {
     const begin = at + mark.length
     const isDoubled = seekClosing(begin, mark)
-    // Whether a quote at the end is one of two only the next chunk shows.
+    // Only the next chunk shows whether a quote at the end is doubled.
     if (at + mark.length >= bytes.length && !isEnd) return undefined
     if (at >= bytes.length) fault = { what: 'quote-not-closed', cell: cells.length }
     const text = bytes.toString('utf8', begin, at)
     at = Math.min(at + mark.length, bytes.length)
     const value = isDoubled ? text.replaceAll(`${options.quote}${options.quote}`, `${options.quote}`) : text
     if (at === bytes.length || endsValue()) return value
-    fault ??= { what: 'text-behind-quote', cell: cells.length }
+    fault ??= { what: 'text-after-quote', cell: cells.length }
     return takePlain()
   }
 
-  /** Moves to the closing quote, or to the end where there is none; says whether there were doubled ones. */
+  /** Moves to the closing quote, or to the end without one; returns whether there were doubled ones. */
   function seekClosing(begin: number, mark: Buffer): boolean {
     let isDoubled = false
     for (at = begin; at < bytes.length; at += 1) {

@@ -1,4 +1,4 @@
-/** Where a reader of text is; both from 1 on. */
+/** A position in a text; both count from 1. */
 export interface TextPosition {
   readonly line: number
   readonly character: number
@@ -6,7 +6,7 @@ export interface TextPosition {
 
 export const START: TextPosition = { line: 1, character: 1 }
 
-/** The position behind a text that begins at `position`. */
+/** The position after a text that begins at `position`. */
 export function advance(position: TextPosition, text: string): TextPosition {
   let { line } = position
   let start = 0
@@ -19,6 +19,6 @@ export function advance(position: TextPosition, text: string): TextPosition {
 }
 
 /** Such as "users.csv, line 3, character 7". */
-export function sayPosition(name: string, { line, character }: TextPosition): string {
+export function formatPosition(name: string, { line, character }: TextPosition): string {
   return `${name}, line ${line}, character ${character}`
 }

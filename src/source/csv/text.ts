@@ -3,11 +3,11 @@ import { badBytes } from './bad-bytes.ts'
 import { createDoubtSearch } from './doubts.ts'
 import { advance, START } from './text-position.ts'
 
-/** Turns a file into UTF-8 on the way to the parser, without a byte order mark, and sees how it ends. */
+/** Converts a file to UTF-8 without a byte order mark, for the parser, and checks how it ends. */
 export interface TextStage {
-  /** Throws `source-incomplete` with line and character where bytes are no text; `again` reads the file once more. */
+  /** Throws `source-incomplete` with line and character for invalid bytes; `again` reads the file once more. */
   pass(chunks: AsyncIterable<Buffer>, again: () => AsyncIterable<Buffer>): AsyncGenerator<Buffer>
-  /** Throws `source-incomplete` when the end of the file may not be the end of what was to be written. */
+  /** Throws `source-incomplete` when the file may have been cut off. */
   finish(lastRowWhole: boolean | undefined): void
 }
 
@@ -47,7 +47,7 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       }
     },
     finish(lastRowWhole) {
-      // Of an empty file there is more to say than that.
+      // Another message says that the file is empty.
       if (lastRowWhole === undefined) return
       if (last === '\n' || last === '\r' || (last === quote && lastRowWhole)) return
       const why = `${name}, line ${position.line}: the last row has no line end, so the file may have been cut off`

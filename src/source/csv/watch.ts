@@ -8,18 +8,18 @@ import type { CsvInput } from './input.ts'
 import type { CsvSourceOptions } from './options.ts'
 
 export interface WatchTimes {
-  /** How long the files have to be the same before anybody is told, in milliseconds. */
+  /** How long the files must stay unchanged before `onChange` is called, in milliseconds. */
   readonly quietMs?: number
   /** The least time between two calls. */
   readonly gapMs?: number
-  /** How often the files are looked at where the system reports nothing, such as on a network drive. */
+  /** How often the files are checked, for systems that report no change, such as network drives. */
   readonly pollMs?: number
 }
 
 /**
- * Tells when the files of a source have changed, are all there and have come to rest. Only the folders are watched, so
- * that a file that is renamed into its place is seen, and the files themselves decide whether anything changed. When
- * `onChange` rejects, it is called again later. Disposing ends it.
+ * Calls `onChange` when the files of a source have changed, are all there and no longer change. It watches only the
+ * folders, to notice renamed files too, and then compares the files themselves. When `onChange` rejects, it is called
+ * again later. Disposing ends it.
  */
 export async function watchCsv(
   options: CsvSourceOptions,
@@ -30,46 +30,46 @@ export async function watchCsv(
   const { users, groups, members, settleMs } = compileOptions(options)
   const inputs = [users, groups, members].filter((input) => input !== undefined)
   const { quietMs = Math.max(settleMs, 500), gapMs = 5000, pollMs = 10_000 } = times
-  let told = await fingerprint(inputs)
-  let seen = told
-  let toldAt = -Infinity
+  let reported = await fingerprint(inputs)
+  let seen = reported
+  let reportedAt = -Infinity
   let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   let isClosed = false
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const now = await fingerprint(inputs)
-    const isResting = changedPath(seen, now) === undefined
+    const isUnchanged = changedPath(seen, now) === undefined
     seen = now
-    if (changedPath(told, now) === undefined) return
-    const wait = toldAt + gapMs - performance.now()
-    if (!isResting || wait > 0) return lookIn(Math.max(quietMs, wait))
+    if (changedPath(reported, now) === undefined) return
+    const wait = reportedAt + gapMs - performance.now()
+    if (!isUnchanged || wait > 0) return checkIn(Math.max(quietMs, wait))
     if (!isWhole(now)) return
     await onChange()
-    told = now
-    toldAt = performance.now()
+    reported = now
+    reportedAt = performance.now()
   }
 
-  /** One look at a time, and one that is planned. */
-  function lookIn(ms: number): void {
+  /** Schedules a check; at most one runs and one is scheduled. */
+  function checkIn(ms: number): void {
     if (isClosed || timer !== undefined) return
     timer = setTimeout(() => {
       timer = undefined
-      if (looking !== undefined) return lookIn(quietMs)
-      looking = look()
+      if (checking !== undefined) return checkIn(quietMs)
+      checking = check()
         .catch((error: unknown) =>
           log.warn({ error: sentence(error) }, 'a change of the files started no run'),
         )
         .finally(() => {
-          looking = undefined
+          checking = undefined
         })
     }, ms)
   }
 
-  const folders = watchFolders(inputs, () => lookIn(quietMs), log)
+  const folders = watchFolders(inputs, () => checkIn(quietMs), log)
   const poll = setInterval(() => {
     folders.renew()
-    lookIn(0)
+    checkIn(0)
   }, pollMs)
   return {
     async [Symbol.asyncDispose]() {
@@ -77,7 +77,7 @@ export async function watchCsv(
       clearInterval(poll)
       clearTimeout(timer)
       folders.close()
-      await looking
+      await checking
     },
   }
 }
@@ -87,9 +87,9 @@ function isWhole(files: Fingerprint): boolean {
   return [...files.values()].every((mark) => mark !== undefined)
 }
 
-/** Watches the folders of the files; a folder that was not there, or was replaced, is watched from the next `renew` on. */
+/** Watches the folders of the files; a folder that was missing or was replaced is watched from the next `renew` on. */
 function watchFolders(inputs: readonly CsvInput[], onEvent: () => void, log: Log) {
-  const patterns = new Set(inputs.flatMap(patternsOf).map((path) => folderOf(path)))
+  const folders = new Set(inputs.flatMap(patternsOf).map((path) => folderOf(path)))
   let watchers: FSWatcher[] = []
   const close = () => {
     for (const each of watchers) each.close()
@@ -97,14 +97,11 @@ function watchFolders(inputs: readonly CsvInput[], onEvent: () => void, log: Log
   }
   const renew = () => {
     close()
-    for (const folder of patterns) {
+    for (const folder of folders) {
       try {
         watchers.push(watch(folder, { persistent: false }, onEvent).on('error', onEvent))
       } catch (error) {
-        log.debug(
-          { folder, error: sentence(error) },
-          'a folder cannot be watched, so it is looked at now and then',
-        )
+        log.debug({ folder, error: sentence(error) }, 'a folder cannot be watched, so it is polled')
       }
     }
   }
@@ -112,7 +109,7 @@ function watchFolders(inputs: readonly CsvInput[], onEvent: () => void, log: Log
   return { renew, close }
 }
 
-/** The folder of the files; of a glob over several folders the one above them, and the looks now and then find the rest. */
+/** The folder of the files; for a glob over several folders the one above them, so only polling finds all changes. */
 function folderOf(path: string): string {
   let folder = dirname(path)
   while (isGlob(folder)) folder = dirname(folder)

@@ -15,7 +15,7 @@ import { lookupIn } from './values.ts'
 
 /** A group as it was read, before it is known who is in it through other groups. */
 interface Draft {
-  readonly candidate: Omit<GroupCandidate, 'members' | 'strangers'>
+  readonly candidate: Omit<GroupCandidate, 'members' | 'unknownMembers'>
   /** The DN in its normal form. */
   readonly dn: string
   readonly users: readonly string[]
@@ -49,7 +49,7 @@ export async function readGroups(
     const within = hidden.size === 0 ? [] : groupsWithin(nodes, draft.dn)
     const unknown = [...within].flatMap((dn) => hidden.get(dn) ?? [])
     if (unknown.length > 0) {
-      collector.addHidden({ ...draft.candidate, why: whyHidden(draft, unknown) })
+      collector.addGroupWithHiddenMembers({ ...draft.candidate, why: whyHidden(draft, unknown) })
       continue
     }
     collector.addGroup({
@@ -60,7 +60,7 @@ export async function readGroups(
           : groups.nested === 'flatten'
             ? flatten(nodes, draft.dn)
             : draft.users,
-      strangers: draft.others.filter((value) => !nodes.has(dnOf(groups, value) ?? '')),
+      unknownMembers: draft.others.filter((value) => !nodes.has(dnOf(groups, value) ?? '')),
     })
   }
 }

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../../errors.ts'
 
-/** Says why an attribute's name cannot be one in this kind of source, or `undefined` when it can. */
+/** Returns why this kind of source cannot have an attribute of this name; `undefined` when it can. */
 export type NameCheck = (attribute: string) => string | undefined
 
 /**
@@ -10,15 +10,15 @@ export type NameCheck = (attribute: string) => string | undefined
 export function compileAttribute(attribute: string, key: string, check: NameCheck): string {
   const name = attribute.trim()
   if (name === '') throw invalid(key, 'the name of an attribute is missing')
-  const form = formOf(name)
-  if (form !== undefined)
-    throw invalid(key, `"${name}" is ${form}, and only one plain attribute can be used here`)
+  const syntax = syntaxOf(name)
+  if (syntax !== undefined)
+    throw invalid(key, `"${name}" is ${syntax}, and only one plain attribute can be used here`)
   const problem = check(name)
   if (problem !== undefined) throw invalid(key, problem)
   return name
 }
 
-function formOf(text: string): string | undefined {
+function syntaxOf(text: string): string | undefined {
   if (text.startsWith('=')) return 'an expression'
   return /[{}]/.test(text) ? 'a template' : undefined
 }

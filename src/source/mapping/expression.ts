@@ -3,52 +3,52 @@ import { invalid, type NameCheck } from './attribute.ts'
 import { boundedList, Fault, type Formula, noteCall, present } from './formula.ts'
 import { attributePart, compileChoice, compileForm, FORM_NAMES } from './forms.ts'
 import { compileTextFunction, TEXT_FUNCTION_NAMES } from './functions.ts'
-import { compileIndex, compileQuestion, itemPart, QUESTION_NAMES } from './lists.ts'
+import { compileIndex, compileListMethod, itemPart, LIST_METHOD_NAMES } from './lists.ts'
 import { compileOperator } from './operators.ts'
 import { parseProblem } from './parse-problem.ts'
 import { compileAs, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
 
-/** Characters of the value that comes out. */
+/** The longest result, in characters. */
 const MAX_RESULT = 1_024
 
-/** Characters of an expression. */
+/** The longest expression, in characters. */
 const MAX_SOURCE = 4_000
 
 /**
- * Only the library's grammar is used. Its own evaluation knows no missing values (`"a" + null` is an error, or worse a
- * text) and its functions cannot be taken out, of which one runs regular expressions that may never end.
+ * Only the library's parser is used. Its evaluator has no missing values (`"a" + null` is an error, or even a text),
+ * and its functions cannot be removed; one of them runs regular expressions that may never end.
  */
 const grammar = new Environment({ limits: { maxAstNodes: 500, maxDepth: 40, maxCallArguments: 32 } })
 
-/** An expression as it is written, with its key, for the sentences about its faults. */
+/** An expression as written, with its key for error messages. */
 interface ExpressionText {
   readonly text: string
   readonly key: string
   readonly check: NameCheck
 }
 
-/** Whether this is an expression and no name or template. */
+/** Whether this is an expression, and not a name or a template. */
 export function isExpression(text: string): boolean {
   return text.trimStart().startsWith('=')
 }
 
 /**
- * Compiles an expression, which begins with `=`. Throws `config-invalid` with the key, the column (of the whole text, from
- * 1) and what is wrong.
+ * Compiles an expression, which begins with `=`. Throws `config-invalid` with the key, the column (in the whole text,
+ * from 1) and the problem.
  */
 export function compileExpression(text: string, key: string, check: NameCheck): Formula {
   const expression = { text, key, check }
-  if (text.length > MAX_SOURCE) throw invalid(key, `an expression may have ${MAX_SOURCE} characters`)
+  if (text.length > MAX_SOURCE) throw invalid(key, `an expression may have at most ${MAX_SOURCE} characters`)
   const node = parse(expression)
   const root = compileNode(expression, [], node)
   if (root.type !== 'text') throw refusal(expression, node.range.start, resultProblem(root))
   return {
     source: text.trim(),
     attributes: root.attributes,
-    evaluate(run) {
-      const value = present(textOf(root.evaluate(run)) ?? '')?.trim() ?? null
+    evaluate(context) {
+      const value = present(textOf(root.evaluate(context)) ?? '')?.trim() ?? null
       if (value === null || value.length <= MAX_RESULT) return value
-      throw new Fault(`the result has ${value.length} characters, ${MAX_RESULT} are the most`)
+      throw new Fault(`the result has ${value.length} characters; the limit is ${MAX_RESULT}`)
     },
   }
 }
@@ -56,9 +56,9 @@ export function compileExpression(text: string, key: string, check: NameCheck): 
 function parse(expression: ExpressionText): ASTNode {
   const from = expression.text.indexOf('=') + 1
   const blank = ' '.repeat(from)
-  // Blanks in place of the "=" keep the positions of the library those of the configuration.
+  // A blank in place of the "=" keeps the library's positions equal to those in the configuration.
   const source = blank + expression.text.slice(from)
-  if (source.trim() === '') throw refusal(expression, from, 'there is nothing behind the "="')
+  if (source.trim() === '') throw refusal(expression, from, 'there is nothing after the "="')
   try {
     return grammar.parse(source).ast
   } catch (error) {
@@ -79,7 +79,7 @@ function refusal({ text, key }: ExpressionText, at: number, problem: string): Er
   return invalid(key, `${line > 1 ? `line ${line}, ` : ''}column ${column}: ${problem}`)
 }
 
-/** `names` are those of the items of the lists around this node, the outermost first. */
+/** `names` are the item names of the list methods around this node, the outermost first. */
 function compileNode(expression: ExpressionText, names: readonly string[], node: ASTNode): Part {
   const scope = createScope(expression, names)
   const { op, args } = node
@@ -144,15 +144,15 @@ function compileName(scope: Scope, node: ASTNode, name: string, names: readonly 
 
 /** A list of texts; those without a value are left out. */
 function compileList(scope: Scope, node: ASTNode, elements: readonly ASTNode[]): Part {
-  const parts = elements.map((each) => compileAs(scope, each, 'text', 'what is in a list'))
+  const parts = elements.map((each) => compileAs(scope, each, 'text', 'each item of a list'))
   return {
     type: 'list',
     source: scope.sourceOf(node),
     attributes: parts.flatMap((part) => part.attributes),
-    evaluate: (run) =>
+    evaluate: (context) =>
       boundedList(
-        run,
-        parts.map((part) => textOf(part.evaluate(run))).filter((text) => text !== null),
+        context,
+        parts.map((part) => textOf(part.evaluate(context))).filter((text) => text !== null),
       ),
   }
 }
@@ -161,10 +161,10 @@ function compileCall(scope: Scope, node: ASTNode, name: string, args: readonly A
   const part = compileForm(scope, node, name, args) ?? compileTextFunction(scope, node, name, args)
   if (part !== undefined) return part
   const known = [...FORM_NAMES, ...TEXT_FUNCTION_NAMES].toSorted().join(', ')
-  const ofLists = QUESTION_NAMES.map((each) => `.${each}`).join(', ')
+  const listMethods = LIST_METHOD_NAMES.map((each) => `.${each}`).join(', ')
   return scope.fail(
     node,
-    `there is no function "${name}"; the functions are ${known}, and of lists ${ofLists}`,
+    `there is no function "${name}"; the functions are ${known}, and for lists ${listMethods}`,
   )
 }
 
@@ -176,25 +176,25 @@ function compileMethod(
   receiver: ASTNode,
   args: readonly ASTNode[],
 ): Part {
-  const question = compileQuestion(scope, node, name, receiver, args)
-  return question ?? compileCall(scope, node, name, [receiver, ...args])
+  const method = compileListMethod(scope, node, name, receiver, args)
+  return method ?? compileCall(scope, node, name, [receiver, ...args])
 }
 
 function compileNot(scope: Scope, node: ASTNode, inner: ASTNode): Part {
-  const part = compileAs(scope, inner, 'bool', 'what "!" turns round')
+  const part = compileAs(scope, inner, 'bool', 'the operand of "!"')
   const source = scope.sourceOf(node)
   return {
     ...part,
     source,
-    evaluate(run) {
-      const value = part.evaluate(run) !== true
-      noteCall(run, source, value)
+    evaluate(context) {
+      const value = part.evaluate(context) !== true
+      noteCall(context, source, value)
       return value
     },
   }
 }
 
 function compileMinus(scope: Scope, node: ASTNode, inner: ASTNode): Part {
-  const part = compileAs(scope, inner, 'int', 'what "-" stands before')
-  return { ...part, source: scope.sourceOf(node), evaluate: (run) => -Number(part.evaluate(run)) }
+  const part = compileAs(scope, inner, 'int', 'the operand of "-"')
+  return { ...part, source: scope.sourceOf(node), evaluate: (context) => -Number(part.evaluate(context)) }
 }

@@ -6,7 +6,7 @@ import { commonType, compileAs, eager, listOf, type Part, type Scope, textOf } f
 
 type CompileForm = (scope: Scope, node: ASTNode, args: readonly ASTNode[]) => Part
 
-/** The functions that are more than a function of texts: of lists, with literal arguments, or with alternatives. */
+/** Special forms: the functions that take lists, literal arguments or alternatives, not only texts. */
 const FORMS: ReadonlyMap<string, CompileForm> = new Map<string, CompileForm>([
   ['first', compileFirst],
   ['when', compileWhen],
@@ -31,7 +31,7 @@ export function compileForm(
   return FORMS.get(name)?.(scope, node, args)
 }
 
-/** The first that has a value; the ones behind it are not worked out. */
+/** The first argument that has a value; the ones after it are not evaluated. */
 function compileFirst(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   requireCount(scope, node, 'first(text, …)', args, 1, Number.POSITIVE_INFINITY)
   const parts = args.map((arg) => compileTexts(scope, arg, 'first'))
@@ -40,18 +40,18 @@ function compileFirst(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Pa
     type: 'text',
     source,
     attributes: parts.flatMap((part) => part.attributes),
-    evaluate(run) {
-      charge(run, 1)
-      const passed: string[] = []
+    evaluate(context) {
+      charge(context, 1)
+      const skipped: string[] = []
       for (const part of parts) {
-        const value = firstOf(part.evaluate(run))
+        const value = firstOf(part.evaluate(context))
         if (value !== null) {
-          noteChoice(run, part.source, value, passed)
+          noteChoice(context, part.source, value, skipped)
           return value
         }
-        passed.push(part.source)
+        skipped.push(part.source)
       }
-      noteChoice(run, undefined, null, passed)
+      noteChoice(context, undefined, null, skipped)
       return null
     },
   }
@@ -74,21 +74,21 @@ export function compileChoice(scope: Scope, node: ASTNode, [condition, yes, no]:
   const parts = [yes, no].map((branch) => (branch === undefined ? nothing() : scope.compile(branch)))
   const [left = nothing(), right = nothing()] = parts
   const type = commonType(left, right)
-  if (type === undefined) return scope.fail(node, 'both alternatives must be of the same kind')
+  if (type === undefined) return scope.fail(node, 'both alternatives must be of the same type')
   const source = scope.sourceOf(node)
   return {
     type,
     source,
     attributes: [test, left, right].flatMap((part) => part.attributes),
-    evaluate(run) {
-      charge(run, 1)
-      const decision = test.evaluate(run) === true
+    evaluate(context) {
+      charge(context, 1)
+      const decision = test.evaluate(context) === true
       const chosen = decision ? left : right
-      note(run, () => {
+      note(context, () => {
         const text = `${chosen.source} taken, because ${test.source} is ${decision}`
         return { kind: 'choice', text, chosen: chosen.source }
       })
-      return chosen.evaluate(run)
+      return chosen.evaluate(context)
     },
   }
 }
@@ -102,12 +102,12 @@ function compileHas(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part
   return eager(scope.sourceOf(node), 'has', 'bool', [part], ([value = null]) => firstOf(value) !== null)
 }
 
-/** Of a text its characters, of a list its texts. */
+/** The number of a text's characters or of a list's texts. */
 function compileSize(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   const part = compileOnly(scope, node, 'size', args)
-  return eager(scope.sourceOf(node), 'size', 'int', [part], ([value = null], run) => {
+  return eager(scope.sourceOf(node), 'size', 'int', [part], ([value = null], context) => {
     if (typeof value !== 'string') return listOf(value).length
-    charge(run, value.length)
+    charge(context, value.length)
     return Array.from(value).length
   })
 }
@@ -118,7 +118,7 @@ function compileOnly(scope: Scope, node: ASTNode, name: string, args: readonly A
   return only === undefined ? scope.fail(node, 'an argument is missing') : compileTexts(scope, only, name)
 }
 
-/** An attribute whose name is no plain word: `attr("telephone-number")`. */
+/** An attribute whose name is not a plain word: `attr("telephone-number")`. */
 function compileAttr(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   const name = attributeArgument(scope, node, 'attr', args)
   return attributePart(scope.sourceOf(node), name)
@@ -130,9 +130,9 @@ export function attributePart(source: string, name: string): Part {
     type: 'text',
     source,
     attributes: [name],
-    evaluate(run) {
-      const value = readFirst(run, name)
-      return value === null ? null : boundedText(run, value)
+    evaluate(context) {
+      const value = readFirst(context, name)
+      return value === null ? null : boundedText(context, value)
     },
   }
 }
@@ -140,10 +140,10 @@ export function attributePart(source: string, name: string): Part {
 function compileValues(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   const name = attributeArgument(scope, node, 'values', args)
   const source = scope.sourceOf(node)
-  return { type: 'list', source, attributes: [name], evaluate: (run) => readAll(run, name) }
+  return { type: 'list', source, attributes: [name], evaluate: (context) => readAll(context, name) }
 }
 
-/** The name itself, or as a text in quotes. It must be known at the start, because only these attributes are asked for. */
+/** The name, bare or as a text in quotes. It must be written out, because the source reads only named attributes. */
 function attributeArgument(scope: Scope, node: ASTNode, form: string, args: readonly ASTNode[]): string {
   requireCount(scope, node, `${form}("name")`, args, 1, 1)
   const [only] = args
@@ -156,7 +156,7 @@ function attributeArgument(scope: Scope, node: ASTNode, form: string, args: read
   )
 }
 
-/** The texts with something between them; blank ones are left out. */
+/** Joins the texts that are not blank. */
 function compileJoin(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   requireCount(scope, node, 'join(list, separator)', args, 2, 2)
   const [list, separator] = args
@@ -165,12 +165,12 @@ function compileJoin(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Par
     compileAs(scope, list, 'list', 'list of join()'),
     compileAs(scope, separator, 'text', 'separator of join()'),
   ]
-  return eager(scope.sourceOf(node), 'join', 'text', parts, ([texts = [], between = null], run) => {
+  return eager(scope.sourceOf(node), 'join', 'text', parts, ([texts = [], between = null], context) => {
     if (typeof between !== 'string') return null
     const whole = listOf(texts).filter((text) => present(text) !== null)
     const length = whole.reduce((sum, text) => sum + text.length + between.length, 0)
-    charge(run, length)
-    return present(boundedText(run, whole.join(between)))
+    charge(context, length)
+    return present(boundedText(context, whole.join(between)))
   })
 }
 
@@ -181,9 +181,9 @@ function compileMatches(scope: Scope, node: ASTNode, args: readonly ASTNode[]): 
   const part = compileAs(scope, text, 'text', 'text of matches()')
   const regex = regexArgument(scope, pattern)
   const shown = shownLiteral(scope, pattern)
-  return eager(scope.sourceOf(node), 'matches', 'bool', [part, shown], ([value = null], run) => {
+  return eager(scope.sourceOf(node), 'matches', 'bool', [part, shown], ([value = null], context) => {
     const subject = textOf(value)
-    return subject !== null && regex.test(subject, run)
+    return subject !== null && regex.test(subject, context)
   })
 }
 
@@ -194,24 +194,24 @@ function compileReplace(scope: Scope, node: ASTNode, args: readonly ASTNode[]): 
     return scope.fail(node, 'an argument is missing')
   const part = compileTexts(scope, text, 'replace')
   const regex = regexArgument(scope, pattern)
-  const template = attempt(scope, replacement, 'the replacement', () =>
+  const template = compileOrFail(scope, replacement, 'the replacement', () =>
     compileReplacement(literalOf(scope, replacement, 'the replacement'), regex),
   )
   const parts = [part, shownLiteral(scope, pattern), shownLiteral(scope, replacement)]
   const type = part.type === 'list' ? 'list' : 'text'
-  return eager(scope.sourceOf(node), 'replace', type, parts, ([value = null], run) => {
-    const one = (subject: string) => present(regex.replace(subject, template, run))
-    if (type === 'list') return liftOver(listOf(value), run, one)
+  return eager(scope.sourceOf(node), 'replace', type, parts, ([value = null], context) => {
+    const one = (subject: string) => present(regex.replace(subject, template, context))
+    if (type === 'list') return liftOver(listOf(value), context, one)
     return typeof value === 'string' ? one(value) : null
   })
 }
 
 function regexArgument(scope: Scope, node: ASTNode): Regex {
   const pattern = literalOf(scope, node, 'the regular expression')
-  return attempt(scope, node, 'the regular expression', () => compileRegex(pattern))
+  return compileOrFail(scope, node, 'the regular expression', () => compileRegex(pattern))
 }
 
-function attempt<T>(scope: Scope, node: ASTNode, what: string, compile: () => T): T {
+function compileOrFail<T>(scope: Scope, node: ASTNode, what: string, compile: () => T): T {
   try {
     return compile()
   } catch (error) {
@@ -222,13 +222,13 @@ function attempt<T>(scope: Scope, node: ASTNode, what: string, compile: () => T)
   }
 }
 
-/** What is compiled once, at the start, and so cannot depend on the entry. */
+/** The text of a literal, which is compiled once at the start and so cannot depend on the entry. */
 function literalOf(scope: Scope, node: ASTNode, what: string): string {
   if (node.op === 'value' && typeof node.args === 'string') return node.args
   return scope.fail(node, `${what} must be a text in quotes`)
 }
 
-/** A literal as it is shown in the trace of a call. */
+/** A literal, for the trace of a call. */
 function shownLiteral(scope: Scope, node: ASTNode): Part {
   const value = literalOf(scope, node, 'the argument')
   return { type: 'text', source: scope.sourceOf(node), attributes: [], evaluate: () => value }

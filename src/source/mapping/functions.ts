@@ -1,11 +1,11 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { boundedList, boundedText, charge, present, type Run, type Value } from './formula.ts'
+import { boundedList, boundedText, charge, present, type Context, type Value } from './formula.ts'
 import { compileAs, eager, listOf, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
 import { slug } from './slug.ts'
 
-/** A function of texts. Where one of them has no value, the result has none, or is false, or an empty list. */
+/** A function of texts. When an argument has no value, the result is no value, false or an empty list. */
 interface TextFunction {
-  /** The names of the arguments, for the message that says how it is used. */
+  /** The names of the arguments, for the usage in messages. */
   readonly params: readonly string[]
   /** How many of them may be left out at the end. */
   readonly optional?: number
@@ -13,8 +13,8 @@ interface TextFunction {
   readonly apply: (text: string, ...rest: string[]) => Value
 }
 
-/** Characters of a text that is looked for that cost as much as one that is looked at. */
-const COMPARED_AT_ONCE = 1_000
+/** A search for a text of this many characters costs twice as much as one for a short text. */
+const SEARCH_TERM_UNIT = 1_000
 
 const TEXT_FUNCTIONS: ReadonlyMap<string, TextFunction> = new Map<string, TextFunction>([
   ['lower', { params: ['text'], returns: 'text', apply: (text) => text.toLowerCase() }],
@@ -55,12 +55,12 @@ function after(text: string, mark = ''): string | null {
 
 /** Blank parts stay, so that the third one is always the third. */
 function split(text: string, mark = ''): string[] {
-  // Split by nothing, the characters stay whole.
+  // Splitting by an empty text would cut surrogate pairs.
   const parts = mark === '' ? Array.from(text) : text.split(mark)
   return parts.map((part) => part.trim())
 }
 
-/** A call of a function of texts; `undefined` when the name is none. Functions from text to text take lists too. */
+/** A call of a function of texts; `undefined` for another name. A function that returns a text also takes a list. */
 export function compileTextFunction(
   scope: Scope,
   node: ASTNode,
@@ -78,24 +78,24 @@ export function compileTextFunction(
   )
   const lifted = parts[0]?.type === 'list'
   const type: Type = lifted ? 'list' : returns
-  return eager(scope.sourceOf(node), name, type, parts, (values, run) => {
+  return eager(scope.sourceOf(node), name, type, parts, (values, context) => {
     const rest = values.slice(1).map(textOf)
     if (!rest.every((text) => text !== null)) return missing(type)
-    if (!lifted) return applyOne(textOf(values[0] ?? null), rest, type, apply, run)
-    return liftOver(listOf(values[0] ?? null), run, (text) =>
-      textOf(applyOne(text, rest, 'text', apply, run)),
+    if (!lifted) return applyOne(textOf(values[0] ?? null), rest, type, apply, context)
+    return liftOver(listOf(values[0] ?? null), context, (text) =>
+      textOf(applyOne(text, rest, 'text', apply, context)),
     )
   })
 }
 
-/** Does the same to every text of a list; what has no value then is left out. */
+/** Applies `one` to every text of a list; results without a value are left out. */
 export function liftOver(
   list: readonly string[],
-  run: Run,
+  context: Context,
   one: (text: string) => string | null,
 ): readonly string[] {
   return boundedList(
-    run,
+    context,
     list.map(one).filter((text) => text !== null),
   )
 }
@@ -116,7 +116,7 @@ export function requireCount(
   most: number,
 ): void {
   if (args.length >= least && args.length <= most) return
-  scope.fail(node, `wrong number of arguments: here are ${args.length}, it is used as ${usage}`)
+  scope.fail(node, `wrong number of arguments: ${args.length}; write ${usage}`)
 }
 
 function usageOf(name: string, params: readonly string[], optional: number): string {
@@ -130,15 +130,15 @@ function applyOne(
   rest: readonly string[],
   type: Type,
   apply: TextFunction['apply'],
-  run: Run,
+  context: Context,
 ): Value {
   if (text === null) return missing(type)
-  // To look for a long text may compare all of it at each place.
+  // A search may compare the whole searched text at each position.
   const longest = Math.max(0, ...rest.map((each) => each.length))
-  charge(run, Math.ceil(text.length * (1 + longest / COMPARED_AT_ONCE)))
+  charge(context, Math.ceil(text.length * (1 + longest / SEARCH_TERM_UNIT)))
   const value = apply(text, ...rest)
-  if (typeof value === 'string') return present(boundedText(run, value))
-  return typeof value === 'object' && value !== null ? boundedList(run, value) : value
+  if (typeof value === 'string') return present(boundedText(context, value))
+  return typeof value === 'object' && value !== null ? boundedList(context, value) : value
 }
 
 function missing(type: Type): Value {

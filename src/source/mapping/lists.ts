@@ -1,80 +1,86 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { boundedList, charge, noteCall, present, type Run, type Value } from './formula.ts'
+import { boundedList, charge, noteCall, present, type Context, type Value } from './formula.ts'
 import { compileAs, listOf, type Part, type Scope, textOf, type Type } from './scope.ts'
 
-/** What is asked of each text of a list, and what becomes of the answers. */
-interface ListQuestion {
-  readonly wanted: 'bool' | 'text'
+/** A method that evaluates its body for the items of a list, and makes a result of the values. */
+interface ListMethod {
+  readonly bodyType: 'bool' | 'text'
   readonly returns: Type
-  readonly apply: (list: readonly string[], ask: (item: string) => Value) => Value
+  readonly apply: (list: readonly string[], evaluateItem: (item: string) => Value) => Value
 }
 
-const QUESTIONS: ReadonlyMap<string, ListQuestion> = new Map<string, ListQuestion>([
+const LIST_METHODS: ReadonlyMap<string, ListMethod> = new Map<string, ListMethod>([
   [
     'exists',
     {
-      wanted: 'bool',
+      bodyType: 'bool',
       returns: 'bool',
-      apply: (list, ask) => list.some((item) => ask(item) === true),
+      apply: (list, evaluateItem) => list.some((item) => evaluateItem(item) === true),
     },
   ],
   [
     'all',
     {
-      wanted: 'bool',
+      bodyType: 'bool',
       returns: 'bool',
-      apply: (list, ask) => list.every((item) => ask(item) === true),
+      apply: (list, evaluateItem) => list.every((item) => evaluateItem(item) === true),
     },
   ],
   [
     'filter',
     {
-      wanted: 'bool',
+      bodyType: 'bool',
       returns: 'list',
-      apply: (list, ask) => list.filter((item) => ask(item) === true),
+      apply: (list, evaluateItem) => list.filter((item) => evaluateItem(item) === true),
     },
   ],
   [
     'map',
     {
-      wanted: 'text',
+      bodyType: 'text',
       returns: 'list',
-      apply: (list, ask) => list.map((item) => textOf(ask(item))).filter((text) => text !== null),
+      apply: (list, evaluateItem) =>
+        list.map((item) => textOf(evaluateItem(item))).filter((text) => text !== null),
     },
   ],
 ])
 
-export const QUESTION_NAMES: readonly string[] = [...QUESTIONS.keys()]
+export const LIST_METHOD_NAMES: readonly string[] = [...LIST_METHODS.keys()]
 
-/** Units that looking at one item costs besides what is done with it. */
+/** The units that each item costs, in addition to the evaluation of the body. */
 const ITEM_COST = 20
 
 /** `list.filter(item, condition)` and the like; `undefined` when the name is none of them. */
-export function compileQuestion(
+export function compileListMethod(
   scope: Scope,
   node: ASTNode,
   name: string,
   receiver: ASTNode,
   args: readonly ASTNode[],
 ): Part | undefined {
-  const question = QUESTIONS.get(name)
-  if (question === undefined) return undefined
+  const method = LIST_METHODS.get(name)
+  if (method === undefined) return undefined
   const [item, body] = args
-  const usage = `list.${name}(item, ${question.wanted === 'bool' ? 'condition' : 'text'})`
+  const usage = `list.${name}(item, ${method.bodyType === 'bool' ? 'condition' : 'text'})`
   if (args.length !== 2 || body === undefined || item?.op !== 'id')
-    return scope.fail(node, `it is used as ${usage}`)
-  const list = compileAs(scope, receiver, 'list', `what stands before .${name}()`)
-  const inner = compileAs(withItem(scope, item.args), body, question.wanted, `the answer of .${name}()`)
+    return scope.fail(node, `wrong arguments; write ${usage}`)
+  const list = compileAs(scope, receiver, 'list', `the value before .${name}()`)
+  const inner = compileAs(
+    withItem(scope, item.args),
+    body,
+    method.bodyType,
+    `the second argument of .${name}()`,
+  )
   const source = scope.sourceOf(node)
   return {
-    type: question.returns,
+    type: method.returns,
     source,
     attributes: [...list.attributes, ...inner.attributes],
-    evaluate(run) {
-      const items = listOf(list.evaluate(run))
-      const value = asking(run, inner, (ask) => question.apply(items, ask))
-      if (question.returns === 'list') boundedList(run, listOf(value))
-      noteCall(run, source, value)
+    evaluate(context) {
+      const items = listOf(list.evaluate(context))
+      const value = withCurrentItem(context, inner, (evaluateItem) => method.apply(items, evaluateItem))
+      if (method.returns === 'list') boundedList(context, listOf(value))
+      noteCall(context, source, value)
       return value
     },
   }
@@ -84,39 +90,43 @@ function withItem(scope: Scope, name: string): Scope {
   return { ...scope, compile: (node) => scope.compileWithin(name, node) }
 }
 
-/** The item is on the run's stack while it is asked about. */
-function asking(run: Run, inner: Part, apply: (ask: (item: string) => Value) => Value): Value {
-  const depth = run.items.length
+/** Keeps the current item on the context's stack while the body is evaluated. */
+function withCurrentItem(
+  context: Context,
+  inner: Part,
+  apply: (evaluateItem: (item: string) => Value) => Value,
+): Value {
+  const depth = context.items.length
   try {
     return apply((item) => {
-      charge(run, ITEM_COST)
-      run.items[depth] = item
-      return inner.evaluate(run)
+      charge(context, ITEM_COST)
+      context.items[depth] = item
+      return inner.evaluate(context)
     })
   } finally {
-    run.items.length = depth
+    context.items.length = depth
   }
 }
 
-/** The item that a condition is about; an item of blanks only has no value. */
+/** The current item of a list method; a blank item has no value. */
 export function itemPart(source: string, depth: number): Part {
-  return { type: 'text', source, attributes: [], evaluate: (run) => present(run.items[depth] ?? '') }
+  return { type: 'text', source, attributes: [], evaluate: (context) => present(context.items[depth] ?? '') }
 }
 
-/** `list[0]` is the first, `list[-1]` the last; no value where there are not so many. */
+/** `list[0]` is the first, `list[-1]` the last; no value when the list is shorter. */
 export function compileIndex(scope: Scope, node: ASTNode, receiver: ASTNode, index: ASTNode): Part {
-  const list = compileAs(scope, receiver, 'list', 'what stands before […]')
+  const list = compileAs(scope, receiver, 'list', 'the value before […]')
   const at = compileAs(scope, index, 'int', 'the number in […]')
   const source = scope.sourceOf(node)
   return {
     type: 'text',
     source,
     attributes: [...list.attributes, ...at.attributes],
-    evaluate(run) {
-      charge(run, 1)
-      const items = listOf(list.evaluate(run))
-      const value = present(items.at(Number(at.evaluate(run))) ?? '')
-      noteCall(run, source, value)
+    evaluate(context) {
+      charge(context, 1)
+      const items = listOf(list.evaluate(context))
+      const value = present(items.at(Number(at.evaluate(context))) ?? '')
+      noteCall(context, source, value)
       return value
     },
   }

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { boundedList, boundedText, charge, noteCall, type Run, type Value } from './formula.ts'
+import { boundedList, boundedText, charge, noteCall, type Context, type Value } from './formula.ts'
 import { commonType, compileAs, fits, listOf, type Part, type Scope, textOf, TYPE_NAMES } from './scope.ts'
 
 type Compare = (left: string | number, right: string | number) => boolean
@@ -28,23 +28,23 @@ function sidesOf({ args }: ASTNode): [ASTNode, ASTNode] {
   return args as [ASTNode, ASTNode]
 }
 
-/** A part of two sides that are always both worked out. */
+/** An operator that always evaluates both sides. */
 function binary(
   scope: Scope,
   node: ASTNode,
   type: Part['type'],
   [left, right]: readonly [Part, Part],
-  apply: (left: Value, right: Value, run: Run) => Value,
+  apply: (left: Value, right: Value, context: Context) => Value,
 ): Part {
   const source = scope.sourceOf(node)
   return {
     type,
     source,
     attributes: [...left.attributes, ...right.attributes],
-    evaluate(run) {
-      charge(run, 1)
-      const value = apply(left.evaluate(run), right.evaluate(run), run)
-      noteCall(run, source, value)
+    evaluate(context) {
+      charge(context, 1)
+      const value = apply(left.evaluate(context), right.evaluate(context), context)
+      noteCall(context, source, value)
       return value
     },
   }
@@ -57,19 +57,21 @@ function compileSides(scope: Scope, node: ASTNode): [Part, Part] {
 
 function refuse(scope: Scope, node: ASTNode, [left, right]: readonly [Part, Part]): never {
   const types = `${TYPE_NAMES[left.type]} and ${TYPE_NAMES[right.type]}`
-  return scope.fail(node, `"${node.op}" does not go between ${types}`)
+  return scope.fail(node, `"${node.op}" cannot be used between ${types}`)
 }
 
-/** Texts are put together, and have no value where one of them has none: there are no half values. */
+/** Joins two lists or two texts. If one of the texts has no value, neither has the result. */
 function compilePlus(scope: Scope, node: ASTNode): Part {
   const sides = compileSides(scope, node)
   const [left, right] = sides
   if (left.type === 'list' && right.type === 'list')
-    return binary(scope, node, 'list', sides, (a, b, run) => boundedList(run, [...listOf(a), ...listOf(b)]))
+    return binary(scope, node, 'list', sides, (a, b, context) =>
+      boundedList(context, [...listOf(a), ...listOf(b)]),
+    )
   if (!fits(left.type, 'text') || !fits(right.type, 'text')) return refuse(scope, node, sides)
-  return binary(scope, node, 'text', sides, (a, b, run) => {
+  return binary(scope, node, 'text', sides, (a, b, context) => {
     const [first, second] = [textOf(a), textOf(b)]
-    return first === null || second === null ? null : boundedText(run, first + second)
+    return first === null || second === null ? null : boundedText(context, first + second)
   })
 }
 
@@ -80,7 +82,7 @@ function compileEquality(scope: Scope, node: ASTNode, answer: (same: boolean) =>
   return binary(scope, node, 'bool', sides, (a, b) => answer(a === b))
 }
 
-/** What has no value is neither less nor more than anything. */
+/** A missing value is neither less nor greater than another. */
 function compileComparison(scope: Scope, node: ASTNode, compare: Compare): Part {
   const sides = compileSides(scope, node)
   const type = commonType(...sides)
@@ -95,26 +97,28 @@ function compileIn(scope: Scope, node: ASTNode): Part {
   const sides = compileSides(scope, node)
   const [left, right] = sides
   if (!fits(left.type, 'text') || right.type !== 'list') return refuse(scope, node, sides)
-  return binary(scope, node, 'bool', sides, (a, b, run) => {
+  return binary(scope, node, 'bool', sides, (a, b, context) => {
     const [text, list] = [textOf(a), listOf(b)]
-    charge(run, list.length)
+    charge(context, list.length)
     return text !== null && list.includes(text)
   })
 }
 
-/** The right side is worked out only where the left one does not decide. */
+/** Evaluates the right side only when the left one does not decide. */
 function compileLogic(scope: Scope, node: ASTNode, decisive: boolean): Part {
-  const [left, right] = sidesOf(node).map((side) => compileAs(scope, side, 'bool', `what "${node.op}" joins`))
+  const [left, right] = sidesOf(node).map((side) =>
+    compileAs(scope, side, 'bool', `each side of "${node.op}"`),
+  )
   if (left === undefined || right === undefined) return scope.fail(node, 'one side is missing')
   const source = scope.sourceOf(node)
   return {
     type: 'bool',
     source,
     attributes: [...left.attributes, ...right.attributes],
-    evaluate(run) {
-      charge(run, 1)
-      const value = left.evaluate(run) === decisive ? decisive : right.evaluate(run)
-      noteCall(run, source, value)
+    evaluate(context) {
+      charge(context, 1)
+      const value = left.evaluate(context) === decisive ? decisive : right.evaluate(context)
+      noteCall(context, source, value)
       return value
     },
   }

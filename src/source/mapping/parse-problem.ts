@@ -1,7 +1,7 @@
 import type { ParseError } from '@marcbachmann/cel-js'
 
-/** What the grammar calls the signs that a person may have forgotten. */
-const SIGNS: ReadonlyMap<string, string> = new Map([
+/** The parser's names of tokens, and how messages show them. */
+const TOKENS: ReadonlyMap<string, string> = new Map([
   ['LPAREN', '"("'],
   ['RPAREN', '")"'],
   ['LBRACKET', '"["'],
@@ -18,7 +18,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ['EOF', 'the end'],
 ])
 
-/** Why a text is no expression, in the words of this language. */
+/** Says what is wrong with an expression in terms of this language, not of the parser. */
 export function parseProblem({ code, summary }: ParseError): string {
   if (code === 'reserved_identifier') return `${summary}; write an attribute of this name as attr("…")`
   if (code === 'invalid_escape_sequence') return `${summary}; write regular expressions as r"…"`
@@ -37,5 +37,5 @@ export function parseProblem({ code, summary }: ParseError): string {
 }
 
 function nameOf(token: string): string {
-  return SIGNS.get(token) ?? 'an operator'
+  return TOKENS.get(token) ?? 'an operator'
 }

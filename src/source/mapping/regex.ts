@@ -1,13 +1,13 @@
 import { RE2JS } from 're2js'
-import { boundedText, charge, type Run } from './formula.ts'
+import { boundedText, charge, type Context } from './formula.ts'
 
-/** A compiled regular expression of RE2, whose time grows with the length of the text and never explodes. */
+/** A compiled regular expression of RE2, whose time grows only linearly with the length of the text. */
 export interface Regex {
   /** Whether it is found anywhere in the text. */
-  test(text: string, run: Run): boolean
-  /** The text with every place where it is found replaced. */
-  replace(text: string, replacement: Replacement, run: Run): string
-  /** How many groups it has, and which number the named ones have. */
+  test(text: string, context: Context): boolean
+  /** The text with every match replaced. */
+  replace(text: string, replacement: Replacement, context: Context): string
+  /** The number of groups, and the numbers of the named ones. */
   readonly groupCount: number
   readonly groups: Readonly<Record<string, number>>
 }
@@ -18,14 +18,14 @@ export type Replacement = readonly (string | number)[]
 const MAX_PATTERN = 500
 const MAX_PROGRAM = 1_000
 
-/** Characters times instructions of the program that cost one unit of the budget: to test is quicker than to find. */
+/** One unit of the budget pays for so many characters times program instructions. To test is quicker than to find. */
 const STEPS_TO_TEST = 8
 const STEPS_TO_FIND = 2
 
 /** Throws an error that says what is wrong with the pattern. */
 export function compileRegex(pattern: string): Regex {
   if (pattern.length > MAX_PATTERN)
-    throw new Error(`it has ${pattern.length} characters, ${MAX_PATTERN} are the most`)
+    throw new Error(`it has ${pattern.length} characters; the limit is ${MAX_PATTERN}`)
   const regex = RE2JS.compile(pattern)
   const size = regex.programSize()
   if (size > MAX_PROGRAM) throw new Error('it is too large; use smaller numbers of repetitions')
@@ -33,24 +33,24 @@ export function compileRegex(pattern: string): Regex {
   return {
     groupCount: regex.groupCount(),
     groups: regex.namedGroups(),
-    test(text, run) {
-      charge(run, cost(text.length, STEPS_TO_TEST))
+    test(text, context) {
+      charge(context, cost(text.length, STEPS_TO_TEST))
       return regex.test(text)
     },
-    replace(text, replacement, run) {
+    replace(text, replacement, context) {
       const matcher = regex.matcher(text)
       let whole = ''
       let from = 0
-      // Each search may look at everything that is left, so each one is paid for like this.
-      charge(run, cost(text.length, STEPS_TO_FIND))
+      // Each search may read the whole rest of the text, so each is charged for all of it.
+      charge(context, cost(text.length, STEPS_TO_FIND))
       while (matcher.find()) {
         const before = whole.length
         whole += text.slice(from, matcher.start())
         for (const part of replacement) whole += typeof part === 'string' ? part : (matcher.group(part) ?? '')
         from = matcher.end()
-        charge(run, whole.length - before + cost(text.length - from, STEPS_TO_FIND))
+        charge(context, whole.length - before + cost(text.length - from, STEPS_TO_FIND))
       }
-      return boundedText(run, whole + text.slice(from))
+      return boundedText(context, whole + text.slice(from))
     },
   }
 }
@@ -63,7 +63,7 @@ export function compileReplacement(text: string, regex: Regex): Replacement {
     else if (piece === '$$') parts.push('$')
     else if (number !== undefined) parts.push(groupNumber(Number(number), piece, regex))
     else if (name !== undefined) parts.push(groupNumber(namedGroup(name, regex), piece, regex))
-    else throw new Error('"$" is followed by no group, such as $1 or ${name}; a plain one is written $$')
+    else throw new Error('"$" must be followed by a group, such as $1 or ${name}; write $$ for a dollar sign')
   }
   return parts
 }

@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { charge, type Formula, noteCall, type Run, show, type Value } from './formula.ts'
+import { charge, type Formula, noteCall, type Context, show, type Value } from './formula.ts'
 
-/** What is known of a part at the start: `none` is the literal null, which is a text without a value. */
+/** The type of a part, known at the start; `none` is that of the literal null, a text without a value. */
 export type Type = 'text' | 'none' | 'bool' | 'int' | 'list'
 
 /** A compiled part of an expression. A list has texts only. */
@@ -9,12 +9,12 @@ export interface Part extends Formula {
   readonly type: Type
 }
 
-/** What the parts of an expression are compiled with. */
+/** What compiling a part of an expression needs. */
 export interface Scope {
-  /** The names of the items of the lists around this part, the outermost first. */
+  /** The item names of the list methods around this part, the outermost first. */
   readonly items: readonly string[]
   compile(node: ASTNode): Part
-  /** Compiles something in which the name stands for an item of a list, which is not an attribute then. */
+  /** Compiles a node in which `name` is an item of a list, not an attribute. */
   compileWithin(name: string, node: ASTNode): Part
   /** The checked name of an attribute. */
   attribute(node: ASTNode, name: string): string
@@ -31,7 +31,7 @@ export const TYPE_NAMES: Readonly<Record<Type, string>> = {
   list: 'a list',
 }
 
-/** Whether a part can stand where this type is wanted: no value is as good as a text without one. */
+/** Whether a part of this type can be used where `wanted` is needed; `none` can be used as a text. */
 export function fits(type: Type, wanted: Type): boolean {
   return type === wanted || (type === 'none' && wanted === 'text')
 }
@@ -44,7 +44,7 @@ export function compileAs(scope: Scope, node: ASTNode, wanted: Type, what: strin
   return scope.fail(node, `${what} must be ${TYPE_NAMES[wanted]}, not ${TYPE_NAMES[part.type]}${remedy}`)
 }
 
-/** The type of something that is one of two parts, or `undefined` when they do not go together. */
+/** The type that fits both parts; `undefined` when there is none. */
 export function commonType(left: Part, right: Part): Type | undefined {
   if (left.type === 'none') return fits('none', right.type) ? right.type : undefined
   return fits(right.type, left.type) ? left.type : undefined
@@ -58,23 +58,23 @@ export function listOf(value: Value): readonly string[] {
   return typeof value === 'object' && value !== null ? value : []
 }
 
-/** A part that works out all of its own parts first and shows them in the trace. */
+/** A call that evaluates all of its arguments first and shows them in the trace. */
 export function eager(
   source: string,
   name: string,
   type: Type,
   parts: readonly Part[],
-  apply: (values: readonly Value[], run: Run) => Value,
+  apply: (values: readonly Value[], context: Context) => Value,
 ): Part {
   return {
     type,
     source,
     attributes: parts.flatMap((part) => part.attributes),
-    evaluate(run) {
-      charge(run, 1)
-      const values = parts.map((part) => part.evaluate(run))
-      const value = apply(values, run)
-      noteCall(run, source, value, `${name}(${values.map(shown).join(', ')})`)
+    evaluate(context) {
+      charge(context, 1)
+      const values = parts.map((part) => part.evaluate(context))
+      const value = apply(values, context)
+      noteCall(context, source, value, `${name}(${values.map(shown).join(', ')})`)
       return value
     },
   }

@@ -33,17 +33,17 @@ function firstOf(source: string, alternatives: readonly Formula[]): Formula {
   return {
     source,
     attributes: alternatives.flatMap((each) => each.attributes),
-    evaluate(run) {
-      const passed: string[] = []
+    evaluate(context) {
+      const skipped: string[] = []
       for (const alternative of alternatives) {
-        const value = alternative.evaluate(run)
+        const value = alternative.evaluate(context)
         if (typeof value === 'string') {
-          noteChoice(run, alternative.source, value, passed)
+          noteChoice(context, alternative.source, value, skipped)
           return value
         }
-        passed.push(alternative.source)
+        skipped.push(alternative.source)
       }
-      noteChoice(run, undefined, null, passed)
+      noteChoice(context, undefined, null, skipped)
       return null
     },
   }
@@ -53,23 +53,23 @@ function compileAlternative(text: string, key: string, check: NameCheck): Formul
   if (isExpression(text)) return compileExpression(text, key, check)
   if (/[{}]/.test(text)) return compileTemplate(text, key, check)
   const attribute = compileAttribute(text, key, check)
-  return { source: attribute, attributes: [attribute], evaluate: (run) => readFirst(run, attribute) }
+  return { source: attribute, attributes: [attribute], evaluate: (context) => readFirst(context, attribute) }
 }
 
-/** A template has no value where one of its attributes has none: there are no half values. */
+/** A template has no value when one of its attributes has none. */
 function compileTemplate(text: string, key: string, check: NameCheck): Formula {
   const parts = templateParts(text, key, check)
   return {
     source: text,
     attributes: parts.filter((part) => 'attribute' in part).map((part) => part.attribute),
-    evaluate(run) {
+    evaluate(context) {
       let whole: string | null = ''
       for (const part of parts) {
-        const value = 'attribute' in part ? readFirst(run, part.attribute) : part.literal
+        const value = 'attribute' in part ? readFirst(context, part.attribute) : part.literal
         whole = value === null || whole === null ? null : whole + value
       }
       const value = whole?.trim() ?? null
-      noteCall(run, text, value)
+      noteCall(context, text, value)
       return value
     },
   }

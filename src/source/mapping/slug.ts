@@ -1,4 +1,4 @@
-/** Letters that Unicode does not take apart into a base letter and a mark. */
+/** Letters that Unicode does not decompose into a base letter and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   æ: 'ae',
   œ: 'oe',
@@ -14,8 +14,8 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The text as part of an address: lower-case ASCII letters and digits, everything else one separator, none at the ends.
- * Accents are taken off; letters of other scripts are lost.
+ * The text as part of an address: lower-case ASCII letters and digits, with one separator in place of anything else
+ * between them. Removes accents; letters of other scripts are lost.
  */
 export function slug(text: string, separator: string): string {
   const ascii = text

@@ -6,16 +6,16 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-every-id-of-an-unusable-entry-is-seen',
     file: 'source/collect.ts',
-    find: '    for (const id of candidate.ids) shelf.seen.add(id)\n',
+    find: '    for (const id of candidate.ids) known.seen.add(id)\n',
     replace:
-      '    if (usableId(candidate) !== undefined) for (const id of candidate.ids) shelf.seen.add(id)\n',
+      '    if (usableId(candidate) !== undefined) for (const id of candidate.ids) known.seen.add(id)\n',
     test: 'unit/source/collect.test.ts',
   },
   {
     name: 'sources-read-in-which-nothing-has-an-id-is-refused',
     file: 'source/collect.ts',
-    find: 'withoutId[kind] > 1) refuseAnonymous',
-    replace: 'withoutId[kind] > Infinity) refuseAnonymous',
+    find: 'withoutId[kind] > 1) refuseWithoutIds',
+    replace: 'withoutId[kind] > Infinity) refuseWithoutIds',
     test: 'unit/source/collect.test.ts',
   },
   {
@@ -28,8 +28,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-third-entry-of-an-id-is-not-taken-either',
     file: 'source/collect.ts',
-    find: '      places.add(from)\n      return false',
-    replace: '      places.add(from)\n      return true',
+    find: '      origins.add(from)\n      return false',
+    replace: '      origins.add(from)\n      return true',
     test: 'unit/source/collect.test.ts',
   },
   {
@@ -91,9 +91,9 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-findings-name-nobody',
     file: 'source/statistics.ts',
-    find: "    sentence: (count, { noticesOf }) =>\n      `${several(count, 'id is',",
+    find: "    sentence: (count, { noticesOf }) =>\n      `${pluralize(count, 'id is',",
     replace:
-      "    sentence: (count, { noticesOf }) =>\n      noticesOf('duplicate-id').map(({ id }) => id).join() + `${several(count, 'id is',",
+      "    sentence: (count, { noticesOf }) =>\n      noticesOf('duplicate-id').map(({ id }) => id).join() + `${pluralize(count, 'id is',",
     test: 'unit/source/statistics.test.ts',
     only: 'no sentence names anybody',
   },
@@ -137,8 +137,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-id-is-never-put-together',
     file: 'source/mapping/attribute.ts',
-    find: '  if (form !== undefined)\n',
-    replace: "  if (form === '')\n",
+    find: '  if (syntax !== undefined)\n',
+    replace: "  if (syntax === '')\n",
     test: 'unit/source/mapping/expression.test.ts',
     only: 'an id is no expression',
   },
@@ -201,7 +201,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-search-for-a-long-text-is-paid-for',
     file: 'source/mapping/functions.ts',
-    find: 'Math.ceil(text.length * (1 + longest / COMPARED_AT_ONCE))',
+    find: 'Math.ceil(text.length * (1 + longest / SEARCH_TERM_UNIT))',
     replace: 'text.length + (longest - longest)',
     test: 'unit/source/mapping/bounds.test.ts',
     only: 'to look for one long text in another',
@@ -209,8 +209,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-sum-with-a-missing-part-is-no-value',
     file: 'source/mapping/operators.ts',
-    find: 'return first === null || second === null ? null : boundedText(run, first + second)',
-    replace: "return boundedText(run, (first ?? '') + (second ?? ''))",
+    find: 'return first === null || second === null ? null : boundedText(context, first + second)',
+    replace: "return boundedText(context, (first ?? '') + (second ?? ''))",
     test: 'unit/source/mapping/expression.test.ts',
   },
   {
@@ -262,14 +262,14 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-bad-row-proves-nobody-absent',
     file: 'source/csv/csv-source.ts',
-    find: '    onUnreadable: refuseProof,\n',
+    find: '    onUnreadable: failSecondLook,\n',
     replace: '    onUnreadable: () => undefined,\n',
     test: 'unit/source/csv/csv-source.test.ts',
   },
   {
     name: 'sources-csv-row-without-an-id-proves-nobody-absent',
     file: 'source/csv/csv-source.ts',
-    find: '      if (found.length === 0 && !mayBeEmpty) refuseProof(`${from()}: column "${column}" is empty`)\n',
+    find: '      if (found.length === 0 && !mayBeEmpty) failSecondLook(`${from()}: column "${column}" is empty`)\n',
     replace: '      void (mayBeEmpty || from() === column)\n',
     test: 'unit/source/csv/csv-source.test.ts',
   },
@@ -304,7 +304,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-members-of-an-unknown-group-are-told',
     file: 'source/csv/csv-source.ts',
-    find: '  if (groupColumn === undefined) addOrphans(state)\n  else addGroupsOfColumn',
+    find: '  if (groupColumn === undefined) addMembersOfUnknownGroups(state)\n  else addGroupsOfColumn',
     replace: '  if (groupColumn !== undefined) addGroupsOfColumn',
     test: 'unit/source/csv/csv-source.test.ts',
   },
@@ -397,14 +397,14 @@ export const SOURCES: readonly Protection[] = [
     name: 'sources-csv-file-of-another-encoding-is-refused',
     file: 'source/csv/encoding.ts',
     find: '  if (!isOther) return set\n',
-    replace: "  if (!isOther || shown === 'utf-16le') return set\n",
+    replace: "  if (!isOther || detected === 'utf-16le') return set\n",
     test: 'unit/source/csv/encodings.test.ts',
   },
   {
     name: 'sources-csv-doubtful-text-is-told',
     file: 'source/csv/doubts.ts',
     find: 'if (found === null) continue',
-    replace: 'if (found === null || open.size > 0) continue',
+    replace: 'if (found === null || unreported.size > 0) continue',
     test: 'unit/source/csv/encodings.test.ts',
   },
   {
@@ -443,7 +443,7 @@ export const SOURCES: readonly Protection[] = [
     name: 'sources-csv-missing-trailer-is-refused',
     file: 'source/csv/proof.ts',
     find: '  if (line === undefined || !matcher.find()) {\n',
-    replace: '  if (line === undefined || !matcher.find()) return\n  if (line.length < 0) {\n',
+    replace: '  if (line === undefined || !matcher.find()) return\n  if (rows < 0) {\n',
     test: 'unit/source/csv/proofs.test.ts',
     only: 'a file is incomplete',
   },
@@ -506,7 +506,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-doubt-is-told-once',
     file: 'source/csv/doubts.ts',
-    find: '      open.delete(damage)\n',
+    find: '      unreported.delete(damage)\n',
     replace: '',
     test: 'unit/source/csv/encodings.test.ts',
     only: 'is told once',
@@ -611,7 +611,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-text-behind-a-quote-is-a-fault',
     file: 'source/csv/split.ts',
-    find: "    fault ??= { what: 'text-behind-quote', cell: cells.length }\n",
+    find: "    fault ??= { what: 'text-after-quote', cell: cells.length }\n",
     replace: '',
     test: 'unit/source/csv/split.test.ts',
   },
@@ -658,8 +658,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-changes-start-no-storm-of-runs',
     file: 'source/csv/watch.ts',
-    find: 'const wait = toldAt + gapMs - performance.now()',
-    replace: 'const wait = toldAt + 0 * gapMs - performance.now()',
+    find: 'const wait = reportedAt + gapMs - performance.now()',
+    replace: 'const wait = reportedAt + 0 * gapMs - performance.now()',
     test: 'unit/source/csv/watch.test.ts',
     only: 'between two calls lies the gap',
   },
@@ -692,8 +692,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-command-member-who-is-no-user-is-left-out',
     file: 'source/command/command-source.ts',
-    find: 'members: members.filter((id) => collector.knowsUser(id)), strangers',
-    replace: 'members, strangers',
+    find: 'members: members.filter((id) => collector.knowsUser(id)), unknownMembers',
+    replace: 'members, unknownMembers',
     test: 'integration/source-command.test.ts',
     only: 'becomes a snapshot',
   },
@@ -785,8 +785,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-command-check-shows-no-arguments',
     file: 'source/command/probe.ts',
-    find: '`${path} ${told}, in ${options.folder}`',
-    replace: "`${path} ${told} ${args.join(' ')}, in ${options.folder}`",
+    find: '`${path} ${argumentCount}, in ${options.folder}`',
+    replace: "`${path} ${argumentCount} ${args.join(' ')}, in ${options.folder}`",
     test: 'integration/source-command.test.ts',
     only: 'a probe finds the program',
   },
@@ -867,7 +867,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-command-end-of-a-secret-is-not-shown',
     file: 'source/command/tail.ts',
-    find: 'isCut ? withoutEnd(text, secrets) : text',
+    find: 'isCut ? withoutCutSecret(text, secrets) : text',
     replace: 'text',
     test: 'unit/source/command/tail.test.ts',
   },

@@ -104,7 +104,7 @@ test.each<[string, source: string, line: RegExp]>([
   [
     'a quote that is the delimiter',
     csv(`delimiter: ";", quote: ";"`),
-    /\.users\.quote: it is the delimiter, too$/,
+    /\.users\.quote: it is also the delimiter$/,
   ],
   [
     'a name of groups made of another column',
@@ -186,6 +186,6 @@ test('the faults of every source are said at once, with all others', async () =>
   expect(faults.map((fault) => fault.replace(/:\d+: /, ' '))).toEqual([
     'dirsyncd.yaml:3 syncs[0].source.users.map.name: column 3: the result must be a text, not a number',
     'dirsyncd.yaml:6 syncs[1].source.users.quote: must be one character other than a blank, or null for none',
-    'dirsyncd.yaml:9 syncs[2].source.users.quote: it is the delimiter, too',
+    'dirsyncd.yaml:9 syncs[2].source.users.quote: it is also the delimiter',
   ])
 })

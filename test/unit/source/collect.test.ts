@@ -12,7 +12,7 @@ function user(id: string, from: string, more: Partial<UserCandidate> = {}): User
 }
 
 function group(id: string, from: string, more: Partial<GroupCandidate> = {}): GroupCandidate {
-  return { ids: [id], idName: 'cn', from, name: 'Team', members: [], strangers: [], ...more }
+  return { ids: [id], idName: 'cn', from, name: 'Team', members: [], unknownMembers: [], ...more }
 }
 
 /** What comes back, or the sentence of the refusal. */
@@ -52,9 +52,9 @@ test('all entries that share an id are skipped, named and seen', () => {
   expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
   expect(snapshot.unreadable).toBe(0)
   expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
-    'uid=a: the id "1" is also that of "uid=b", "uid=c"',
-    'uid=b: the id "1" is also that of "uid=a", "uid=c"',
-    'uid=c: the id "1" is also that of "uid=a", "uid=b"',
+    'uid=a: the id "1" is also used by "uid=b", "uid=c"',
+    'uid=b: the id "1" is also used by "uid=a", "uid=c"',
+    'uid=c: the id "1" is also used by "uid=a", "uid=b"',
   ])
 })
 
@@ -62,7 +62,7 @@ test('where no entry of a kind has an id, the read is refused: the configuration
   const collector = createCollector()
   for (const from of ['uid=a', 'uid=b']) collector.addUser(user('', from, { ids: [] }))
   expect(() => collector.snapshot()).toThrow(
-    'none of the 2 users has an id (external_id is "uid"); correct users.map.external_id, or let the reader see it',
+    'none of the 2 users has an id (external_id is "uid"); check users.map.external_id and the read permission',
   )
   collector.addUser(user('1', 'uid=c'))
   expect(collector.snapshot()).toMatchObject({ unreadable: 2 })
@@ -80,8 +80,8 @@ test('an entry that the server sends twice is one entry', () => {
   const collector = createCollector()
   collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
   collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
-  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], strangers: [] }))
-  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], strangers: [] }))
+  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], unknownMembers: [] }))
+  collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], unknownMembers: [] }))
   expect(codesOf(collector)).toEqual(['group g no-name'])
   expect(collector.snapshot().users.get('1')?.name).toBe('Ana')
 })
@@ -93,7 +93,7 @@ test('an entry that changed between two readings of it is left alone, and seen',
   const { users, seen, notices, unreadable } = collector.snapshot()
   expect([users.size, seen.user.has('1'), unreadable]).toEqual([0, true, 0])
   expect(notices.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
-    'duplicate-id uid=a: was read twice and had changed in between; it is left alone in this run',
+    'duplicate-id uid=a: was read twice and changed in between; this run leaves it alone',
   ])
 })
 
@@ -114,7 +114,7 @@ test('the order of reading changes nothing, notices included', () => {
         place,
         name: fc.constantFrom(undefined, 'Team'),
         members: fc.subarray(['1', '2', '3']),
-        strangers: fc.subarray(['s', 't', 'u', 'v', 'w']),
+        unknownMembers: fc.subarray(['s', 't', 'u', 'v', 'w']),
       })
       .map(({ ids, place: from, ...more }) => group('', from, { ids, ...more })),
   })
@@ -193,7 +193,7 @@ test('a group without a name makes its twin a duplicate', () => {
 test('a group whose members are hidden is left alone, and so is another group of its id', () => {
   const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why: 'the server hides members' }
   const collector = createCollector()
-  collector.addHidden(hidden)
+  collector.addGroupWithHiddenMembers(hidden)
   expect(collector.snapshot()).toMatchObject({ groups: new Map(), seen: { group: new Set(['g']) } })
   expect(codesOf(collector)).toEqual(['group g members-hidden'])
   collector.addGroup(group('g', 'cn=other'))
@@ -214,9 +214,11 @@ test('a disabled user is left alone, and so is another user of its id', () => {
   expect(codesOf(collector)).toEqual(['user 1 disabled', 'user 1 duplicate-id', 'user 1 duplicate-id'])
 })
 
-test('members are sorted and unique, strangers are one notice with examples', () => {
+test('members are sorted and unique, unknownMembers are one notice with examples', () => {
   const collector = createCollector()
-  collector.addGroup(group('g', 'cn=g', { members: ['b', 'a', 'b'], strangers: ['u', 'v', 'w', 'x', 'y'] }))
+  collector.addGroup(
+    group('g', 'cn=g', { members: ['b', 'a', 'b'], unknownMembers: ['u', 'v', 'w', 'x', 'y'] }),
+  )
   const snapshot = collector.snapshot()
   expect(snapshot.groups.get('g')?.members).toEqual(['a', 'b'])
   expect(snapshot.notices.map((notice) => notice.detail)).toEqual([

@@ -18,9 +18,9 @@ test('a source without faults has counts and no findings', () => {
     from: 'row g',
     name: 'G',
     members: ['1', '2'],
-    strangers: [],
+    unknownMembers: [],
   })
-  collector.addGroup({ ids: ['h'], idName: 'id', from: 'row h', name: 'H', members: [], strangers: [] })
+  collector.addGroup({ ids: ['h'], idName: 'id', from: 'row h', name: 'H', members: [], unknownMembers: [] })
   const snapshot = collector.snapshot()
   expect(countSource(snapshot)).toEqual({
     users: 2,
@@ -42,14 +42,28 @@ test('everything that is worth a look is found, the worst first', () => {
   collector.addUser({ ...user('twice'), from: 'row 7' })
   collector.addUser({ ...user('twice'), from: 'row 8' })
   collector.addUnreadable('user', 'row 9 does not parse')
-  collector.addGroup({ ids: ['g'], idName: 'id', from: 'row g', name: 'G', members: [], strangers: ['x'] })
-  collector.addGroup({ ids: ['h'], idName: 'id', from: 'row h', name: undefined, members: [], strangers: [] })
+  collector.addGroup({
+    ids: ['g'],
+    idName: 'id',
+    from: 'row g',
+    name: 'G',
+    members: [],
+    unknownMembers: ['x'],
+  })
+  collector.addGroup({
+    ids: ['h'],
+    idName: 'id',
+    from: 'row h',
+    name: undefined,
+    members: [],
+    unknownMembers: [],
+  })
   const findings = findingsOf(collector.snapshot(), MAPPED)
   expect(findings.map(({ code, count, sentence }) => [code, count, sentence])).toEqual([
-    ['unreadable', 1, '1 entry cannot be understood; nothing is deleted while that is so'],
-    ['duplicate-id', 1, '1 id is there more than once, 2 entries in all; none of them is used'],
+    ['unreadable', 1, '1 entry cannot be understood; until that is corrected, nothing is deleted'],
+    ['duplicate-id', 1, '1 id is used more than once, by 2 entries in all; all of them are skipped'],
     ['no-email', 1, 'no e-mail: 1 % (1 of 100 users)'],
-    ['duplicate-email', 1, '1 e-mail address is that of more than one user, 2 users in all'],
+    ['duplicate-email', 1, '1 e-mail address is used by more than one user, 2 users in all'],
     ['no-name', 1, 'no name: 1 % (1 of 100 users)'],
     ['unknown-members', 1, '1 group has members that are no users of this sync; those are left out'],
     ['no-name', 1, '1 group has no name and is left out'],
@@ -65,9 +79,7 @@ test('nobody is the worst, and what is not mapped is not missed', () => {
   bare.addUser(user('1'))
   expect(findingsOf(bare.snapshot(), { email: false, name: false })).toEqual([])
   const [finding] = findingsOf(bare.snapshot(), { email: true, name: false })
-  expect(finding?.sentence).toBe(
-    'no e-mail: 100 % (1 of 1 user); is the mapping right, and may the reader see it?',
-  )
+  expect(finding?.sentence).toBe('no e-mail: 100 % (1 of 1 user); check the mapping and the read permission')
 })
 
 test('disabled accounts and values that failed are said in words', () => {
@@ -80,7 +92,7 @@ test('disabled accounts and values that failed are said in words', () => {
       .map(({ sentence }) => sentence)
       .toSorted(),
   ).toEqual([
-    '1 entry with a value that the mapping could not work out',
+    '1 entry with a value that the mapping could not compute',
     '2 entries that cannot log in: skipped, or treated as gone',
   ])
 })
@@ -93,7 +105,7 @@ test('no sentence names anybody', () => {
   collector.addUser(user('a', 'secret@x', 'A'))
   collector.addUser(user('b', 'secret@x', 'B'))
   collector.addUnreadable('group', 'secret row')
-  collector.addOrphans('secret', 'secret orphans')
+  collector.addMembersOfUnknownGroup('secret', 'secret members')
   for (const { sentence } of findingsOf(collector.snapshot(), MAPPED))
     expect(sentence).not.toContain('secret')
 })
@@ -111,10 +123,10 @@ test.each([
 test('groups whose members are hidden are counted', () => {
   const collector = createCollector()
   collector.addUser(user('1', 'a@x', 'A'))
-  collector.addHidden({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
+  collector.addGroupWithHiddenMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
   const sentences = () => findingsOf(collector.snapshot(), MAPPED).map(({ sentence }) => sentence)
   expect(sentences()).toEqual(['1 group is left as it is: this server does not have all of its members'])
-  collector.addHidden({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
+  collector.addGroupWithHiddenMembers({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
   expect(sentences()).toEqual([
     '2 groups are left as they are: this server does not have all of their members',
   ])

@@ -119,7 +119,7 @@ test.each([
   [
     'text behind a quote',
     '2;"b"@x;B;B;',
-    'users.csv, row 3: column "mail": there is text behind a closing quote',
+    'users.csv, row 3: column "mail": there is text after a closing quote',
   ],
 ])('a row with %s is unreadable, and the others go on', async (_, row, detail) => {
   const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n${row}\n3;c@x;C;C;\n`)
@@ -173,7 +173,7 @@ test('a broken row is told, even where all that is left of it is blank', async (
   const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n"" ;;;;\n`)
   expect([...snapshot.users.keys()]).toEqual(['1'])
   expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
-    'users.csv, row 3: column "id": there is text behind a closing quote',
+    'users.csv, row 3: column "id": there is text after a closing quote',
   ])
   expect(snapshot.unreadable).toBe(1)
 })
@@ -183,8 +183,8 @@ test('two rows of one id are both skipped and named', async () => {
   expect([...snapshot.users.keys()]).toEqual(['2'])
   expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
   expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
-    'users.csv, row 2: the id "1" is also that of "users.csv, row 4"',
-    'users.csv, row 4: the id "1" is also that of "users.csv, row 2"',
+    'users.csv, row 2: the id "1" is also used by "users.csv, row 4"',
+    'users.csv, row 4: the id "1" is also used by "users.csv, row 2"',
   ])
 })
 

@@ -201,7 +201,7 @@ test.each<[string, string, Buffer, string]>([
     'UTF-8 read as Windows-1252',
     'windows-1252',
     Buffer.from(WESTERN),
-    'users.csv, line 2, character 9: "Ã«" looks like one letter of UTF-8 that was read as two of something else; it was ' +
+    'users.csv, line 2, character 9: "Ã«" looks like one letter of UTF-8 that was decoded as two characters; it was ' +
       'read as windows-1252: is that its encoding?',
   ],
   ['UTF-8 read as Latin-1', 'latin1', Buffer.from('id,mail,name\n1,a@x,Čedomir Ćuk\n'), '"ÄŒ" looks like'],
@@ -213,12 +213,7 @@ test.each<[string, string, Buffer, string]>([
     Buffer.from('id,mail,name\n1,a@x,JÃ¼rgen\n'),
     '"Ã¼" looks like',
   ],
-  [
-    'letters that got lost',
-    'utf8',
-    Buffer.from('id,mail,name\n1,a@x,J\ufffdrgen\n'),
-    'a character that got lost',
-  ],
+  ['letters that got lost', 'utf8', Buffer.from('id,mail,name\n1,a@x,J\ufffdrgen\n'), 'a character was lost'],
 ])('%s is read, and a notice doubts it', async (_, encoding, content, detail) => {
   const { notices, users, unreadable } = await readAs(encoding, content)
   const doubts = notices.filter(({ code }) => code === 'doubtful-text')

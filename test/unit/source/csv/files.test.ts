@@ -48,11 +48,11 @@ test('files of one name are told apart by their folders', async () => {
   expect(notices.map(({ code, detail }) => [code, detail])).toEqual([
     [
       'duplicate-id',
-      `${at('north/users.csv')}, row 2: the id "1" is also that of "${at('south/users.csv')}, row 2"`,
+      `${at('north/users.csv')}, row 2: the id "1" is also used by "${at('south/users.csv')}, row 2"`,
     ],
     [
       'duplicate-id',
-      `${at('south/users.csv')}, row 2: the id "1" is also that of "${at('north/users.csv')}, row 2"`,
+      `${at('south/users.csv')}, row 2: the id "1" is also used by "${at('north/users.csv')}, row 2"`,
     ],
   ])
 })
@@ -109,7 +109,7 @@ test.each([
   [
     'id|mail|name',
     'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id|mail|name"; ' +
-      'with users.delimiter "|" it would have',
+      'try users.delimiter "|"',
   ],
 ])('the header %j is refused', async (header, message) => {
   await write(dir.path, { 'users.csv': `${header}\n` })
@@ -146,7 +146,7 @@ test('groups that a formula could not find are unknown, and not a group of that 
   const { groups, users, notices, unreadable } = await read(withColumn({ column: 'teams', separator: ';' }))
   expect([[...groups.keys()], [...users.keys()], unreadable]).toEqual([['ops'], ['1'], 1])
   expect(notices.map(({ detail }) => detail)).toEqual([
-    'users.csv, row 3: column "teams": "#N/A" is the error of a spreadsheet, and no id',
+    'users.csv, row 3: column "teams": "#N/A" is an error of a spreadsheet, not an id',
   ])
 })
 
@@ -191,7 +191,7 @@ test.each<[string, () => CsvSourceOptions]>([
     'groups.name: the name of a group can only be made of "teams", not of "mail"',
     () => withColumn({ column: 'teams', name: '{mail}' }),
   ],
-  ['users.quote: it is the delimiter, too', () => usersOf(dir.path, { quote: ',' })],
+  ['users.quote: it is also the delimiter', () => usersOf(dir.path, { quote: ',' })],
   [
     'users.trailer.pattern: "END (" is not a regular expression of RE2 (',
     () => usersOf(dir.path, { trailer: { pattern: 'END (' } }),
@@ -201,7 +201,7 @@ test.each<[string, () => CsvSourceOptions]>([
     () => usersOf(dir.path, { trailer: { pattern: 'END(?!x)' } }),
   ],
   [
-    'users.encoding: "utf-99" is no known encoding; write utf8, windows-1250, another WHATWG label, or auto',
+    'users.encoding: "utf-99" is not a known encoding; write utf8, windows-1250, another WHATWG label, or auto',
     () => usersOf(dir.path, { encoding: 'utf-99' }),
   ],
   [

@@ -52,7 +52,7 @@ test('a bad row counts for the trailer, and is named', async () => {
   expect(unreadable).toBe(2)
   expect(notices.map(({ detail }) => detail)).toEqual([
     'users.csv, row 4: 1 values instead of 3, "mail" is missing',
-    'users.csv, row 5: column "mail": there is text behind a closing quote',
+    'users.csv, row 5: column "mail": there is text after a closing quote',
   ])
 })
 
@@ -82,7 +82,7 @@ test.each([
   [
     'another digest',
     `${'0'.repeat(64)}  users.csv\n`,
-    'users.csv is not the file that users.csv.sha256 was made of',
+    'users.csv does not have the digest in users.csv.sha256',
   ],
   ['other files', `${DIGEST}  a.csv\n${DIGEST}  b.csv\n`, 'users.csv.sha256 has no SHA-256 of users.csv'],
   ['nothing', '', 'users.csv.sha256 has no SHA-256 of users.csv'],
@@ -129,7 +129,7 @@ test('a gzip file that is cut off anywhere, or damaged, is incomplete', async ()
     await write(dir.path, { 'users.csv': zipped.subarray(0, end) })
     expect(await refusal(read(usersOf(dir.path)))).toEqual({
       code: 'source-incomplete',
-      message: 'users.csv: the gzip file ends before its time, so it was cut off',
+      message: 'users.csv: the gzip file ends too early, so it was cut off',
     })
   }
   const damaged = Buffer.from(zipped)

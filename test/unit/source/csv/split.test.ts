@@ -75,8 +75,8 @@ test('whatever is in a file, its chunks change nothing', () => {
 test.each([
   ['a quote in a value', '2,Anna "Bo" C,x', 'quote-in-value', 1],
   ['a lonely quote', '2,x,5" y', 'quote-in-value', 2],
-  ['text behind a quote', '2,"b"@x,"y, z"', 'text-behind-quote', 1],
-  ['text and a quote behind a quote', '"2" "3",x,y', 'text-behind-quote', 0],
+  ['text behind a quote', '2,"b"@x,"y, z"', 'text-after-quote', 1],
+  ['text and a quote behind a quote', '"2" "3",x,y', 'text-after-quote', 0],
 ] as const)('a row with %s is one broken row', (_, broken, what, cell) => {
   const rows = split(`1,a,b\n${broken}\n3,"c\nd",e\n`)
   expect(rows.map(({ row, line, fault }) => [row, line, fault])).toEqual([

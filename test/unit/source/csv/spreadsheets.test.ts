@@ -54,15 +54,15 @@ test.each<[string, string | Buffer, string, string]>([
     'another delimiter',
     'id\tmail\tname\n1\ta@x\tAnn\n',
     'config-invalid',
-    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id\tmail\tname"; with ' +
-      'users.delimiter "\\t" it would have',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id\tmail\tname"; try ' +
+      'users.delimiter "\\t"',
   ],
   [
     'another delimiter, and a quote that is never closed',
     'id,mail,name\n"1,a@x,Ann\n',
     'config-invalid',
-    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id,mail,name"; with ' +
-      'users.delimiter "," it would have',
+    'users.map: users.csv has none of the columns "id", "mail", "name"; its columns are "id,mail,name"; try ' +
+      'users.delimiter ","',
   ],
   [
     'a title above the header',
@@ -89,7 +89,7 @@ test.each<[string, string | Buffer, string, string]>([
     'a workbook',
     Buffer.from('PK\x03\x04\x14\0\x06\0\x08\0', 'latin1'),
     'source-incomplete',
-    'users.csv is an Excel workbook or a ZIP archive, and no CSV; save it as CSV (gzip is read, too)',
+    'users.csv is an Excel workbook or a ZIP archive, not CSV; save it as CSV (gzip is allowed)',
   ],
 ])('with %s the file is refused, and one sentence says what to do', async (_, content, code, message) => {
   expect(await said(content)).toEqual({ code, message })
@@ -99,22 +99,22 @@ test.each([
   [
     'a zero byte',
     '2;b@x;B\0o',
-    'column "name": there is a zero byte in it; was the file damaged, or is its encoding another?',
+    'column "name": there is a zero byte in it; is the file damaged, or its encoding wrong?',
   ],
   [
     'a zero byte in quotes',
     '"2\0";b@x;Bo',
-    'column "id": there is a zero byte in it; was the file damaged, or is its encoding another?',
+    'column "id": there is a zero byte in it; is the file damaged, or its encoding wrong?',
   ],
   [
     'a number that was shortened for its id',
     '1,23E+05;b@x;Bo',
-    'column "id": "1,23E+05" is what a spreadsheet leaves of a long number; let it export the column as text',
+    'column "id": "1,23E+05" is a long number that a spreadsheet has shortened; let it export the column as text',
   ],
   [
     'a formula that failed for its id',
     '#NV;b@x;Bo',
-    'column "id": "#NV" is the error of a spreadsheet, and no id',
+    'column "id": "#NV" is an error of a spreadsheet, not an id',
   ],
   [
     'a formula instead of its id',
@@ -172,8 +172,10 @@ test('a shortened id in the members is named, and proves nobody absent', async (
   const { notices, groups } = await source.read(NEVER)
   expect(groups.get('g')?.members).toEqual(['1'])
   expect(notices.map(({ detail }) => detail)).toEqual([
-    expect.stringMatching(/^groups\.csv, row 3: column "id": "2E\+10" is what a spreadsheet leaves/),
-    expect.stringMatching(/^members\.csv, row 3: column "user": "1,5E\+07" is what a spreadsheet leaves/),
+    expect.stringMatching(/^groups\.csv, row 3: column "id": "2E\+10" is a long number that a spreadsheet/),
+    expect.stringMatching(
+      /^members\.csv, row 3: column "user": "1,5E\+07" is a long number that a spreadsheet/,
+    ),
   ])
   expect((await refusal(source.lookAgain('group', ['x'], NEVER))).message).toContain(
     'nobody can be proved absent, because of groups.csv, row 3',

@@ -24,7 +24,7 @@ test.each(examples)('%s', (expression, result) => {
 })
 
 test('every function is on the page', () => {
-  const names = /the functions are (.*), and of lists (.*)$/.exec(refusal('nothing(uid)'))
+  const names = /the functions are (.*), and for lists (.*)$/.exec(refusal('nothing(uid)'))
   const functions = names?.[1]?.split(', ') ?? []
   expect(functions).toContain('lower')
   expect(functions.filter((name) => !page.includes(`\`${name}(`))).toEqual([])

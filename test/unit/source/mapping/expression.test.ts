@@ -56,14 +56,14 @@ test.each<[string, string, Entry, string | undefined]>([
 
 test.each([
   ['= lwoer(mail)', 'column 3: there is no function "lwoer"'],
-  ['= lower(mail, 3)', 'column 3: wrong number of arguments: here are 2, it is used as lower(text)'],
-  ['= slug()', 'it is used as slug(text[, separator])'],
+  ['= lower(mail, 3)', 'column 3: wrong number of arguments: 2; write lower(text)'],
+  ['= slug()', 'write slug(text[, separator])'],
   ['=  first(mail, upper(5))', 'column 22: upper() takes a text or a list of texts, not a number'],
-  ['= mail > 5 ? mail : uid', 'column 3: ">" does not go between a text and a number'],
+  ['= mail > 5 ? mail : uid', 'column 3: ">" cannot be used between a text and a number'],
   ['= mail ? mail : uid', 'did you mean has(mail)?'],
   ['= values(mail)', 'column 3: the result must be a text, not a list'],
   ['= has(mail)', 'the result must be a text, not true or false'],
-  ['= when(has(mail), values(mail), uid)', 'both alternatives must be of the same kind'],
+  ['= when(has(mail), values(mail), uid)', 'both alternatives must be of the same type'],
   ['= attr(mail)', 'column 8: attr() takes the name of an attribute in quotes'],
   ['= attr("a" + mail)', 'takes the name of an attribute in quotes'],
   ['= values(a).filter(x, values(x) == null)', 'takes the name of an attribute in quotes'],
@@ -88,7 +88,7 @@ test.each([
   ['= uid = "root" ? uid : mail', 'column 7: "=" does not belong here; "==" is equality'],
   ['= lower(mail); ', 'column 14: ";" does not belong here'],
   ['= first(mail,\n  lwoer(uid))', 'line 2, column 3: there is no function'],
-  ['=', 'nothing behind the "="'],
+  ['=', 'nothing after the "="'],
   ['= 1.5', 'only texts'],
   ['= {"a": "b"}', 'is not part of this language'],
   ['= cel.bind(x, mail, x)', 'there is no function "bind"'],
@@ -162,5 +162,5 @@ test('whatever a lookup throws is a fault too', () => {
   const fields = compile('= uid').fieldsOf(() => {
     throw new Error('broken')
   })
-  expect(fields.faults).toEqual(['users.map.email: it could not be worked out (broken)'])
+  expect(fields.faults).toEqual(['users.map.email: it could not be computed (broken)'])
 })

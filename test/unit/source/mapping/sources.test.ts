@@ -60,7 +60,7 @@ test('a value that cannot be worked out is missing, named, and no reason to dele
       id: '1',
       code: 'value-failed',
       detail: expect.stringMatching(
-        /row 2: users\.map\.email: the result has 2002 characters, 1024 are the most$/,
+        /row 2: users\.map\.email: the result has 2002 characters; the limit is 1024$/,
       ),
     },
   ])

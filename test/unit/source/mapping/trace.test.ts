@@ -59,7 +59,7 @@ test('a fault ends it, with what is known until then', () => {
   expect(traceOf('= a + b', { a: ['x'], b: ['y'.repeat(40_000)] })).toEqual([
     'a has "x"',
     expect.stringContaining('b has "yyy'),
-    'stopped: a text of 40000 characters is too long, 32768 are the most',
+    'stopped: a text of 40000 characters is too long; the limit is 32768',
     'result: no value',
   ])
 })
