@@ -5,10 +5,10 @@ import { printable } from '../../printable.ts'
 
 const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   unreadable: 'could not be understood, so nothing is deleted in this run',
-  'duplicate-id': 'skipped, because the id is there more than once',
+  'duplicate-id': 'skipped, because the id is used more than once',
   'doubtful-text': 'seems to be in another encoding than the one it was read in',
   'no-name': 'skipped, because it has no name',
-  'value-failed': 'has a value that the mapping could not work out, so it is left without that value',
+  'value-failed': 'has a value that the mapping could not compute, so it stays without that value',
   'unknown-members': 'has members that are not users of the sync',
   'members-hidden': 'left as it is, because this server does not have all of its members',
   disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',

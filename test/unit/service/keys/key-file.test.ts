@@ -49,7 +49,7 @@ test('who comes while another one makes the file is told so', async () => {
 
 test.each([
   ['no/such/keys', /cannot be written: ENOENT/],
-  ['folder', /cannot be written: EISDIR/],
+  ['folder', /cannot be read: EISDIR/],
 ])('a path that cannot be one of a file: %s', async (name, sentence) => {
   await using dir = await tempDir()
   await mkdir(join(dir.path, 'folder'))
