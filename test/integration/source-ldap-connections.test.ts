@@ -158,8 +158,8 @@ describe('a server that makes trouble while the connection is made ready', () =>
   )
 
   test('a server that takes no connection', async () => {
-    await using deaf = await startBlackholePort()
-    const reader = source({ url: `ldap://127.0.0.1:${deaf.port}` })
+    await using blackhole = await startBlackholePort()
+    const reader = source({ url: `ldap://127.0.0.1:${blackhole.port}` })
     await expectFailure(
       reader,
       'source-unreachable',
