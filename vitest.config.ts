@@ -11,7 +11,7 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           provide: { long: false },
           testTimeout: 60_000,
-          // Nothing of them stays behind, and importing everything for each file took twice the time of the tests.
+          // Unit tests leave no state behind; importing the code again for each file took twice the time of the tests.
           isolate: false,
           sequence: { groupOrder: 0 },
         },
@@ -24,7 +24,7 @@ export default defineConfig({
           provide: { long: false },
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          // Many of them wait most of the time.
+          // Even on fewer cores, because many of these tests mostly wait.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Apart from `npm test`, because each takes minutes: long outages, thousands of cases, the times of production. */
+/** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
   test: {
     name: 'long',

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Apart from `npm test`, because Samba and 389-ds are large to install and their ports want root. */
+/** Separate from `npm test`, because Samba and 389-ds are large to install and Samba needs root for its ports. */
 export default defineConfig({
   test: {
     name: 'vendors',

@@ -1,49 +1,49 @@
 import type { Memory } from './contender.ts'
-import type { Opponent } from './processes.ts'
+import type { ContenderProcess } from './processes.ts'
 
-/** One line of the table: something of ours beside its floor. */
+/** One line of the table: our code and its floor (see README.md). */
 export interface Comparison {
-  /** Names it in JSON. */
+  /** Identifies the comparison in the JSON output. */
   readonly id: string
-  /** What was measured, in words. */
+  /** What was measured, as text. */
   readonly title: string
-  /** What it is measured against, in words. */
+  /** What the floor does, as text. */
   readonly floorTitle: string
-  /** Which service both talk to: none, one that costs next to nothing, or the real one on PostgreSQL. */
+  /** The service that both sides use: none, an in-memory stand-in, or the real service on PostgreSQL. */
   readonly service: 'none' | 'instant' | 'real'
-  /** How many entries, changes or jobs one repetition handles. */
+  /** Entries, changes or jobs per repetition. */
   readonly count: number
   readonly ours: Figures
   readonly floor: Figures
-  /** How many times as long ours took. */
+  /** Median time of our code divided by that of the floor. */
   readonly ratio: number
-  /** What else was seen, a sentence each. */
+  /** Other results, one sentence each. */
   readonly notes?: readonly string[]
 }
 
 export interface Figures extends Memory {
-  /** Milliseconds of each repetition, in the order in which they were made; the warm-up is not among them. */
+  /** Milliseconds of each repetition in order, without the warm-up. */
   readonly ms: readonly number[]
   readonly medianMs: number
   readonly perSecond: number
 }
 
-export interface Contest {
+export interface ComparisonOptions {
   readonly id: string
   readonly title: string
   readonly floorTitle: string
   readonly service: Comparison['service']
   readonly count: number
-  readonly ours: Opponent
-  readonly floor: Opponent
-  /** Made before each repetition of either side, and not measured. */
+  readonly ours: ContenderProcess
+  readonly floor: ContenderProcess
+  /** Called before each repetition of either side; its time is not measured. */
   readonly before?: () => Promise<unknown>
   readonly repetitions: number
 }
 
-/** Lets the two run by turns, after a turn each to warm up, and ends both. */
-export async function compare(contest: Contest): Promise<Comparison> {
-  const { ours, floor, before = async () => undefined, repetitions, count } = contest
+/** Runs both sides alternately, after one warm-up repetition each, and closes both. */
+export async function compare(options: ComparisonOptions): Promise<Comparison> {
+  const { ours, floor, before = async () => undefined, repetitions, count } = options
   const times: { ours: number[]; floor: number[] } = { ours: [], floor: [] }
   for (let turn = 0; turn <= repetitions; turn++) {
     await before()
@@ -58,7 +58,7 @@ export async function compare(contest: Contest): Promise<Comparison> {
     ours: figuresOf(times.ours, count, await ours.close()),
     floor: figuresOf(times.floor, count, await floor.close()),
   }
-  const { id, title, floorTitle, service } = contest
+  const { id, title, floorTitle, service } = options
   const ratio = figures.ours.medianMs / figures.floor.medianMs
   return { id, title, floorTitle, service, count, ...figures, ratio }
 }

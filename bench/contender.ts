@@ -1,35 +1,35 @@
 import { peakMemory, resetPeakMemory } from './memory.ts'
 import { type Profile, startProfile } from './profile.ts'
 
-/** What a contender's process is asked. */
-export type Ask =
+/** A message to the process of a contender. */
+export type ContenderRequest =
   | { readonly open: unknown; readonly profileDir: string | undefined }
   | { readonly run: true }
   | { readonly close: true }
 
-/** What it answers: ready, the time of one repetition in milliseconds, or its memory at the end. */
-export type Answer =
+/** Its reply: ready, the milliseconds of one repetition, its memory use, or an error. */
+export type ContenderReply =
   | { readonly ready: true }
   | { readonly ms: number }
   | { readonly memory: Memory }
   | { readonly failed: string }
 
-/** The most memory that was resident, in bytes: until the warm-up had ended, and from then on. */
+/** Peak resident memory in bytes, up to the end of the warm-up and after it. */
 export interface Memory {
   readonly startBytes: number
   readonly peakBytes: number
 }
 
-/** One side of a comparison, opened in a process of its own. */
+/** One side of a comparison, in its own process. */
 export interface Contender {
-  /** One repetition. */
+  /** Runs one repetition. */
   run(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Serves the process that measures: opens with the task that it sends, repeats as often as it says, and ends. The first
- * repetition is the warm-up: memory and profile begin behind it.
+ * Executes the messages of the measuring process: open, run, close. The first repetition is the warm-up: the peak memory
+ * and the CPU profile start after it.
  */
 export function serveContender(open: (task: never) => Promise<Contender>): void {
   let contender: Contender | undefined
@@ -38,14 +38,14 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   let startBytes = 0
   let repetitions = 0
 
-  async function answer(ask: Ask): Promise<Answer> {
-    if ('open' in ask) {
-      contender = await open(ask.open as never)
-      profileDir = ask.profileDir
+  async function handle(request: ContenderRequest): Promise<ContenderReply> {
+    if ('open' in request) {
+      contender = await open(request.open as never)
+      profileDir = request.profileDir
       return { ready: true }
     }
     if (contender === undefined) throw new Error('nothing was opened')
-    if ('run' in ask) return { ms: await repeat(contender) }
+    if ('run' in request) return { ms: await repeat(contender) }
     const memory = { startBytes, peakBytes: peakMemory() }
     await profile?.write()
     await contender.close()
@@ -64,10 +64,12 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     return performance.now() - start
   }
 
-  process.on('message', (ask: Ask) => {
-    answer(ask)
-      .catch((error: unknown): Answer => ({ failed: String(error instanceof Error ? error.stack : error) }))
-      .then((message) => process.send?.(message))
+  process.on('message', (request: ContenderRequest) => {
+    handle(request)
+      .catch((error: unknown): ContenderReply => ({
+        failed: String(error instanceof Error ? error.stack : error),
+      }))
+      .then((reply) => process.send?.(reply))
       .catch(() => process.exit(1))
   })
 }

@@ -9,38 +9,38 @@ import { compare, type Comparison } from './compare.ts'
 import type { BareJobsTask } from './contenders/bare-jobs.ts'
 import type { BarePostingTask } from './contenders/bare-posting.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
-import type { Setting } from './setting.ts'
+import type { BenchOptions } from './options.ts'
 import { csvOf, entriesOf } from './people.ts'
-import { startOpponent } from './processes.ts'
-import { type BenchService, startInstantService, startRealService } from './sites.ts'
-import { targetAt } from './target.ts'
+import { startContender } from './processes.ts'
+import { type BenchService, startInstantService, startRealService } from './services.ts'
+import { directoryApi } from './directory-api.ts'
 
 const PEOPLE = 5000
 const EMBEDDED_PEOPLE = 2000
 /** The default of `writeConcurrency`. */
 const CONCURRENCY = 8
-const NOBODY = { users: [], groups: [] }
+const NO_ENTRIES = { users: [], groups: [] }
 
-/** A run that creates everybody: the jobs on Redis, the store on PostgreSQL, the workers in the daemon. */
-export async function benchCreates(setting: Setting): Promise<Comparison[]> {
+/** A run that creates all users: jobs on Redis, store on PostgreSQL, workers in the daemon. */
+export async function benchCreates(options: BenchOptions): Promise<Comparison[]> {
   await using stack = new AsyncDisposableStack()
   const postgres = stack.adopt(await startPostgres(), (server) => server.close())
   const redis = stack.adopt(await startRedis({ appendOnly: true }), (server) => server.close())
   const results: Comparison[] = []
   for (const open of [
-    () => startInstantService(NOBODY),
-    async () => startRealService(NOBODY, await postgres.createDatabase()),
+    () => startInstantService(NO_ENTRIES),
+    async () => startRealService(NO_ENTRIES, await postgres.createDatabase()),
   ]) {
     await using service = await open()
     await using dir = await tempDir()
     const stores = { store: await postgres.createDatabase(), queue: redis.url }
-    await using ours = await startDaemon(dir.path, service, PEOPLE, stores, setting)
+    await using ours = await startDaemon(dir.path, service, PEOPLE, stores, options)
     const floorTask: BarePostingTask = {
-      ...targetAt(service.baseUrl),
+      ...directoryApi(service.baseUrl),
       people: PEOPLE,
       concurrency: CONCURRENCY,
     }
-    await using floor = await startOpponent('bare-posting', floorTask)
+    await using floor = await startContender('bare-posting', floorTask)
     results.push(
       await compare({
         id: `creates-${service.kind}`,
@@ -51,24 +51,24 @@ export async function benchCreates(setting: Setting): Promise<Comparison[]> {
         ours,
         floor,
         before: () => service.reset(),
-        repetitions: setting.repetitions ?? 3,
+        repetitions: options.repetitions ?? 3,
       }),
     )
   }
   return results
 }
 
-/** The same through the embedded store and queue, against jobs that do next to nothing. */
-export async function benchEmbedded(setting: Setting): Promise<Comparison[]> {
-  await using service = await startInstantService(NOBODY)
+/** The same with the embedded store and queue; the floor is BullMQ with minimal jobs. */
+export async function benchEmbedded(options: BenchOptions): Promise<Comparison[]> {
+  await using service = await startInstantService(NO_ENTRIES)
   await using dir = await tempDir()
-  await using ours = await startDaemon(dir.path, service, EMBEDDED_PEOPLE, {}, setting)
+  await using ours = await startDaemon(dir.path, service, EMBEDDED_PEOPLE, {}, options)
   const floorTask: BareJobsTask = {
     dataDir: join(dir.path, 'bare'),
     jobs: EMBEDDED_PEOPLE,
     concurrency: CONCURRENCY,
   }
-  await using floor = await startOpponent('bare-jobs', floorTask)
+  await using floor = await startContender('bare-jobs', floorTask)
   const comparison = await compare({
     id: 'embedded',
     title: `${EMBEDDED_PEOPLE} creates, all embedded`,
@@ -78,7 +78,7 @@ export async function benchEmbedded(setting: Setting): Promise<Comparison[]> {
     ours,
     floor,
     before: () => service.reset(),
-    repetitions: setting.repetitions ?? 3,
+    repetitions: options.repetitions ?? 3,
   })
   return [comparison]
 }
@@ -88,7 +88,7 @@ async function startDaemon(
   service: BenchService,
   people: number,
   stores: object,
-  setting: Setting,
+  options: BenchOptions,
 ) {
   const config = join(dir, 'dirsyncd.yaml')
   await writeFile(join(dir, 'users.csv'), csvOf(entriesOf(people, 0)))
@@ -100,5 +100,5 @@ async function startDaemon(
   }
   await writeFile(config, stringify(embeddedConfig([sync], { log: { level: 'warn' }, ...stores })))
   const task: DaemonTask = { config, sync: 'corp', expect: { unchanged: 0, applied: people } }
-  return startOpponent('daemon', task, setting.profileDir)
+  return startContender('daemon', task, options.profileDir)
 }

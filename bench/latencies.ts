@@ -1,4 +1,4 @@
-/** Milliseconds of single requests. */
+/** Latencies of single requests. */
 export interface Latencies {
   readonly count: number
   readonly medianMs: number

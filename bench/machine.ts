@@ -1,6 +1,6 @@
 import { arch, cpus, totalmem } from 'node:os'
 
-/** Where figures come from: without it they say nothing. */
+/** The machine that was measured. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number

@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(HELP)
   const { only, repetitions, profile } = values
   if (only !== undefined && !(only in BENCHES)) throw new Error(`there is no benchmark "${only}"; see --help`)
-  const setting = {
+  const options = {
     repetitions: repetitions === undefined ? undefined : Number(repetitions),
     profileDir: profile,
   }
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (only !== undefined && only !== name) continue
     if (!values.json) process.stderr.write(`${name} …\n`)
-    comparisons.push(...(await bench(setting)))
+    comparisons.push(...(await bench(options)))
   }
   const result = values.json
     ? JSON.stringify({ machine, comparisons }, null, 2)

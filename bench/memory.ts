@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * The most memory that was ever resident, in bytes. Linux hands the `maxRSS` of `resourceUsage` on from the process that
- * forked this one, so the kernel's own line about this address space is read where there is one.
+ * Peak resident memory in bytes. On Linux, `maxRSS` of `resourceUsage` includes the parent process before the fork, so
+ * this reads `VmHWM` of `/proc` where it exists.
  */
 export function peakMemory(): number {
   try {
@@ -14,11 +14,11 @@ export function peakMemory(): number {
   return process.resourceUsage().maxRSS * 1024
 }
 
-/** From here on the peak is a new one. Where the kernel does not allow that, the old one stays. */
+/** Restarts the measurement of the peak. Does nothing where the kernel does not allow it. */
 export function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Not Linux, or not ours to reset.
+    // Not Linux, or no permission.
   }
 }

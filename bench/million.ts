@@ -7,24 +7,24 @@ import { compare, type Comparison } from './compare.ts'
 import type { BarePagingTask } from './contenders/bare-paging.ts'
 import type { ClientPagingTask } from './contenders/client-paging.ts'
 import { type Latencies, latencies } from './latencies.ts'
-import { benchMoving } from './moving.ts'
-import { startOpponent } from './processes.ts'
-import type { Setting } from './setting.ts'
-import { startRealService } from './sites.ts'
-import { type Target, targetAt } from './target.ts'
+import { benchChangingList } from './changing-list.ts'
+import { startContender } from './processes.ts'
+import type { BenchOptions } from './options.ts'
+import { startRealService } from './services.ts'
+import { type DirectoryApi, directoryApi } from './directory-api.ts'
 
 const USERS = 1_000_000
-/** Every so many-th user is a guest: see `moving.ts`. */
+/** Every 20th user is a guest; see `changing-list.ts`. */
 const GUEST_EVERY = 20
 const GUESTS = USERS / GUEST_EVERY
 const PEOPLE = USERS - GUESTS
 /** The default of `readConcurrency`. */
 const CONCURRENCY = 4
-/** Pages asked for one after the other, anywhere in the list. */
+/** Random pages, requested one after the other. */
 const SINGLE_PAGES = 500
 
-/** A directory of a million users on PostgreSQL: reading all its pages, and what others notice of it meanwhile. */
-export async function benchMillion(setting: Setting): Promise<Comparison[]> {
+/** Reads all pages of a directory of a million users on PostgreSQL, and measures other requests meanwhile. */
+export async function benchMillion(options: BenchOptions): Promise<Comparison[]> {
   await using stack = new AsyncDisposableStack()
   const postgres = stack.adopt(await startPostgres(), (server) => server.close())
   const database = await postgres.createDatabase()
@@ -32,14 +32,14 @@ export async function benchMillion(setting: Setting): Promise<Comparison[]> {
     await startRealService({ users: [], groups: [] }, database, { uniqueExternalIds: false }),
   )
   await fillDirectory(database)
-  const target = targetAt(service.baseUrl)
+  const api = directoryApi(service.baseUrl)
   const http = stack.adopt(new Pool(service.baseUrl), (pool) => pool.close())
-  const single = await latencies(randomPages(http, target))
+  const single = await latencies(randomPages(http, api))
   const oursTask: ClientPagingTask = { baseUrl: service.baseUrl, concurrency: CONCURRENCY, users: USERS }
-  await using ours = await startOpponent('client-paging', oursTask, setting.profileDir)
-  const meanwhile = await latencies(othersDuring(http, target, ours.run()))
-  const floorTask: BarePagingTask = { ...target, concurrency: CONCURRENCY }
-  await using floor = await startOpponent('bare-paging', floorTask)
+  await using ours = await startContender('client-paging', oursTask, options.profileDir)
+  const meanwhile = await latencies(othersDuring(http, api, ours.run()))
+  const floorTask: BarePagingTask = { ...api, concurrency: CONCURRENCY }
+  await using floor = await startContender('bare-paging', floorTask)
   const comparison = await compare({
     id: 'million',
     title: `all ${USERS / 100} pages of ${USERS} users`,
@@ -48,17 +48,17 @@ export async function benchMillion(setting: Setting): Promise<Comparison[]> {
     count: USERS,
     ours,
     floor,
-    repetitions: setting.repetitions ?? 1,
+    repetitions: options.repetitions ?? 1,
   })
   const notes = [
-    `${SINGLE_PAGES} single pages anywhere in the list: ${inWords(single)}`,
-    `other requests while all pages are read: ${inWords(meanwhile)}`,
-    ...(await benchMoving({ http, target, database, people: PEOPLE, guests: GUESTS })),
+    `${SINGLE_PAGES} single pages anywhere in the list: ${describe(single)}`,
+    `other requests while all pages are read: ${describe(meanwhile)}`,
+    ...(await benchChangingList({ http, api, database, people: PEOPLE, guests: GUESTS })),
   ]
   return [{ ...comparison, notes }]
 }
 
-/** As the API would have, in a few seconds. */
+/** Inserts the users with SQL, because creating them over the API would take too long. */
 async function fillDirectory(database: string): Promise<void> {
   const client = new Client({ connectionString: database })
   await client.connect()
@@ -85,26 +85,26 @@ async function fillDirectory(database: string): Promise<void> {
   }
 }
 
-async function* randomPages(http: Pool, target: Target): AsyncGenerator<number> {
+async function* randomPages(http: Pool, api: DirectoryApi): AsyncGenerator<number> {
   for (let index = 0; index < SINGLE_PAGES; index++) {
     const page = 1 + Math.floor((Math.random() * USERS) / 100)
-    yield timed(http, target, `${target.usersPath}?page=${page}&per_page=100`)
+    yield timed(http, api, `${api.usersPath}?page=${page}&per_page=100`)
   }
 }
 
-/** Reads of another kind, ten a second, until the work has ended. */
-async function* othersDuring(http: Pool, target: Target, work: Promise<unknown>): AsyncGenerator<number> {
+/** Times requests for a user and for the directory, about ten pairs per second, until `work` ends. */
+async function* othersDuring(http: Pool, api: DirectoryApi, work: Promise<unknown>): AsyncGenerator<number> {
   const ended = new AbortController()
   const done = work.finally(() => ended.abort())
   for (let index = 0; !ended.signal.aborted; index++) {
-    yield timed(http, target, `${target.usersPath}/person-${1 + ((index * 7919) % PEOPLE)}`)
-    yield timed(http, target, target.usersPath.replace('/users', ''))
+    yield timed(http, api, `${api.usersPath}/person-${1 + ((index * 7919) % PEOPLE)}`)
+    yield timed(http, api, api.usersPath.replace('/users', ''))
     await sleep(100)
   }
   await done
 }
 
-async function timed(http: Pool, { headers }: Target, path: string): Promise<number> {
+async function timed(http: Pool, { headers }: DirectoryApi, path: string): Promise<number> {
   const start = performance.now()
   const { statusCode, body } = await http.request({ path, method: 'GET', headers })
   await body.text()
@@ -112,7 +112,7 @@ async function timed(http: Pool, { headers }: Target, path: string): Promise<num
   return performance.now() - start
 }
 
-function inWords({ count, medianMs, p99Ms, maxMs }: Latencies): string {
+function describe({ count, medianMs, p99Ms, maxMs }: Latencies): string {
   const [median, p99, max] = [medianMs, p99Ms, maxMs].map((ms) => ms.toFixed(1))
   return `median ${median} ms, 99 % under ${p99} ms, slowest ${max} ms (${count} requests)`
 }

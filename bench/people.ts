@@ -1,12 +1,12 @@
 import { person, personGroup } from '../test/support/people.ts'
 
-/** Users and groups as the service keeps them: what a sync from the test slapd with these people makes of it. */
+/** Users and groups of the service after a sync from the test slapd. */
 export interface Entries {
   readonly users: readonly { external_id: string; email: string; name: string; employee_id: string }[]
   readonly groups: readonly { external_id: string; name: string; external_member_ids: string[] }[]
 }
 
-/** Where the people are in the tree makes no difference to the service. */
+/** Any base DN: the service does not store it. */
 const BASE = 'dc=example,dc=org'
 
 export function entriesOf(people: number, groups: number): Entries {

@@ -1,62 +1,66 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Answer, Ask, Memory } from './contender.ts'
+import type { ContenderReply, ContenderRequest, Memory } from './contender.ts'
 
-/** A contender in its process, as the measuring process sees it. */
-export interface Opponent extends AsyncDisposable {
-  /** One repetition; its milliseconds. */
+/** The handle of a contender in its own process. */
+export interface ContenderProcess extends AsyncDisposable {
+  /** Runs one repetition. Resolves with its milliseconds. */
   run(): Promise<number>
-  /** Ends the process and gives its memory. */
+  /** Ends the process. Resolves with its memory use. */
   close(): Promise<Memory>
 }
 
-/** Starts `contenders/<name>.ts` in a process of its own and opens it with the task. */
-export async function startOpponent(name: string, task: object, profileDir?: string): Promise<Opponent> {
+/** Starts `contenders/<name>.ts` in its own process and opens it with the task. */
+export async function startContender(
+  name: string,
+  task: object,
+  profileDir?: string,
+): Promise<ContenderProcess> {
   const child = fork(new URL(`./contenders/${name}.ts`, import.meta.url))
-  const dieWithUs = () => child.kill('SIGKILL')
-  process.once('exit', dieWithUs)
+  const killOnExit = () => child.kill('SIGKILL')
+  process.once('exit', killOnExit)
   const kill = async () => {
-    process.off('exit', dieWithUs)
+    process.off('exit', killOnExit)
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
   try {
-    await ask(child, name, { open: task, profileDir })
+    await send(child, name, { open: task, profileDir })
   } catch (error) {
     await kill()
     throw error
   }
   return {
     async run() {
-      const answer = await ask(child, name, { run: true })
-      return 'ms' in answer ? answer.ms : 0
+      const reply = await send(child, name, { run: true })
+      return 'ms' in reply ? reply.ms : 0
     },
     async close() {
       const gone = once(child, 'exit')
-      const answer = await ask(child, name, { close: true })
-      // Here and not there: a process that has ended may have an answer left that nobody has read.
+      const reply = await send(child, name, { close: true })
+      // The child must not disconnect itself, because it could exit before its reply is read.
       child.disconnect()
       await gone
-      process.off('exit', dieWithUs)
-      return 'memory' in answer ? answer.memory : { startBytes: 0, peakBytes: 0 }
+      process.off('exit', killOnExit)
+      return 'memory' in reply ? reply.memory : { startBytes: 0, peakBytes: 0 }
     },
     [Symbol.asyncDispose]: kill,
   }
 }
 
-async function ask(child: ChildProcess, name: string, question: Ask): Promise<Answer> {
+async function send(child: ChildProcess, name: string, request: ContenderRequest): Promise<ContenderReply> {
   const ended = new AbortController()
   const onExit = (code: number | null, signal: string | null) =>
     ended.abort(new Error(`the process of ${name} ended with ${code ?? signal}`))
   child.once('exit', onExit)
   try {
-    child.send(question)
-    const [answer] = (await once(child, 'message', { signal: ended.signal }).catch(() => {
+    child.send(request)
+    const [reply] = (await once(child, 'message', { signal: ended.signal }).catch(() => {
       throw ended.signal.reason
-    })) as [Answer]
-    if ('failed' in answer) throw new Error(`${name}: ${answer.failed}`)
-    return answer
+    })) as [ContenderReply]
+    if ('failed' in reply) throw new Error(`${name}: ${reply.failed}`)
+    return reply
   } finally {
     child.off('exit', onExit)
   }

@@ -8,19 +8,19 @@ import { tempDir } from '../test/support/temp.ts'
 import { compare, type Comparison } from './compare.ts'
 import type { BareReadingTask } from './contenders/bare-reading.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
-import type { Setting } from './setting.ts'
+import type { BenchOptions } from './options.ts'
 import { entriesOf } from './people.ts'
-import { startOpponent } from './processes.ts'
-import { type BenchService, startInstantService, startRealService } from './sites.ts'
-import { targetAt } from './target.ts'
+import { startContender } from './processes.ts'
+import { type BenchService, startInstantService, startRealService } from './services.ts'
+import { directoryApi } from './directory-api.ts'
 
 const PEOPLE = 20_000
 const GROUPS = 200
 /** The default of `readConcurrency`. */
 const CONCURRENCY = 4
 
-/** A run that finds nothing to do: both sides are read, compared and reported. */
-export async function benchUnchanged(setting: Setting): Promise<Comparison[]> {
+/** A run without changes: reads both sides, compares them and reports. */
+export async function benchUnchanged(options: BenchOptions): Promise<Comparison[]> {
   await using slapd = await startSlapd({ people: PEOPLE, groups: GROUPS, tls: false })
   await using stack = new AsyncDisposableStack()
   const postgres = stack.adopt(await startPostgres(), (server) => server.close())
@@ -31,24 +31,24 @@ export async function benchUnchanged(setting: Setting): Promise<Comparison[]> {
     async () => startRealService(entries, await postgres.createDatabase()),
   ]) {
     await using service = await open()
-    results.push(await benchWith(service, slapd, setting))
+    results.push(await benchWith(service, slapd, options))
   }
   return results
 }
 
-async function benchWith(service: BenchService, slapd: Slapd, setting: Setting): Promise<Comparison> {
+async function benchWith(service: BenchService, slapd: Slapd, options: BenchOptions): Promise<Comparison> {
   await using dir = await tempDir()
   const config = join(dir.path, 'dirsyncd.yaml')
   await writeFile(config, stringify(configOf(service, slapd)))
   const { dn, password } = slapd.readers.reader
   const floorTask: BareReadingTask = {
-    ...targetAt(service.baseUrl),
+    ...directoryApi(service.baseUrl),
     ldap: { url: slapd.url, dn, password, base: slapd.base },
     concurrency: CONCURRENCY,
   }
   const oursTask: DaemonTask = { config, sync: 'corp', expect: { unchanged: PEOPLE + GROUPS, applied: 0 } }
-  await using floor = await startOpponent('bare-reading', floorTask)
-  await using ours = await startOpponent('daemon', oursTask, setting.profileDir)
+  await using floor = await startContender('bare-reading', floorTask)
+  await using ours = await startContender('daemon', oursTask, options.profileDir)
   return await compare({
     id: `unchanged-${service.kind}`,
     title: `run without changes, ${PEOPLE} users, ${GROUPS} groups`,
@@ -57,7 +57,7 @@ async function benchWith(service: BenchService, slapd: Slapd, setting: Setting):
     count: PEOPLE + GROUPS,
     ours,
     floor,
-    repetitions: setting.repetitions ?? 9,
+    repetitions: options.repetitions ?? 9,
   })
 }
 

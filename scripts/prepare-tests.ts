@@ -1,28 +1,28 @@
 import { install, installCommand, missing } from '../test/support/packages.ts'
 
 /**
- * The tests run against real servers: installs those that are missing, and says nothing when all are there. Those of
- * other vendors only with `vendors`.
+ * Installs the missing servers and tools that the tests need; prints nothing when all are installed. With `vendors`, it
+ * also installs Samba and 389-ds.
  */
 function prepare(vendors: boolean): void {
-  const wanted = missing(vendors)
-  if (wanted.length === 0) return
+  const needed = missing(vendors)
+  if (needed.length === 0) return
   if (process.getuid?.() !== 0) {
-    fail(`The tests need Debian packages that are not installed. Run: ${installCommand(wanted)}`)
+    fail(`The tests need Debian packages that are not installed. Run: ${installCommand(needed)}`)
     return
   }
   try {
-    install(wanted)
+    install(needed)
   } catch {
-    fail(`Installing ${wanted.join(', ')} failed; see above. The tests need them.`)
+    fail(`Installing ${needed.join(', ')} failed; see above. The tests need these packages.`)
     return
   }
-  const still = missing(vendors)
-  if (still.length > 0) fail(`Still missing after the installation: ${still.join(', ')}.`)
+  const remaining = missing(vendors)
+  if (remaining.length > 0) fail(`Still missing after the installation: ${remaining.join(', ')}.`)
 }
 
-function fail(why: string): void {
-  console.error(why)
+function fail(message: string): void {
+  console.error(message)
   process.exitCode = 1
 }
 

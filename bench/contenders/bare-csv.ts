@@ -4,7 +4,7 @@ import { parse } from 'csv-parse'
 import { serveContender } from '../contender.ts'
 import type { CsvTask } from './csv-rows.ts'
 
-/** What most would take for the rows of a file: csv-parse with its plain options, its rows counted. */
+/** Counts the rows of a file with csv-parse and its default options. */
 serveContender(async ({ path, rows }: CsvTask) => ({
   async run() {
     let seen = 0

@@ -15,7 +15,7 @@ serveContender(async ({ dataDir, jobs, concurrency }: BareJobsTask) => {
   const backend = stack.use(await openQueueBackend({ kind: 'store', store }))
   await store.pool.query('create table public.rows (n integer primary key, done boolean not null)')
   const queue = backend.createQueue<{ n: number }>('bench')
-  let open = 0
+  let unfinished = 0
   let drained = Promise.withResolvers<void>()
   const process = async ({ n }: { n: number }) => {
     const { rows } = await store.pool.query('select done from public.rows where n = $1', [n])
@@ -23,12 +23,12 @@ serveContender(async ({ dataDir, jobs, concurrency }: BareJobsTask) => {
   }
   const worker = backend.createWorker<{ n: number }>('bench', (job) => process(job.data), { concurrency })
   worker.on('completed', () => {
-    open -= 1
-    if (open === 0) drained.resolve()
+    unfinished -= 1
+    if (unfinished === 0) drained.resolve()
   })
   return {
     async run() {
-      open = jobs
+      unfinished = jobs
       drained = Promise.withResolvers<void>()
       await store.pool.query('truncate public.rows')
       await store.pool.query('insert into public.rows select n, false from generate_series(1, $1::int) n', [

@@ -1,14 +1,14 @@
 import { Pool } from 'undici'
-import { readList } from '../bare-list.ts'
+import { readList } from '../read-list.ts'
 import { serveContender } from '../contender.ts'
-import type { Target } from '../target.ts'
+import type { DirectoryApi } from '../directory-api.ts'
 
-export interface BarePagingTask extends Target {
+export interface BarePagingTask extends DirectoryApi {
   /** Pages read at once. */
   readonly concurrency: number
 }
 
-/** The least that reading a whole list takes: undici and `JSON.parse`. */
+/** The minimum for reading a whole list: undici and `JSON.parse`. */
 serveContender(async (task: BarePagingTask) => {
   const http = new Pool(task.baseUrl, { connections: task.concurrency })
   return {

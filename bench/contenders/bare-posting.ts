@@ -1,15 +1,15 @@
 import { Pool } from 'undici'
 import { serveContender } from '../contender.ts'
 import { entriesOf } from '../people.ts'
-import type { Target } from '../target.ts'
+import type { DirectoryApi } from '../directory-api.ts'
 
-export interface BarePostingTask extends Target {
+export interface BarePostingTask extends DirectoryApi {
   readonly people: number
-  /** Requests under way at once. */
+  /** Concurrent requests. */
   readonly concurrency: number
 }
 
-/** One POST for each user with undici, and nothing else. */
+/** Only one POST for each user, with undici. */
 serveContender(async (task: BarePostingTask) => {
   const http = new Pool(task.baseUrl, { connections: task.concurrency })
   const headers = { ...task.headers, 'content-type': 'application/x-www-form-urlencoded' }

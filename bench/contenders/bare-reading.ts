@@ -1,10 +1,10 @@
 import { Client } from 'ldapts'
 import { Pool } from 'undici'
-import { type Item, readList } from '../bare-list.ts'
+import { type Item, readList } from '../read-list.ts'
 import { serveContender } from '../contender.ts'
-import type { Target } from '../target.ts'
+import type { DirectoryApi } from '../directory-api.ts'
 
-export interface BareReadingTask extends Target {
+export interface BareReadingTask extends DirectoryApi {
   readonly ldap: {
     readonly url: string
     readonly dn: string
@@ -16,8 +16,8 @@ export interface BareReadingTask extends Target {
 }
 
 /**
- * The least that anybody who wants to compare both sides has to do: page the directory with undici and read the same
- * entries with ldapts, both at once, and keep what came by id.
+ * The minimum for comparing both sides: reads the pages of the directory with undici and the same entries with ldapts,
+ * both at once, and stores them by id.
  */
 serveContender(async (task: BareReadingTask) => {
   const http = new Pool(task.baseUrl, { connections: task.concurrency })

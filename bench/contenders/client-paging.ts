@@ -7,11 +7,11 @@ export interface ClientPagingTask {
   readonly baseUrl: string
   /** Pages read at once. */
   readonly concurrency: number
-  /** How many users there must be, or the figure means nothing. */
+  /** The expected number of users; any other number is an error. */
   readonly users: number
 }
 
-/** Our client: every page checked against the contract, the list watched for moving. */
+/** Our client: it checks every page against the contract and detects changes of the list between pages. */
 serveContender(async ({ baseUrl, concurrency, users }: ClientPagingTask) => {
   const client = new AccessManagementClient({
     baseUrl,

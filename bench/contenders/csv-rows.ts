@@ -6,7 +6,7 @@ export interface CsvTask {
   readonly rows: number
 }
 
-/** Our reading of a file, up to the rows that the mapping would get: checked, named, and not kept. */
+/** Our CSV source without the mapping: it decodes and checks every row and keeps none. */
 serveContender(async ({ path, rows }: CsvTask) => ({
   async run() {
     const columns = ['id', 'mail', 'name', 'number']

@@ -10,11 +10,11 @@ import { serveContender } from '../contender.ts'
 export interface DaemonTask {
   readonly config: string
   readonly sync: string
-  /** What each run must have come to, or the figure means nothing. */
+  /** The expected counts of each run; other counts are an error. */
   readonly expect: { readonly unchanged: number; readonly applied: number }
 }
 
-/** The daemon, as `dirsyncd start` runs it. A repetition is one run, from the request to its end. */
+/** The daemon, as `dirsyncd start` runs it. A repetition is one run from its request to its end. */
 serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
   const config = await loadConfig({ file, env: {} })
   const stop = new AbortController()
@@ -32,7 +32,7 @@ serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
     console.error(error)
     process.exit(1)
   })
-  const control = await reach(socketPath(config.dataDir))
+  const control = await waitForDaemon(socketPath(config.dataDir))
   return {
     async run() {
       const run = await control.requestRun({ sync, mode: 'sync' })
@@ -46,7 +46,7 @@ serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
   }
 })
 
-async function reach(socket: string): Promise<Control> {
+async function waitForDaemon(socket: string): Promise<Control> {
   for (;;) {
     const control = await openRemoteControl(socket)
     if (control !== undefined) return control

@@ -10,15 +10,15 @@ export interface InstantServiceTask extends Entries {
 const PER_PAGE = 100
 
 /**
- * A service that costs next to nothing: one directory in memory, pages ready to send, no check of anything. What a
- * client needs beyond the wire shows here; the real service hides it behind its own work. A repetition resets it.
+ * A stand-in for the service that does almost no work: one directory in memory, prepared pages, no checks. It shows the
+ * client's own cost, which the real service's work would hide. Each repetition resets the directory.
  */
 serveContender(async ({ port, users, groups }: InstantServiceTask) => {
   const pages = { users: pagesOf(users), groups: pagesOf(groups) }
   let created = new Set<string>()
   const server = createServer((request, response) => {
     if (request.method !== 'POST') return answerRead(request, response, pages)
-    takeEntry(request, response, created)
+    createEntry(request, response, created)
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -38,15 +38,15 @@ interface Pages {
 }
 
 function pagesOf(entries: readonly object[]): Pages {
-  const shown = entries.map((entry, index) => ({
+  const items = entries.map((entry, index) => ({
     id: index + 1,
     first_name: null,
     last_name: null,
     ...entry,
   }))
   const bodies: string[] = []
-  for (let start = 0; start < shown.length; start += PER_PAGE) {
-    bodies.push(JSON.stringify(shown.slice(start, start + PER_PAGE)))
+  for (let start = 0; start < items.length; start += PER_PAGE) {
+    bodies.push(JSON.stringify(items.slice(start, start + PER_PAGE)))
   }
   return { total: entries.length, bodies }
 }
@@ -69,8 +69,8 @@ function answerRead(
   response.end(list.bodies[page - 1] ?? '[]')
 }
 
-/** Every id once: a second POST of one would make a figure that means nothing. */
-function takeEntry(request: IncomingMessage, response: ServerResponse, created: Set<string>): void {
+/** Answers 409 to a second POST of an id, because a repeated request would falsify the figure. */
+function createEntry(request: IncomingMessage, response: ServerResponse, created: Set<string>): void {
   let form = ''
   request.setEncoding('utf8').on('data', (chunk: string) => {
     form += chunk

@@ -51,7 +51,7 @@ describe('the commands of docs/api.md', () => {
     }
     const config = join(dir, 'service.yaml')
     await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
-    await stack.use(startProgram(['service', '--config', config])).printed(/listens on/)
+    await stack.use(startProgram(['service', '--config', config])).waitForOutput(/listens on/)
     baseUrl = `http://127.0.0.1:${port}`
   })
 

@@ -30,7 +30,7 @@ afterEach(() => stack.disposeAsync())
 
 test('a command whose daemon is killed says so in one sentence, and the next daemon goes on', async () => {
   const daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   const command = site.run('sync', 'corp')
   await untilWritten(50)
   daemon.kill('SIGKILL')
@@ -40,7 +40,7 @@ test('a command whose daemon is killed says so in one sentence, and the next dae
   expect(ended.stderr).toMatch(/^The daemon does not answer on its socket \(.*\); see its log\. [^\n]*\n$/)
 
   const next = stack.use(site.start('start'))
-  await next.printed(/, done, /)
+  await next.waitForOutput(/, done, /)
   const { users, duplicates } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
   expect(users.size).toBe(PEOPLE)
   expect(duplicates).toEqual([])
@@ -48,12 +48,12 @@ test('a command whose daemon is killed says so in one sentence, and the next dae
 
 test('a command that is interrupted leaves the run to the daemon', async () => {
   const daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   const command = stack.use(site.start('sync', 'corp'))
   await untilWritten(50)
   command.kill('SIGINT')
   expect(await command.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('dirsyncd runs 1') })
-  await daemon.printed(/run 1, done/)
+  await daemon.waitForOutput(/run 1, done/)
 })
 
 test('commands are taken on a socket of this user only, and the page on TCP offers none', async () => {
@@ -62,7 +62,7 @@ test('commands are taken on a socket of this user only, and the page on TCP offe
   const syncs = [{ name: 'corp', source, directory: directorySection(service) }]
   await site.configure(embeddedConfig(syncs, { admin: { listen } }))
   const daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   expect((await stat(join(site.dataDir, 'admin.sock'))).mode & 0o777).toBe(0o600)
   const statusOf = async (path: string, method = 'GET') =>
     (await fetch(`http://${listen}${path}`, { method })).status

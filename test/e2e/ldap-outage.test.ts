@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
+import { type LdapFault, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
-import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
-import { patience } from '../support/patience.ts'
+import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 
 /** Three pages of people and then three of groups, the last of each not full. */
 const PEOPLE = 60
@@ -70,15 +70,15 @@ beforeAll(async () => {
     ]),
   )
   daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   admin = new Client('http://daemon', { socketPath: join(site.dataDir, 'admin.sock') })
   stack.defer(() => admin.destroy())
   for (const name of ['plain', 'starttls', 'ldaps'] as const) await expectNext(name)
 })
 
 afterEach(() => {
-  for (const each of [proxy, ldapsProxy]) each.setEvil({ kind: 'none' })
-  slapd.cont()
+  for (const each of [proxy, ldapsProxy]) each.setFault({ kind: 'none' })
+  slapd.resume()
 })
 
 afterAll(() => stack.disposeAsync())
@@ -108,7 +108,7 @@ const NO_GUARDS = {
 
 const result = (code: number) => (page: number) => ({ kind: 'result', page, code }) as const
 
-const IN_A_PAGE: readonly [string, (page: number) => Evil, string][] = [
+const IN_A_PAGE: readonly [string, (page: number) => LdapFault, string][] = [
   ['reaches its time limit', result(3), 'timeLimitExceeded: '],
   ['reaches its size limit', result(4), 'sizeLimitExceeded: '],
   ['refers to another server', result(10), 'referral: '],
@@ -123,24 +123,24 @@ const IN_A_PAGE: readonly [string, (page: number) => Evil, string][] = [
   ['stalls', (page) => ({ kind: 'stall', page, entry: 10 }), 'nothing arrived for 0.8 s while reading'],
   [
     'is frozen (SIGSTOP)',
-    (page) => ({ kind: 'call', page, call: () => slapd.stop() }),
+    (page) => ({ kind: 'call', page, call: () => slapd.freeze() }),
     'nothing arrived for 0.8 s while reading',
   ],
 ]
 
 test.each(IN_A_PAGE)(
   'a server that %s in the middle of the users and of the groups',
-  async (_, evilAt, words) => {
+  async (_, faultAt, words) => {
     await changeTheCompany(slapd)
     for (const [page, base] of [
       [IN_USERS, `"ou=people,${BASE}"`],
       [IN_GROUPS, `"ou=groups,${BASE}"`],
     ] as const) {
-      proxy.setEvil(evilAt(page))
+      proxy.setFault(faultAt(page))
       await expectFailure('plain', words, base)
-      slapd.cont()
+      slapd.resume()
     }
-    proxy.setEvil({ kind: 'none' })
+    proxy.setFault({ kind: 'none' })
     await expectNext('plain')
   },
 )
@@ -157,24 +157,28 @@ describe('behind TLS', () => {
     ['starttls', 'stall', 'nothing arrived for 0.8 s while reading'],
     ['ldaps', 'cut', 'the connection was lost while reading'],
     ['ldaps', 'stall', 'nothing arrived for 0.8 s while reading'],
-  ])('%s: a %s in the middle of the users and of the groups', async (name, does, words) => {
+  ])('%s: a %s in the middle of the users and of the groups', async (name, action, words) => {
     await changeTheCompany(slapd)
     for (const [bytes, base] of BYTES) {
-      for (const each of [proxy, ldapsProxy]) each.setEvil({ kind: 'within-tls', bytes, does })
+      for (const each of [proxy, ldapsProxy]) each.setFault({ kind: 'within-tls', bytes, action })
       await expectFailure(name, words, base)
     }
-    for (const each of [proxy, ldapsProxy]) each.setEvil({ kind: 'none' })
+    for (const each of [proxy, ldapsProxy]) each.setFault({ kind: 'none' })
     await expectNext(name)
   })
 
-  test.each<[string, Evil, string]>([
-    ['before it is agreed to', { kind: 'at', step: 'starttls', does: 'stall' }, 'while asking for StartTLS'],
+  test.each<[string, LdapFault, string]>([
+    [
+      'before it is agreed to',
+      { kind: 'at', step: 'starttls', action: 'stall' },
+      'while asking for StartTLS',
+    ],
     ['at the handshake', { kind: 'stall-tls' }, '(connecting with TLS): no answer within 0.8 s'],
-  ])('StartTLS that stalls %s', async (_, evil, words) => {
+  ])('StartTLS that stalls %s', async (_, fault, words) => {
     await changeTheCompany(slapd)
-    proxy.setEvil(evil)
+    proxy.setFault(fault)
     await expectFailure('starttls', words, '(timeouts.handshake)')
-    proxy.setEvil({ kind: 'none' })
+    proxy.setFault({ kind: 'none' })
     await expectNext('starttls')
   })
 })
@@ -185,9 +189,9 @@ test.each<[Sync, string]>([
   ['ldaps', '(connecting with TLS): no answer within 0.8 s'],
 ])('%s: a server that was frozen (SIGSTOP) before the run', async (name, words) => {
   await changeTheCompany(slapd)
-  slapd.stop()
+  slapd.freeze()
   await expectFailure(name, words)
-  slapd.cont()
+  slapd.resume()
   await expectNext(name)
 })
 
@@ -229,7 +233,7 @@ async function expectFailure(name: Sync, ...words: readonly string[]): Promise<v
   const [before, said] = [await countWrites(), daemon.output().length]
   const run = await sync(name)
   expect(run).toMatchObject({ state: 'failed', totalChanges: 0 })
-  expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeLessThan(patience(PATIENCE_MS))
+  expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeLessThan(scaleToLoad(PATIENCE_MS))
   expect(run.error).toMatch(/^ldaps?:\/\/\S+:\d+:? [^\n]+$/)
   for (const each of words) expect(run.error).toContain(each)
   expect(await countWrites()).toBe(before)
@@ -267,7 +271,7 @@ async function sync(name: Sync): Promise<any> {
   const headers = { 'content-type': 'application/json' }
   const asked = await admin.request({ method: 'POST', path: '/runs', headers, body })
   const { run } = (await asked.body.json()) as { run: number }
-  await daemon.printed(new RegExp(`^${name}: run ${run}, (?:done|failed|held), [^]*?\n\n`, 'm'))
+  await daemon.waitForOutput(new RegExp(`^${name}: run ${run}, (?:done|failed|held), [^]*?\n\n`, 'm'))
   const { body: view } = await admin.request({ method: 'GET', path: `/runs/${run}?limit=1000` })
   return view.json()
 }

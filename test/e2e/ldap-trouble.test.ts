@@ -1,14 +1,14 @@
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
+import { type LdapFault, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { ldif, person } from '../support/people.ts'
-import type { Ended } from '../support/program.ts'
+import type { ProgramResult } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, databaseConfig } from '../support/sync-config.ts'
 import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
-import { readTruth } from '../support/verify-ldif.ts'
+import { readTruth } from '../support/ldif-truth.ts'
 
 /** Seven pages of people, the last of them not full, and one of groups. */
 const PEOPLE = 630
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 
 afterEach(async () => {
-  proxy.setEvil({ kind: 'none' })
+  proxy.setFault({ kind: 'none' })
   await configure({})
 })
 
@@ -68,10 +68,10 @@ async function configure(variation: Variation): Promise<void> {
   await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
 }
 
-const sync = (): Promise<Ended> => site.run('sync', 'corp')
+const sync = (): Promise<ProgramResult> => site.run('sync', 'corp')
 
 describe('a server in trouble', () => {
-  test.each<[string, Evil, string]>([
+  test.each<[string, LdapFault, string]>([
     ['is cut off in the middle of a page', { kind: 'cut', page: 3, entry: 40 }, 'the connection was lost'],
     [
       'ends with a cookie still set',
@@ -81,15 +81,15 @@ describe('a server in trouble', () => {
     ['refuses the cookie that it ended with', { kind: 'left-over-cookie', after: 'forward' }, 'result'],
     ['begins again with the first page', { kind: 'restart', page: 3 }, 'already read'],
     ['sends nothing but empty pages with a cookie', { kind: 'empty-pages' }, 'empty pages and never an end'],
-  ])('that %s: nothing is written, and one sentence says why', async (_, evil, words) => {
-    proxy.setEvil(evil)
+  ])('that %s: nothing is written, and one sentence says why', async (_, fault, words) => {
+    proxy.setFault(fault)
     const [ended, writes] = await withWrites(sync)
     expectOneSentence(ended, words)
     expect(writes).toEqual([])
   })
 
   test.each([1, 4, 8])('an empty page with a cookie in place of page %i is read on', async (page) => {
-    proxy.setEvil({ kind: 'empty-page', page })
+    proxy.setFault({ kind: 'empty-page', page })
     const [ended, writes] = await withWrites(() => site.json('sync', 'corp'))
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     const { counts, totalChanges } = ended.lines[0]
@@ -183,7 +183,7 @@ describe('people go', () => {
   })
 
   test('nobody is deleted when the second look at the source fails', async () => {
-    proxy.setEvil({ kind: 'result', page: 1, code: 51 }, 1)
+    proxy.setFault({ kind: 'result', page: 1, code: 51 }, 1)
     const [ended, writes] = await withWrites(sync)
     expectOneSentence(ended, 'busy')
     expect(writes).toEqual([])
@@ -256,7 +256,7 @@ async function withWrites<T>(command: () => Promise<T>): Promise<[T, readonly Re
   return [result, after.filter(({ method }) => method !== 'GET')]
 }
 
-function expectOneSentence({ code, stdout, stderr }: Ended, words: string): void {
+function expectOneSentence({ code, stdout, stderr }: ProgramResult, words: string): void {
   expect(code).toBe(1)
   expect(stderr).toMatch(/^corp: run \d+ failed: ldap:\/\/\S+ [^\n]+\n$/)
   expect(stderr).toContain(words)

@@ -8,7 +8,7 @@ import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection } from '../support/sync-config.ts'
 import { BASE, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
-import { changesBetween, readTruth, type Truth } from '../support/verify-ldif.ts'
+import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
 import { inLong } from '../support/long.ts'
 
 const PEOPLE = inLong(1500, 10_000)
@@ -42,7 +42,7 @@ beforeAll(async () => {
   })
   const daemon = stack.use(site.start('start'))
   const worker = stack.use(site.start('worker'))
-  await Promise.all([daemon.printed(/daemon started/), worker.printed(/worker started/)])
+  await Promise.all([daemon.waitForOutput(/daemon started/), worker.waitForOutput(/worker started/)])
 })
 
 afterAll(() => stack.disposeAsync())

@@ -25,7 +25,7 @@ test('from an empty directory to a hold and its rejection: output, exit codes an
   expect(await run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
   const daemon = startProgram(['start', '--config', config], { asInProduction: true })
   onTestFinished(() => daemon[Symbol.asyncDispose]())
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   expect(await run('plan', 'corp')).toMatchObject({ code: 0, stderr: '' })
   await write(20)
   const held = await run('sync', 'corp')

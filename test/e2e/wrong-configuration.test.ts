@@ -215,7 +215,7 @@ test('a second daemon on one data directory is told who has it', async () => {
   const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
   await site.configure(databaseConfig([sync({ source })]))
   await using first = site.start('start')
-  await first.printed(/daemon started/)
+  await first.waitForOutput(/daemon started/)
   const second = await site.run('start')
   expectOneSentence(second, { code: 1, says: [String(first.pid)] })
 })

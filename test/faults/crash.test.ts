@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
-import { NONE } from '../support/none.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { CHANGES, companyAfter, companyBefore, GROUPS } from '../support/company.ts'
 import {
-  type CrashSite,
+  type CompanySite,
   expectDirectory,
   type Kill,
   killAtRandom,
-  openCrashSite,
+  openCompanySite,
   RUN_DONE,
   type Victim,
-} from '../support/crash-site.ts'
+} from '../support/company-site.ts'
 import { createDatabase } from '../support/databases.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { inLong } from '../support/long.ts'
 
 /** Says where the kills fall; set it to the one that a failure printed to see that again. */
@@ -50,30 +50,30 @@ describe('SIGKILL at random points of a run', () => {
     { timeout: 300_000 },
     async (backend) => {
       const place = await places[backend]()
-      const crashSite = stack.use(await openCrashSite(place, companyBefore()))
-      const { site, service } = crashSite
+      const companySite = stack.use(await openCompanySite(place, companyBefore()))
+      const { site, service } = companySite
       expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
-      await crashSite.become(companyAfter())
+      await companySite.setSource(companyAfter())
 
       const names = backend === 'embedded' ? (['daemon'] as const) : (['daemon', 'worker'] as const)
-      const victims = names.map((name) => startVictim(crashSite, name))
+      const victims = names.map((name) => startVictim(companySite, name))
       const [daemon] = victims as [Victim]
-      await daemon.program.printed(/daemon started/)
-      await crashSite.ask()
+      await daemon.program.waitForOutput(/daemon started/)
+      await companySite.requestRun()
       const random = seededRandom(SEED)
-      const kills = await killAtRandom(crashSite, victims, {
+      const kills = await killAtRandom(companySite, victims, {
         times: inLong(1, 3),
         upTo: TOTAL * 0.85,
         random,
       })
-      const idleMs = await workGoesOn(crashSite, kills.at(-1)!)
-      await daemon.program.printed(RUN_DONE)
+      const idleMs = await workGoesOn(companySite, kills.at(-1)!)
+      await daemon.program.waitForOutput(RUN_DONE)
       const restMs = Date.now() - kills.at(-1)!.restartedAt
 
-      expect(idleMs).toBeLessThan(patience(30_000))
+      expect(idleMs).toBeLessThan(scaleToLoad(30_000))
       await expectDirectory(service, companyAfter())
       const again = await site.json('sync', 'corp')
-      expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: NONE } }] })
+      expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: EMPTY_OBJECT } }] })
       await Promise.all(victims.map(({ program }) => program[Symbol.asyncDispose]()))
       const unsure = await unsureChanges(place.store, site.dataDir)
       const fallen = kills.map(({ name, after }) => `${name} after ${after}`).join(', ')
@@ -81,20 +81,20 @@ describe('SIGKILL at random points of a run', () => {
         `${backend}, seed ${SEED}: ${fallen}; the work went on after ${Math.round(idleMs)} ms, the run was done after ` +
           `${restMs} ms; ${unsure} attempts without an outcome`,
       )
-      expect(await repeated(crashSite)).toEqual([])
+      expect(await repeated(companySite)).toEqual([])
     },
   )
 })
 
-function startVictim({ site }: CrashSite, name: 'daemon' | 'worker'): Victim {
+function startVictim({ site }: CompanySite, name: 'daemon' | 'worker'): Victim {
   const start = () => stack.use(site.start(name === 'daemon' ? 'start' : 'worker'))
   return { name, start, program: start() }
 }
 
 /** Milliseconds from the restart until the service has done one more write, or the run has ended. */
-async function workGoesOn(crashSite: CrashSite, { restartedAt }: Kill): Promise<number> {
+async function workGoesOn(companySite: CompanySite, { restartedAt }: Kill): Promise<number> {
   for (;;) {
-    const next = (await crashSite.writes()).find(({ at }) => at > restartedAt)
+    const next = (await companySite.writes()).find(({ at }) => at > restartedAt)
     if (next) return next.at - restartedAt
     if (Date.now() - restartedAt > 60_000) return Number.POSITIVE_INFINITY
     await sleep(100)
@@ -105,9 +105,9 @@ async function workGoesOn(crashSite: CrashSite, { restartedAt }: Kill): Promise<
  * What the service did more often than there were changes that needed it. Nothing is excused: also where a crash fell between
  * the answer and its journal line, the next attempt looks before it sends.
  */
-async function repeated(crashSite: CrashSite): Promise<readonly string[]> {
+async function repeated(companySite: CompanySite): Promise<readonly string[]> {
   const counts = new Map<string, number>()
-  for (const { method, url } of await crashSite.writes()) {
+  for (const { method, url } of await companySite.writes()) {
     const path = /\/(users|groups)(\/.*)?$/.exec(url)![0]
     const key = `${method} ${path}`
     counts.set(key, (counts.get(key) ?? 0) + 1)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { NONE } from '../support/none.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { type Company, CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -85,7 +85,7 @@ describe('two syncs in one daemon, and the API of one is down', () => {
         { name: 'ill', source: CSV_SOURCE, directory: directorySection(ill) },
       ]),
     )
-    await stack.use(site.start('start')).printed(/daemon started/)
+    await stack.use(site.start('start')).waitForOutput(/daemon started/)
     await writeFiles(people(PEOPLE))
     for (const name of ['well', 'ill']) expect(await sync(name)).toMatchObject({ code: 0 })
     await writeFiles(renamed('First'))
@@ -125,7 +125,7 @@ describe('two syncs in one daemon, and the API of one is down', () => {
     await ill.start()
     const { code, run } = await going
     expect(code).toBe(0)
-    expect(run).toMatchObject({ state: 'done', counts: { notices: NONE } })
+    expect(run).toMatchObject({ state: 'done', counts: { notices: EMPTY_OBJECT } })
     await expectEqual(ill, renamed('Second'))
   })
 })
@@ -153,7 +153,7 @@ describe('one sync', () => {
     console.log(
       `${seconds} s in all, done ${(Date.parse(run.finishedAt) - diedAt - DEAD_MS) / 1000} s after it was back`,
     )
-    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: NONE } })
+    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: EMPTY_OBJECT } })
     expect(code).toBe(0)
     expect(others).toEqual({})
     expect(applied + found).toBe(3 * PEOPLE)
@@ -171,7 +171,7 @@ describe('one sync', () => {
     console.log(`${seconds} s, ${requests.length} requests, ${refused} of them answered 429`)
     expect(run).toMatchObject({
       state: 'done',
-      counts: { outcomes: { applied: company.users.size }, notices: NONE },
+      counts: { outcomes: { applied: company.users.size }, notices: EMPTY_OBJECT },
     })
     expect(code).toBe(0)
     expect(refused).toBeLessThan(requests.length / 4)

@@ -48,8 +48,8 @@ async function startThreeProcesses(store: string, queue: string): Promise<void> 
   await site.configure({ dataDir: './data', store, queue, admin: { listen: false }, syncs })
   const daemon = stack.use(site.start('start'))
   const workers = [stack.use(site.start('worker')), stack.use(site.start('worker'))]
-  await daemon.printed(/daemon started/)
-  for (const worker of workers) await worker.printed(/worker started/)
+  await daemon.waitForOutput(/daemon started/)
+  for (const worker of workers) await worker.waitForOutput(/worker started/)
 }
 
 test.each(['redis', 'store'] as const)(

@@ -3,13 +3,13 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
-import { NONE } from '../support/none.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { people } from '../support/company.ts'
-import { type CrashSite, expectDirectory, openCrashSite, RUN_DONE } from '../support/crash-site.ts'
+import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '../support/company-site.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { inLong } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
@@ -20,7 +20,7 @@ const CHANGES = AFTER.users.size - BEFORE.users.size
 let postgres: PostgresServer
 let redis: RedisServer
 let stack: AsyncDisposableStack
-let crashSite: CrashSite
+let companySite: CompanySite
 
 beforeAll(async () => {
   postgres = await startPostgres()
@@ -40,14 +40,14 @@ type Queue = 'redis' | 'postgres' | 'embedded'
 
 /** A daemon in the middle of a run that creates people. */
 async function startRun(queue: Queue): Promise<Program> {
-  crashSite = stack.use(await openCrashSite(await placesOf(queue), BEFORE))
-  const { site } = crashSite
+  companySite = stack.use(await openCompanySite(await placesOf(queue), BEFORE))
+  const { site } = companySite
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
-  await crashSite.become(AFTER)
+  await companySite.setSource(AFTER)
   const daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
-  await crashSite.ask()
-  await crashSite.wrote(CHANGES / 4)
+  await daemon.waitForOutput(/daemon started/)
+  await companySite.requestRun()
+  await companySite.waitForWrites(CHANGES / 4)
   return daemon
 }
 
@@ -58,15 +58,15 @@ async function placesOf(queue: Queue): Promise<{ store: string; queue: string }>
 
 /** The directory equals the source, every change was done once, and there is nothing more to do. */
 async function expectDone(): Promise<void> {
-  await expectDirectory(crashSite.service, AFTER)
-  expect(await crashSite.writes()).toHaveLength(CHANGES)
-  const again = await crashSite.site.json('sync', 'corp')
-  expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: NONE } }] })
+  await expectDirectory(companySite.service, AFTER)
+  expect(await companySite.writes()).toHaveLength(CHANGES)
+  const again = await companySite.site.json('sync', 'corp')
+  expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: EMPTY_OBJECT } }] })
 }
 
 /** The run is the one that was asked for, not another that went on after it was given up. */
 async function expectSameRun(daemon: Program): Promise<void> {
-  const [, run] = await daemon.printed(/"run":(\d+),"end":"done"/)
+  const [, run] = await daemon.waitForOutput(/"run":(\d+),"end":"done"/)
   expect(run).toBe('2')
 }
 
@@ -125,10 +125,10 @@ describe('in the middle of a run', () => {
       const asked = Date.now()
       daemon.kill('SIGTERM')
       expect(await daemon.ended).toMatchObject({ code: 0 })
-      expect(Date.now() - asked).toBeLessThan(patience(5000))
+      expect(Date.now() - asked).toBeLessThan(scaleToLoad(5000))
       expect(messages(daemon).toSorted()).toEqual(['daemon stops', 'run interrupted'])
-      const next = stack.use(crashSite.site.start('start'))
-      await next.printed(RUN_DONE)
+      const next = stack.use(companySite.site.start('start'))
+      await next.waitForOutput(RUN_DONE)
       await expectDone()
     },
   )

@@ -4,16 +4,16 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openStore } from '../../src/store/open.ts'
-import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { createDatabase } from '../support/databases.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 
 const HOUR = 3_600_000
 
-describe.each(openBackends())('queue on $name', ({ open }) => {
+describe.each(allBackends())('queue on $name', ({ open }) => {
   let opened: OpenBackend
 
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe.each(openBackends())('queue on $name', ({ open }) => {
       const added = performance.now()
       await queue.add('now', { n })
       await vi.waitFor(() => expect(started).toContain(n), { timeout: 5000, interval: 2 })
-      expect(performance.now() - added).toBeLessThan(patience(1000))
+      expect(performance.now() - added).toBeLessThan(scaleToLoad(1000))
     }
   })
 
@@ -200,7 +200,7 @@ describe('closing does not wait for a server that is away', () => {
     const server = await startRedis()
     onTestFinished(() => server.close())
     const backend = await openQueueBackend({ kind: 'redis', url: server.url })
-    expect(await closedAfter(backend, server)).toBeLessThan(patience(5000))
+    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
   })
 
   test('PostgreSQL', async () => {
@@ -208,7 +208,7 @@ describe('closing does not wait for a server that is away', () => {
     onTestFinished(() => server.close())
     const store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
     const backend = await openQueueBackend({ kind: 'store', store })
-    expect(await closedAfter(backend, server)).toBeLessThan(patience(5000))
+    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
     await store[Symbol.asyncDispose]()
   })
 })

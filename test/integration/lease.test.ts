@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Lease, type LeaseTimes, takeLease } from '../../src/store/lease.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
-import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 
 const TIMES: LeaseTimes = { expiry: 1500, renewal: 300 }
-const stores = openBackends().filter(({ name }) => name !== 'redis')
+const stores = allBackends().filter(({ name }) => name !== 'redis')
 
 describe.each(stores)('leases in $name', ({ open }) => {
   let opened: OpenBackend
@@ -61,7 +61,7 @@ describe.each(stores)('leases in $name', ({ open }) => {
     const began = performance.now()
     const lease = await vi.waitFor(() => mustTake('dead', 'heir'), { timeout: 5000, interval: 20 })
     expect(performance.now() - began).toBeGreaterThan(TIMES.expiry - 100)
-    expect(performance.now() - began).toBeLessThan(patience(TIMES.expiry + 1000))
+    expect(performance.now() - began).toBeLessThan(scaleToLoad(TIMES.expiry + 1000))
     expect(lease.epoch).toBe(8)
     await lease[Symbol.asyncDispose]()
   })

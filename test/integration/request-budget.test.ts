@@ -6,15 +6,15 @@ import { Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { createRequestBudget, type RequestLimit } from '../../src/queue/request-budget.ts'
-import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { allBackends, type OpenBackend } from '../support/backends.ts'
 import type { SenderTask } from '../support/budget-sender.ts'
 import { startRedis } from '../support/redis.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { inLong, isLong } from '../support/long.ts'
 
 const SENDER = fileURLToPath(new URL('../support/budget-sender.ts', import.meta.url))
 
-describe.each(openBackends())('request budget, shared on $name', ({ name, open }) => {
+describe.each(allBackends())('request budget, shared on $name', ({ name, open }) => {
   let opened: OpenBackend
 
   beforeEach(async () => {
@@ -71,7 +71,7 @@ describe.each(openBackends())('request budget, shared on $name', ({ name, open }
     await budget(AbortSignal.timeout(5000))
     const began = performance.now()
     await expect(budget(AbortSignal.timeout(200))).rejects.toThrow(/aborted/)
-    expect(performance.now() - began).toBeLessThan(patience(1000))
+    expect(performance.now() - began).toBeLessThan(scaleToLoad(1000))
     await expect(budget(AbortSignal.abort())).rejects.toThrow(/aborted/)
   })
 

@@ -7,15 +7,20 @@ import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../../src/qu
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { addRun, lastGood, listRuns } from '../../src/store/runs.ts'
 import { noticesOf } from '../../src/store/plans.ts'
-import { type ApiProxy, type Passing, startApiProxy } from '../support/api-proxy.ts'
-import { type NamedBackend, openBackend, type OpenBackend } from '../support/backends.ts'
+import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
+import { type NamedBackend, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
-import { NONE } from '../support/none.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { readService } from '../support/read-service.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
-import { patience } from '../support/patience.ts'
+import {
+  type MutableCompany,
+  openSyncHarness,
+  type SyncHarness,
+  type SyncHarnessOptions,
+} from '../support/sync-harness.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 
 const DIRECTORIES = 100
 const FIRST_DIRECTORY = 100
@@ -42,7 +47,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
     await service?.close()
   })
 
-  const { open } = openBackend(kind)
+  const { open } = backendNamed(kind)
   describe(`runs on ${kind}`, () => {
     let opened: OpenBackend
     let stack: AsyncDisposableStack
@@ -66,7 +71,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
       for (let index = 0; index < 12; index++) hire(`u${index}`)
       company.groups.set('g1', { name: 'One', members: ['u1', 'u2', 'u3'] })
       company.groups.set('g2', { name: 'Two', members: ['u3', 'u4'] })
-      proxy.interfere = () => undefined
+      proxy.intercept = () => undefined
     })
     afterEach(() => stack.disposeAsync())
 
@@ -75,10 +80,10 @@ export function describeRuns(kind: NamedBackend['name']): void {
     }
 
     /** Through the proxy, because a target is a base URL and there is one service for all. */
-    function world(options: Partial<WorldOptions> = {}): World {
+    function harness(options: Partial<SyncHarnessOptions> = {}): SyncHarness {
       const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId }
       return stack.use(
-        openWorld(opened, { sync: name, service: place, token: () => token, company, ...options }),
+        openSyncHarness(opened, { sync: name, service: place, token: () => token, company, ...options }),
       )
     }
 
@@ -125,7 +130,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
     describe('a run', () => {
       test('applies everything, and the second one changes nothing', async () => {
-        const { sync, startWorker } = world()
+        const { sync, startWorker } = harness()
         await startWorker()
         const first = await sync()
         expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 }, unchanged: 0 } })
@@ -134,14 +139,14 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const second = await sync()
         expect(second).toMatchObject({
           state: 'done',
-          counts: { planned: NONE, outcomes: NONE, unchanged: 14 },
+          counts: { planned: EMPTY_OBJECT, outcomes: EMPTY_OBJECT, unchanged: 14 },
         })
         expect(writes()).toHaveLength(before)
         expect([first, second].map(runExitCode)).toEqual([0, 0])
       })
 
       test('carries over renames, hires, leavers and members, exactly those', async () => {
-        const { sync, startWorker } = world()
+        const { sync, startWorker } = harness()
         await startWorker()
         await sync()
         const before = writes().length
@@ -159,31 +164,36 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('goes through one lease: a second executor does nothing while one has it', async () => {
         const gate = Promise.withResolvers<void>()
-        const { executor, otherExecutor, startWorker, ask, run, ended } = world({
+        const { executor, otherExecutor, startWorker, requestRun, getRun, waitForEnd } = harness({
           onRead: () => gate.promise,
         })
         await startWorker()
-        const asked = await ask()
+        const asked = await requestRun()
         const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(async () => expect((await run(asked)).state).toBe('reading'))
+        await vi.waitFor(async () => expect((await getRun(asked)).state).toBe('reading'))
         await otherExecutor('another process').work(name, { scheduled: true })
         expect(await listRuns(opened.store.db, { sync: name, limit: 10 })).toHaveLength(1)
         gate.resolve()
         await working
-        expect(await ended(asked)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
+        expect(await waitForEnd(asked)).toMatchObject({
+          state: 'done',
+          counts: { outcomes: { applied: 16 } },
+        })
       })
 
       test('that is asked for while another one works is made afterwards', async () => {
         const gate = Promise.withResolvers<void>()
-        const { executor, startWorker, ask, run, ended } = world({ onRead: () => gate.promise })
+        const { executor, startWorker, requestRun, getRun, waitForEnd } = harness({
+          onRead: () => gate.promise,
+        })
         await startWorker()
-        const first = await ask()
+        const first = await requestRun()
         const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(async () => expect((await run(first)).state).toBe('reading'))
-        const more = [await ask(), await ask()]
+        await vi.waitFor(async () => expect((await getRun(first)).state).toBe('reading'))
+        const more = [await requestRun(), await requestRun()]
         gate.resolve()
         await working
-        const runs = await Promise.all([first, ...more].map(ended))
+        const runs = await Promise.all([first, ...more].map(waitForEnd))
         expect(runs.map(({ state }) => state)).toEqual(['done', 'done', 'done'])
         expect(runs[1]!.started_at! >= runs[0]!.finished_at!).toBe(true)
         expect(runs[2]!.started_at! >= runs[1]!.finished_at!).toBe(true)
@@ -192,7 +202,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
     describe('a run of a single entry', () => {
       test('is no measure of how large the source is', async () => {
-        const { executor, startWorker, ended } = world()
+        const { executor, startWorker, waitForEnd } = harness()
         await startWorker()
         const target = `${proxy.baseUrl}/directories/${directoryId}`
         const only = { users: ['u1'], groups: [] }
@@ -204,7 +214,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
           only,
         })
         await executor.work(name, { scheduled: false })
-        expect(await ended(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
+        expect(await waitForEnd(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
         expect(await lastGood(opened.store.db, name, target)).toBeUndefined()
       })
     })
@@ -212,7 +222,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
     describe('an entry that the API refuses', () => {
       test('is quarantined, the others go on, and it is tried again only when it changes', async () => {
         hire('bad', 'bad@elsewhere.example')
-        const { sync, startWorker } = world()
+        const { sync, startWorker } = harness()
         await startWorker()
         const first = await sync()
         expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16, quarantined: 1 } } })
@@ -224,7 +234,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         for (const run of [second, await sync()]) {
           expect(run).toMatchObject({
             state: 'done',
-            counts: { planned: NONE, notices: { quarantined: 1 } },
+            counts: { planned: EMPTY_OBJECT, notices: { quarantined: 1 } },
           })
         }
         expect(writes()).toHaveLength(before)
@@ -237,7 +247,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect(third).toMatchObject({ counts: { outcomes: { quarantined: 1 } } })
         hire('bad', 'good@example.org')
         const fourth = await sync()
-        expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
+        expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
         expect([first, second, third, fourth].map(runExitCode)).toEqual([4, 4, 4, 0])
         await expectEqual()
       })
@@ -245,12 +255,12 @@ export function describeRuns(kind: NamedBackend['name']): void {
       test('does not cost a group its other members', async () => {
         hire('bad', 'bad@elsewhere.example')
         company.groups.set('g1', { name: 'One', members: ['bad', 'u1', 'u2'] })
-        const { sync, startWorker } = world()
+        const { sync, startWorker } = harness()
         await startWorker()
         expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 1 } } })
         expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u2'])
         const before = writes().length
-        expect(await sync()).toMatchObject({ counts: { planned: NONE } })
+        expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT } })
         expect(writes()).toHaveLength(before)
         hire('bad', 'good@example.org')
         await sync()
@@ -260,27 +270,30 @@ export function describeRuns(kind: NamedBackend['name']): void {
       test('because it fails in every run holds up nobody, and joins its groups once it is there', async () => {
         // More of them in front of the others than failures in a row make an outage.
         const failing = ['u0', 'u1', 'u10', 'u11', 'u2', 'u3', 'u4'].map((id) => failuresOf(id, Infinity))
-        proxy.interfere = (passing) => failing.map((fail) => fail(passing)).find((answer) => answer)
+        proxy.intercept = (request) => failing.map((fail) => fail(request)).find((answer) => answer)
         company.groups.set('g1', { name: 'One', members: ['u1', 'u8'] })
-        const { sync, startWorker } = world()
+        const { sync, startWorker } = harness()
         await startWorker()
         for (let runs = 0; runs < 3; runs += 1) {
           const run = await sync()
-          expect(run).toMatchObject({ state: 'done', counts: { outcomes: { failed: 7 }, notices: NONE } })
+          expect(run).toMatchObject({
+            state: 'done',
+            counts: { outcomes: { failed: 7 }, notices: EMPTY_OBJECT },
+          })
           expect(runExitCode(run)).toBe(4)
           expect((await seen()).users.size).toBe(5)
           expect((await seen()).groups.get('g1')?.members).toEqual(['u8'])
         }
-        proxy.interfere = () => undefined
-        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 9 }, notices: NONE } })
+        proxy.intercept = () => undefined
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 9 }, notices: EMPTY_OBJECT } })
         await expectEqual()
       })
 
       test('at first is created at the end of the run, and what waits for it comes after it', async () => {
         const user = failuresOf('u1', 4)
         const group = failuresOf('g2', 4)
-        proxy.interfere = (passing) => user(passing) ?? group(passing)
-        const { sync, startWorker } = world()
+        proxy.intercept = (request) => user(request) ?? group(request)
+        const { sync, startWorker } = harness()
         await startWorker()
         expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
         const tail = writes().slice(-4)
@@ -291,24 +304,27 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('because the API refuses every write for a while does not fail for it', async () => {
         for (let index = 12; index < 60; index++) hire(`u${index}`)
-        proxy.interfere = ({ method }) => (method === 'GET' ? undefined : { status: 500 })
-        const { executor, ask, startWorker, ended, messages } = world()
+        proxy.intercept = ({ method }) => (method === 'GET' ? undefined : { status: 500 })
+        const { executor, requestRun, startWorker, waitForEnd, messages } = harness()
         await startWorker()
-        const asked = await ask()
+        const asked = await requestRun()
         const working = executor.work(name, { scheduled: false })
         await vi.waitFor(
           () => expect(messages()).toContain('the directory does not answer; changes wait'),
           20_000,
         )
-        proxy.interfere = () => undefined
+        proxy.intercept = () => undefined
         await working
-        expect(await ended(asked)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 64 } } })
+        expect(await waitForEnd(asked)).toMatchObject({
+          state: 'done',
+          counts: { outcomes: { applied: 64 } },
+        })
         await expectEqual()
       })
 
       test('because its value does not stay is written twice and then reported', async () => {
-        proxy.interfere = shoutNames
-        const { sync, startWorker } = world()
+        proxy.intercept = shoutNames
+        const { sync, startWorker } = harness()
         await startWorker()
         company.users.set('u1', { name: 'Soft', email: 'u1@example.org' })
         company.groups.clear()
@@ -319,16 +335,16 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
         const before = writes().length
         const last = await sync()
-        expect(last).toMatchObject({ counts: { planned: NONE, notices: { 'does-not-converge': 1 } } })
+        expect(last).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: { 'does-not-converge': 1 } } })
         expect(writes()).toHaveLength(before)
         company.users.set('u1', { name: 'LOUD', email: 'u1@example.org' })
-        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: NONE } })
+        expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
         await expectEqual()
       })
     })
 
     test('a decision about a change that nobody wants any more is forgotten by the next run', async () => {
-      const { sync, startWorker } = world()
+      const { sync, startWorker } = harness()
       await startWorker()
       const { run, target } = await sync()
       const decision = { sync: name, target, fingerprint: 'unwanted', run, decided_by: 'ada' }
@@ -342,7 +358,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
     describe('what stops a run', () => {
       test('401 in mid-run: token-refused, and nothing more is written', async () => {
-        const { sync, startWorker, codes } = world({
+        const { sync, startWorker, codes } = harness({
           afterRead: async () => {
             token = 'no-longer-valid'
           },
@@ -358,7 +374,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('403 on the first write: scope-missing, and nothing is quarantined', async () => {
         token = FIXTURE.readOnlyToken
-        const { sync, startWorker, codes } = world()
+        const { sync, startWorker, codes } = harness()
         await startWorker()
         const run = await sync()
         expect(run).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
@@ -372,9 +388,9 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('the directory is deleted in mid-run: directory-unknown', async () => {
         for (let index = 12; index < 60; index++) hire(`u${index}`)
-        const { sync, startWorker, codes } = world()
+        const { sync, startWorker, codes } = harness()
         let created = 0
-        proxy.interfere = async ({ method }) => {
+        proxy.intercept = async ({ method }) => {
           if (method === 'POST') created += 1
           if (created !== 20) return undefined
           created += 1
@@ -391,8 +407,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
     describe('fencing', () => {
       test('what an overtaken run left in the queue is never sent', async () => {
-        const { executor, ask, startWorker, run, ended } = world()
-        const overtaken = await ask()
+        const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
+        const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
         const queue = opened.backend.createQueue(`changes-${name}`)
         await vi.waitFor(async () => expect(await queue.getWaitingCount()).toBe(12), 10_000)
@@ -401,40 +417,40 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 10_000)
         await working
         expect(writes()).toEqual([])
-        expect(await run(overtaken)).toMatchObject({ state: 'applying' })
+        expect(await getRun(overtaken)).toMatchObject({ state: 'applying' })
 
         await giveFree()
         await executor.work(name, { scheduled: false })
-        expect(await ended(overtaken)).toMatchObject({ state: 'failed' })
-        const next = await run(overtaken + 1)
+        expect(await waitForEnd(overtaken)).toMatchObject({ state: 'failed' })
+        const next = await getRun(overtaken + 1)
         expect(next).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
         await expectEqual()
       })
 
       test('a change that a worker holds when its run is overtaken is not sent again', async () => {
-        const held: Passing[] = []
-        proxy.interfere = async (passing) => {
-          if (passing.method === 'GET') return undefined
-          held.push(passing)
+        const held: ProxiedRequest[] = []
+        proxy.intercept = async (request) => {
+          if (request.method === 'GET') return undefined
+          held.push(request)
           await sleep(2500)
           return { status: 503 }
         }
-        const { executor, ask, startWorker, run, ended } = world()
+        const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
         await startWorker()
-        const overtaken = await ask()
+        const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
         await vi.waitFor(() => expect(held).toHaveLength(4), 10_000)
-        expect((await run(overtaken)).state).toBe('applying')
+        expect((await getRun(overtaken)).state).toBe('applying')
         await takeAway()
         await working
         await sleep(1000)
         expect(held).toHaveLength(4)
         expect(writes()).toEqual([])
 
-        proxy.interfere = () => undefined
+        proxy.intercept = () => undefined
         await giveFree()
         await executor.work(name, { scheduled: false })
-        expect(await ended(overtaken + 1)).toMatchObject({ state: 'done' })
+        expect(await waitForEnd(overtaken + 1)).toMatchObject({ state: 'done' })
         await expectEqual()
       })
     })
@@ -442,7 +458,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
     describe('schedules', () => {
       test('cron and interval wake runs, and no run overlaps another one of its sync', async () => {
         const reading = { now: 0, most: 0 }
-        const { executor } = world({
+        const { executor } = harness({
           onRead: async (signal) => {
             reading.now += 1
             reading.most = Math.max(reading.most, reading.now)
@@ -473,7 +489,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 
       test('a run asked for while the next scheduled one is an hour away begins in under a second', async () => {
         let readAt = 0
-        const { executor, ask, ended, startWorker } = world({
+        const { executor, requestRun, waitForEnd, startWorker } = harness({
           onRead: async () => {
             readAt = performance.now()
           },
@@ -491,11 +507,11 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await worker.waitUntilReady()
         await sleep(1000)
         const askedAt = performance.now()
-        const run = await ask()
+        const run = await requestRun()
         await wake(queue, name)
-        expect(await ended(run)).toMatchObject({ state: 'done' })
+        expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
         console.log(`${opened.backend.kind}: began after ${(readAt - askedAt).toFixed(0)} ms`)
-        expect(readAt - askedAt).toBeLessThan(patience(1000))
+        expect(readAt - askedAt).toBeLessThan(scaleToLoad(1000))
         await setSchedules(queue, new Map())
         await worker.close()
       })
@@ -544,11 +560,11 @@ export function describeRuns(kind: NamedBackend['name']): void {
         title: 'Failed',
         detail: 'Planted Person <planted.person@example.org> of Planted Group could not be saved',
       }
-      proxy.interfere = ({ method }) =>
+      proxy.intercept = ({ method }) =>
         method === 'GET' || answer === undefined ? undefined : { status: 500, answer }
-      const { executor, ask, startWorker, ended } = world()
+      const { executor, requestRun, startWorker, waitForEnd } = harness()
       await startWorker()
-      const run = await ask()
+      const run = await requestRun()
       const working = executor.work(name, { scheduled: false })
       const queue = opened.backend.createQueue(`changes-${name}`)
       const texts: string[] = []
@@ -559,7 +575,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
       texts.push(...(await queueTexts(opened)))
       answer = undefined
       await working
-      expect(await ended(run)).toMatchObject({ state: 'done' })
+      expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
       texts.push(...(await queueTexts(opened)))
       const all = texts.join('\n')
       expect(all).toContain('status 500')
@@ -570,7 +586,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
 }
 
 /** Answers the first so many requests that would create this entry with 500. */
-function failuresOf(id: string, times: number): (passing: Passing) => { status: number } | undefined {
+function failuresOf(id: string, times: number): (request: ProxiedRequest) => { status: number } | undefined {
   let left = times
   return ({ method, body }) => {
     const isIt = method === 'POST' && [...new URLSearchParams(body).values()].includes(id)
@@ -581,7 +597,7 @@ function failuresOf(id: string, times: number): (passing: Passing) => { status: 
 }
 
 /** A service that keeps names in capitals, whatever it is sent. */
-function shoutNames({ method, body }: Passing): { body: string } | undefined {
+function shoutNames({ method, body }: ProxiedRequest): { body: string } | undefined {
   if (method === 'GET' || body === '') return undefined
   const form = new URLSearchParams(body)
   for (const [key, value] of form) if (key.includes('name')) form.set(key, value.toUpperCase())

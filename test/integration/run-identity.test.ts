@@ -1,12 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
-import { type ApiProxy, type Interference, type Passing, startApiProxy } from '../support/api-proxy.ts'
-import { openBackends, type OpenBackend } from '../support/backends.ts'
+import { type ApiProxy, type Interception, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
+import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { NONE } from '../support/none.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openWorld, type World, type WorldOptions } from '../support/sync-world.ts'
+import {
+  type MutableCompany,
+  openSyncHarness,
+  type SyncHarness,
+  type SyncHarnessOptions,
+} from '../support/sync-harness.ts'
 
 const DIRECTORIES = 20
 const FIRST_DIRECTORY = 100
@@ -37,7 +42,7 @@ let directoryId: number
 let company: MutableCompany
 let tests = 0
 
-const [embedded] = openBackends()
+const [embedded] = allBackends()
 
 beforeAll(async () => {
   service = await startService({ fixture: fixture() })
@@ -54,14 +59,20 @@ beforeEach(() => {
   directoryId = FIRST_DIRECTORY + tests
   tests += 1
   company = { users: new Map(), groups: new Map() }
-  proxy.interfere = () => undefined
+  proxy.intercept = () => undefined
 })
 afterEach(() => stack.disposeAsync())
 
-async function world(options: Partial<WorldOptions> = {}): Promise<World> {
+async function harness(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHarness> {
   const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId }
   const sync = `identity-${directoryId}`
-  const opening = openWorld(opened, { sync, service: place, token: () => FIXTURE.token, company, ...options })
+  const opening = openSyncHarness(opened, {
+    sync,
+    service: place,
+    token: () => FIXTURE.token,
+    company,
+    ...options,
+  })
   const open = stack.use(opening)
   await open.startWorker()
   return open
@@ -86,7 +97,7 @@ async function noticed(run: number): Promise<string[]> {
 }
 
 /** Refuses an e-mail that another user of the directory has, as a service with unique e-mails would. */
-async function refuseTaken({ method, url, body }: Passing): Promise<Interference | undefined> {
+async function refuseTaken({ method, url, body }: ProxiedRequest): Promise<Interception | undefined> {
   const form = new URLSearchParams(body)
   const email = (form.get('email') ?? form.get('users[][email]'))?.toLowerCase()
   if ((method !== 'POST' && method !== 'PATCH') || email === undefined) return undefined
@@ -102,7 +113,7 @@ describe('e-mails that are exchanged', () => {
   })
 
   test('between two and among three people arrive in one run', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
     hire('a', 'b@example.org')
     hire('b', 'a@example.org')
@@ -112,13 +123,13 @@ describe('e-mails that are exchanged', () => {
     hire('b', 'b@example.org')
     hire('c', 'a@example.org')
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
-    expect(await sync()).toMatchObject({ counts: { planned: NONE, notices: NONE } })
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
   })
 
   test('move along a chain in one run where the service allows each of them once', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
-    proxy.interfere = refuseTaken
+    proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'new@example.org')
     company.users.delete('c')
@@ -133,9 +144,9 @@ describe('e-mails that are exchanged', () => {
   })
 
   test('in a longer chain are there after some runs, and nobody waits for a day', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
-    proxy.interfere = refuseTaken
+    proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'c@example.org')
     hire('c', 'd@example.org')
@@ -152,9 +163,9 @@ describe('e-mails that are exchanged', () => {
   })
 
   test('in a circle that the service refuses are named, hold up nobody, and go on when a person opens the circle', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
-    proxy.interfere = refuseTaken
+    proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'a@example.org')
     hire('c', 'c@example.org', 'Renamed')
@@ -162,7 +173,7 @@ describe('e-mails that are exchanged', () => {
     expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1, quarantined: 2 } } })
     expect(await noticed(first.run)).toEqual(['email-swap a', 'email-swap b'])
     const second = await sync()
-    expect(second).toMatchObject({ state: 'done', counts: { planned: NONE } })
+    expect(second).toMatchObject({ state: 'done', counts: { planned: EMPTY_OBJECT } })
     expect(await noticed(second.run)).toEqual([
       'email-swap a',
       'quarantined a',
@@ -172,13 +183,13 @@ describe('e-mails that are exchanged', () => {
     expect(await callService(here(), 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
     expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
-    expect(await sync()).toMatchObject({ counts: { planned: NONE, notices: NONE } })
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
   })
 })
 
 /** The service refuses whatever happens to this user, and minds no e-mail that two people have. */
 function refuse(id: string): void {
-  proxy.interfere = async ({ method, url }) =>
+  proxy.intercept = async ({ method, url }) =>
     method !== 'GET' && url.endsWith(`/users/${id}`)
       ? { status: 422, answer: { title: 'Unprocessable', detail: 'locked by a person' } }
       : undefined
@@ -190,7 +201,7 @@ describe('an e-mail whose owner could not be changed', () => {
   })
 
   test('is not given away, neither in this run nor in the next one', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
     refuse('a')
     company.users.delete('a')
@@ -204,14 +215,14 @@ describe('an e-mail whose owner could not be changed', () => {
     expect(await noticed(second.run)).toEqual(['quarantined a', 'duplicate-email b', 'duplicate-email d'])
     expect(await emails()).toMatchObject({ a: 'a@example.org', b: 'b@example.org', d: null })
     expect((await readService(here())).groups.get('g')?.members).toEqual(['b', 'd'])
-    expect(await sync()).toMatchObject({ counts: { planned: NONE } })
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT } })
   })
 
   test('is there when it could be changed at the end of the run', async () => {
-    const { sync } = await world()
+    const { sync } = await harness()
     await sync()
     let refusals = 2
-    proxy.interfere = async ({ method, url }) => {
+    proxy.intercept = async ({ method, url }) => {
       if (method === 'GET' || !url.endsWith('/users/a') || refusals === 0) return undefined
       refusals -= 1
       return { status: 500, answer: { title: 'Internal Server Error' } }
@@ -225,10 +236,10 @@ describe('an e-mail whose owner could not be changed', () => {
 
 test('an e-mail that the service still gives to somebody else is tried again at the end of the run', async () => {
   for (const id of ['a', 'b']) hire(id, `${id}@example.org`)
-  const { sync } = await world()
+  const { sync } = await harness()
   await sync()
   let refusals = 1
-  proxy.interfere = async ({ method, url }) => {
+  proxy.intercept = async ({ method, url }) => {
     if (method === 'GET' || !url.endsWith('/users/b') || refusals === 0) return undefined
     refusals -= 1
     return { status: 422, answer: { title: 'Unprocessable', detail: 'email is taken' } }
@@ -245,7 +256,7 @@ describe('one e-mail of three people', () => {
   test.each(['unique', 'shared'] as const)('%s', async (kind) => {
     hire('b', 'Box@example.org')
     hire('c', 'box@example.org')
-    const { sync } = await world({ rules: { emails: kind } })
+    const { sync } = await harness({ rules: { emails: kind } })
     await sync()
     hire('a', 'BOX@example.org')
     const run = await sync()
@@ -256,7 +267,7 @@ describe('one e-mail of three people', () => {
       c: isUnique ? null : 'box@example.org',
     })
     expect(await noticed(run.run)).toEqual(isUnique ? ['duplicate-email a', 'duplicate-email c'] : [])
-    expect(await sync()).toMatchObject({ counts: { planned: NONE } })
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT } })
   })
 })
 
@@ -290,7 +301,7 @@ test('ids that a URL path minds are created, changed and deleted like others', a
   ]
   for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Odd')
   company.groups.set('g/1', { name: 'All', members: ids.toSorted() })
-  const { sync } = await world()
+  const { sync } = await harness()
   expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
   expect(await readService(here())).toEqual({ ...company, duplicates: [] })
   for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Renamed')
@@ -305,11 +316,11 @@ test('ids that a URL path minds are created, changed and deleted like others', a
 
 test('a person under a new id is one delete and one create, and named as that', async () => {
   hire('p-17', 'ana@example.org')
-  const { sync } = await world()
+  const { sync } = await harness()
   await sync()
   company.users.delete('p-17')
   hire('p-18', 'Ana@example.org')
-  proxy.interfere = refuseTaken
+  proxy.intercept = refuseTaken
   const run = await sync()
   expect(run).toMatchObject({
     counts: { planned: { 'create-user': 1, 'delete-user': 1 }, outcomes: { applied: 2 } },
@@ -320,7 +331,7 @@ test('a person under a new id is one delete and one create, and named as that', 
 
 test('lists leave entries out and keep them, and the report names them', async () => {
   for (const id of ['a', 'svc-1', 'root']) hire(id, `${id}@example.org`)
-  await (await world()).sync()
+  await (await harness()).sync()
   company.users.delete('root')
   company.users.delete('svc-1')
   hire('svc-2', 'svc-2@example.org')
@@ -328,7 +339,7 @@ test('lists leave entries out and keep them, and the report names them', async (
   await stack.disposeAsync()
   stack = new AsyncDisposableStack()
   const entries = { users: { exclude: ['svc-*'], protected: ['root'] } }
-  const { sync } = await world({ rules: { entries } })
+  const { sync } = await harness({ rules: { entries } })
   const run = await sync()
   expect(run).toMatchObject({
     state: 'done',

@@ -221,7 +221,7 @@ describe('mod_auth_mellon', () => {
   })
 
   test('understands the metadata', async () => {
-    expect(await mellon.knock()).toContain('IdP=urn%3Aaccess%2Dmanagement%3Aorganization%3A1')
+    expect(await mellon.requestWithoutLogin()).toContain('IdP=urn%3Aaccess%2Dmanagement%3Aorganization%3A1')
   })
 
   test('lets a contact in by the login, with signs of XML in it', async () => {

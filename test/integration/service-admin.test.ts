@@ -11,7 +11,7 @@ import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { startService } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 
 /** The administrator's commands as real processes, beside a real service or without one. */
@@ -47,7 +47,7 @@ async function openAdminSite(
     baseUrl: `http://127.0.0.1:${port}`,
     async serve() {
       const program = stack.use(site.start('service'))
-      await program.printed(/listens on/)
+      await program.waitForOutput(/listens on/)
       return program
     },
   }
@@ -170,7 +170,7 @@ test('the socket is for this user only, also that of a service within the daemon
     },
   })
   const daemon = stack.use(site.start('start'))
-  await daemon.printed(/daemon started/)
+  await daemon.waitForOutput(/daemon started/)
   expect((await stat(join(site.dataDir, 'service.sock'))).mode & 0o777).toBe(0o600)
   expect(await one(site, 'organization', 'create', '--name', 'Labs', '--domain', 'a.org')).toMatchObject({
     id: 1,
@@ -277,6 +277,6 @@ test('a query that never ends does not keep the service from stopping', async ()
   const begin = performance.now()
   service.kill('SIGTERM')
   expect((await service.ended).code).toBe(0)
-  expect(performance.now() - begin).toBeLessThan(patience(10_000))
+  expect(performance.now() - begin).toBeLessThan(scaleToLoad(10_000))
   expect(await stuck).toBe('cut')
 })

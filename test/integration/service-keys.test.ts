@@ -232,7 +232,7 @@ describe('dirsyncd service', () => {
     await using site = await configure(first)
     const run = async () => {
       await using program: Program = startProgram(['service', '--config', site.config])
-      await program.printed(/listens on/)
+      await program.waitForOutput(/listens on/)
       program.kill('SIGTERM')
       return (await program.ended).code
     }

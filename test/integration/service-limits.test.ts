@@ -12,7 +12,7 @@ import { freePort } from '../support/server-process.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
 import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 
 /** Statuses of so many requests, one after the other. */
@@ -153,7 +153,7 @@ describe('clients that are slow, many or large', () => {
     const { answer, took } = await trickle(portOf(running), 'GET /healthz HTTP/1.1\r\nX-Slow: ', LONG)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('urn:access-management:problem:request-timeout')
-    expect(took).toBeLessThan(patience(5000))
+    expect(took).toBeLessThan(scaleToLoad(5000))
   })
 
   test('one that sends its body byte by byte is cut, and nothing is done', async () => {
@@ -163,13 +163,13 @@ describe('clients that are slow, many or large', () => {
       `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
       `Content-Length: ${LONG.length}\r\n\r\nusers[][external_id]=`
     const { took } = await trickle(portOf(running), head, LONG)
-    expect(took).toBeLessThan(patience(5000))
+    expect(took).toBeLessThan(scaleToLoad(5000))
     await vi.waitFor(() => expect(running.requests()).toMatchObject([{ done: false }]))
   })
 
   test('one that sends nothing at all is cut', async () => {
     const running = await startForTest({ timeouts: { headers: 300, request: 600, silence: 1000 } })
-    expect((await trickle(portOf(running), '', '')).took).toBeLessThan(patience(5000))
+    expect((await trickle(portOf(running), '', '')).took).toBeLessThan(scaleToLoad(5000))
   })
 
   test('headers that are too large are refused', async () => {
@@ -253,7 +253,7 @@ async function serve(stack: AsyncDisposableStack, faults: string) {
     },
   })
   const program = stack.use(site.start('service'))
-  await program.printed(/listens on/)
+  await program.waitForOutput(/listens on/)
   return { port, program }
 }
 
@@ -301,7 +301,7 @@ describe('a stop of the real process', () => {
     const ended = stopped(program)
     await vi.waitFor(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
     expect(await answer).toBe(200)
-    expect(await ended).toBeLessThan(patience(10_000))
+    expect(await ended).toBeLessThan(scaleToLoad(10_000))
   })
 
   test('does not wait for a client that keeps its connection', async () => {
@@ -313,14 +313,14 @@ describe('a stop of the real process', () => {
     const silent = connect(port, '127.0.0.1')
     silent.on('error', () => undefined)
     await once(silent, 'connect')
-    expect(await stopped(program)).toBeLessThan(patience(10_000))
+    expect(await stopped(program)).toBeLessThan(scaleToLoad(10_000))
   })
 
   test('does not wait for ever for a request that is stuck', async () => {
     await using stack = new AsyncDisposableStack()
     const { port, program } = await serve(stack, 'latency=1:60s')
     const { answer } = await send(port)
-    expect(await stopped(program)).toBeLessThan(patience(10_000))
+    expect(await stopped(program)).toBeLessThan(scaleToLoad(10_000))
     expect(await answer).toBe('cut')
   })
 })

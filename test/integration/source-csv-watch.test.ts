@@ -38,14 +38,14 @@ test('three files of an export are one run, however they are replaced, and half 
   }
   for (const [name, text] of Object.entries(exportOf(['ann']))) await site.write(`${name}.csv`, text)
   await using daemon = site.start('start')
-  await daemon.printed(/run 1, done/)
+  await daemon.waitForOutput(/run 1, done/)
 
   // Renamed into their places, one after the other.
   for (const [name, text] of Object.entries(exportOf(['ann', 'bo']))) {
     await rename(await site.write('next', text), join(site.dir, `${name}.csv`))
     await sleep(100)
   }
-  await daemon.printed(/run 2, done/)
+  await daemon.waitForOutput(/run 2, done/)
   expect(await seen()).toEqual([['ann', 'bo'], 'Team of 2', ['ann', 'bo']])
 
   // Written in their places, the last one bit by bit.
@@ -56,7 +56,7 @@ test('three files of an export are one run, however they are replaced, and half 
     await appendFile(join(site.dir, 'users.csv'), character)
     await sleep(10)
   }
-  await daemon.printed(/run 3, done/)
+  await daemon.waitForOutput(/run 3, done/)
   expect(await seen()).toEqual([['ann', 'bo', 'cy'], 'Team of 3', ['ann', 'bo', 'cy']])
 
   const { lines } = await site.json('runs')

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CsvTask } from '../../bench/contenders/csv-rows.ts'
-import { startOpponent } from '../../bench/processes.ts'
+import { startContender } from '../../bench/processes.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
@@ -45,12 +45,12 @@ test('a daemon without a schedule runs when the files of its source are replaced
   }
   await replace('a.csv', 'ID,Mail,Name,Teams\n1,ann@example.org,Ann Müßig,ops;dev\nEND 1\n')
   await using daemon = site.start('start')
-  await daemon.printed(/run 1, done/)
+  await daemon.waitForOutput(/run 1, done/)
   await replace('b.csv', 'teams,name,mail,id\ndev,Bo,bo@example.org,2\nEND 1\n')
-  await daemon.printed(/run 2, done/)
+  await daemon.waitForOutput(/run 2, done/)
   // Half of a file is a failed run, and takes nobody away.
   await replace('b.csv', 'teams,name,mail,id\n')
-  await daemon.printed(/run 3, failed|run 3 failed/)
+  await daemon.waitForOutput(/run 3, failed|run 3 failed/)
   const seen = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
   expect(seen.users.get('1')?.name).toBe('Ann Müßig')
   expect([...seen.users.keys()].toSorted()).toEqual(['1', '2'])
@@ -65,7 +65,7 @@ test('a million rows are read in a process of less than 150 MB, most of which is
   const path = join(dir.path, 'users.csv')
   await pipeline(Readable.from(million()), createGzip({ level: 1 }), createWriteStream(path))
   const task: CsvTask = { path, rows: 1_000_000 }
-  await using reader = await startOpponent('csv-rows', task)
+  await using reader = await startContender('csv-rows', task)
   await reader.run()
   const { peakBytes } = await reader.close()
   expect(peakBytes / 1024 ** 2).toBeLessThan(150)

@@ -14,11 +14,17 @@ import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { makeClientCertificate } from '../support/certificates.ts'
-import { startDeafListener } from '../support/deaf-listener.ts'
-import { type Deed, type Evil, type LdapProxy, startLdapProxy, type Step } from '../support/ldap-proxy.ts'
+import { startBlackholePort } from '../support/blackhole-port.ts'
+import {
+  type FaultAction,
+  type LdapFault,
+  type LdapProxy,
+  startLdapProxy,
+  type Step,
+} from '../support/ldap-proxy.ts'
 import { person } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
-import { patience } from '../support/patience.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 
 const PEOPLE = 120
 const NEVER = new AbortController().signal
@@ -48,8 +54,8 @@ afterAll(async () => {
 })
 
 afterEach(() => {
-  first.setEvil({ kind: 'none' })
-  second.setEvil({ kind: 'none' })
+  first.setFault({ kind: 'none' })
+  second.setFault({ kind: 'none' })
 })
 
 function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
@@ -88,7 +94,7 @@ async function expectWhole(reader: Source): Promise<void> {
 async function expectFailure(reader: Source, code: string, words: string): Promise<void> {
   const started = performance.now()
   const error: unknown = await reader.read(NEVER).catch((thrown: unknown) => thrown)
-  expect(performance.now() - started).toBeLessThan(patience(4000))
+  expect(performance.now() - started).toBeLessThan(scaleToLoad(4000))
   const { message } = error as Error
   expect(error).toMatchObject({ name: 'DirsyncdError', code })
   expect(message).toMatch(/^ldaps?:\/\/[\w.]+:\d+/)
@@ -97,7 +103,7 @@ async function expectFailure(reader: Source, code: string, words: string): Promi
 }
 
 describe('a server that makes trouble while the connection is made ready', () => {
-  test.each<[Step, Deed, string, string]>([
+  test.each<[Step, FaultAction, string, string]>([
     [
       'starttls',
       'stall',
@@ -130,11 +136,11 @@ describe('a server that makes trouble while the connection is made ready', () =>
     ['who-am-i', 'cut', 'source-unreachable', 'the connection was lost while asking who the reader is'],
     // An empty name is that of an anonymous reader (RFC 4532).
     ['who-am-i', 0, 'source-refused', 'took the bind and still treats the reader as anonymous'],
-  ])('%s: %s', async (step, does, code, words) => {
+  ])('%s: %s', async (step, action, code, words) => {
     const reader = source(step === 'starttls' ? startTls() : {})
-    first.setEvil({ kind: 'at', step, does })
+    first.setFault({ kind: 'at', step, action })
     await expectFailure(reader, code, words)
-    first.setEvil({ kind: 'none' })
+    first.setFault({ kind: 'none' })
     await expectWhole(reader)
   })
 
@@ -145,15 +151,15 @@ describe('a server that makes trouble while the connection is made ready', () =>
     ['who-am-i', 53],
   ])(
     'a server that keeps the answer to %s to itself (result %i) is read all the same',
-    async (step, does) => {
-      first.setEvil({ kind: 'at', step, does })
+    async (step, action) => {
+      first.setFault({ kind: 'at', step, action })
       await expectWhole(source())
     },
   )
 
   test('a server that takes no connection', async () => {
-    await using deaf = await startDeafListener()
-    const reader = source({ url: `ldap://127.0.0.1:${deaf.port}` })
+    await using blackhole = await startBlackholePort()
+    const reader = source({ url: `ldap://127.0.0.1:${blackhole.port}` })
     await expectFailure(
       reader,
       'source-unreachable',
@@ -185,13 +191,13 @@ describe('a server that makes trouble while the connection is made ready', () =>
 
   test('a server that stalls at the TLS handshake after StartTLS', async () => {
     const reader = source(startTls())
-    first.setEvil({ kind: 'stall-tls' })
+    first.setFault({ kind: 'stall-tls' })
     await expectFailure(reader, 'source-unreachable', '(timeouts.handshake)')
   })
 })
 
 describe('a server that makes trouble while it is read', () => {
-  test.each<[string, Evil, string]>([
+  test.each<[string, LdapFault, string]>([
     ['stalls before the first answer', { kind: 'stall', page: 1, entry: 1 }, '(timeouts.firstAnswer)'],
     ['stalls in the middle of a page', { kind: 'stall', page: 2, entry: 20 }, '(timeouts.answer)'],
     ['stalls before the next page', { kind: 'stall', page: 2, entry: 1 }, '(timeouts.firstAnswer)'],
@@ -200,25 +206,25 @@ describe('a server that makes trouble while it is read', () => {
     ['announces that it ends', { kind: 'notice', page: 3 }, 'announced that it ends the connection'],
     ['is busy', { kind: 'result', page: 2, code: 51 }, '(result 51)'],
     ['meets an error of its own', { kind: 'result', page: 2, code: 80 }, '(result 80)'],
-  ])('%s: the read fails, and nobody else is asked', async (_, evil, words) => {
+  ])('%s: the read fails, and nobody else is asked', async (_, fault, words) => {
     const reader = source({ url: [first.url, second.url] })
     const others = second.connections
-    first.setEvil(evil)
+    first.setFault(fault)
     await expectFailure(reader, 'source-incomplete', words)
     expect(second.connections).toBe(others)
-    first.setEvil({ kind: 'none' })
+    first.setFault({ kind: 'none' })
     await expectWhole(reader)
   })
 
   test('is frozen (SIGSTOP) in the middle of a read', async () => {
     const reader = source()
-    first.setEvil({ kind: 'call', page: 2, call: () => slapd.stop() })
+    first.setFault({ kind: 'call', page: 2, call: () => slapd.freeze() })
     try {
       await expectFailure(reader, 'source-incomplete', 'nothing arrived for')
     } finally {
-      slapd.cont()
+      slapd.resume()
     }
-    first.setEvil({ kind: 'none' })
+    first.setFault({ kind: 'none' })
     await expectWhole(reader)
   })
 })
@@ -231,7 +237,7 @@ describe('several servers', () => {
     await expectWhole(source({ url: [await url(), second.url] }))
   })
 
-  test.each<[Step, Deed]>([
+  test.each<[Step, FaultAction]>([
     ['bind', 'stall'],
     ['bind', 'cut'],
     ['bind', 'notice'],
@@ -239,17 +245,17 @@ describe('several servers', () => {
     ['bind', 52],
     ['bind', 80],
     ['root', 52],
-  ])('the next one is read where %s meets %s, and the log says so', async (step, does) => {
+  ])('the next one is read where %s meets %s, and the log says so', async (step, action) => {
     const warnings: { url?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
-    first.setEvil({ kind: 'at', step, does })
+    first.setFault({ kind: 'at', step, action })
     const reader = createLdapSource(options({ url: [first.url, second.url] }), log)
     await expectWhole(reader)
     expect(warnings.map(({ url }) => url)).toContain(first.url)
   })
 
   test('the sentence names each with its reason when none can be used', async () => {
-    first.setEvil({ kind: 'at', step: 'bind', does: 51 })
+    first.setFault({ kind: 'at', step: 'bind', action: 51 })
     const reading = source({ url: [DEAD, first.url] }).read(NEVER)
     await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
     await expect(reading).rejects.toThrow(
@@ -296,7 +302,7 @@ describe('several servers', () => {
 
   test('a read that is told to stop tries nobody else', async () => {
     const controller = new AbortController()
-    first.setEvil({ kind: 'at', step: 'bind', does: 'stall' })
+    first.setFault({ kind: 'at', step: 'bind', action: 'stall' })
     const others = second.connections
     const reading = source({ url: [first.url, second.url] }).read(controller.signal)
     setTimeout(() => controller.abort(), 50)
@@ -308,13 +314,13 @@ describe('several servers', () => {
     const id = person(1, BASE).entryUuid
     const look = () => reader.lookAgain('user', [id], NEVER)
     const reader = source({ url: [first.url, second.url] })
-    first.setEvil({ kind: 'at', step: 'bind', does: 52 })
+    first.setFault({ kind: 'at', step: 'bind', action: 52 })
     await expectWhole(reader)
-    first.setEvil({ kind: 'none' })
+    first.setFault({ kind: 'none' })
     const before = [first.connections, second.connections] as const
     expect(await look()).toEqual(new Map([[id, 'present']]))
     expect([first.connections, second.connections]).toEqual([before[0], before[1] + 1])
-    second.setEvil({ kind: 'at', step: 'bind', does: 52 })
+    second.setFault({ kind: 'at', step: 'bind', action: 52 })
     expect(await look()).toEqual(new Map([[id, 'present']]))
     expect(first.connections).toBe(before[0] + 1)
     // The next read begins with the first one again.

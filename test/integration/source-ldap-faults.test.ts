@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { Source } from '../../src/source/source.ts'
-import { type Evil, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
+import { type LdapFault, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { person } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 
@@ -23,8 +23,8 @@ afterAll(async () => {
 })
 
 /** Three pages of users, the last of them half full, and one of groups. */
-function source(evil: Evil, startTls = false): Source {
-  proxy.setEvil(evil)
+function source(fault: LdapFault, startTls = false): Source {
+  proxy.setFault(fault)
   const { dn, password } = slapd.readers.reader
   return createLdapSource(
     {
@@ -55,7 +55,7 @@ test('a proxy that does nothing changes nothing', async () => {
   expect([snapshot.users.size, snapshot.groups.size, snapshot.notices.length]).toEqual([PEOPLE, 10, 0])
 })
 
-test.each<[string, Evil, string]>([
+test.each<[string, LdapFault, string]>([
   ['cuts a message in the first page', { kind: 'cut', page: 1, entry: 5 }, 'the connection was lost'],
   ['cuts a message in the last page', { kind: 'cut', page: 3, entry: 40 }, 'the connection was lost'],
   ['cuts a message in the page of groups', { kind: 'cut', page: 4, entry: 2 }, 'the connection was lost'],
@@ -99,9 +99,9 @@ test.each<[string, Evil, string]>([
   ],
   ['sends empty pages without end', { kind: 'empty-pages' }, 'empty pages and never an end'],
   ['announces that it goes down', { kind: 'notice', page: 2 }, '"going down for maintenance"'],
-])('a server that %s gives an error and never a snapshot', async (_, evil, words) => {
+])('a server that %s gives an error and never a snapshot', async (_, fault, words) => {
   const [connections, binds] = [proxy.connections, proxy.binds]
-  const reading = source(evil).read(NEVER)
+  const reading = source(fault).read(NEVER)
   await expect(reading).rejects.toMatchObject({ name: 'DirsyncdError', code: 'source-incomplete' })
   await expect(reading).rejects.toThrow(words)
   expect([proxy.connections, proxy.binds]).toEqual([connections + 1, binds + 1])
@@ -123,12 +123,12 @@ test('a server that goes silent at the TLS handshake is given up on', async () =
   await expect(reading).rejects.toThrow('no answer within 0.4 s')
 })
 
-test.each<Evil>([
+test.each<LdapFault>([
   { kind: 'cut', page: 2, entry: 1 },
   { kind: 'stall', page: 3, entry: 1 },
   { kind: 'result', page: 2, code: 51 },
   { kind: 'result', page: 3, code: 3 },
-])('a second look that meets $kind says "gone" of nobody', async (evil) => {
-  const looking = source(evil).lookAgain('user', ['x', person(1, BASE).entryUuid], NEVER)
+])('a second look that meets $kind says "gone" of nobody', async (fault) => {
+  const looking = source(fault).lookAgain('user', ['x', person(1, BASE).entryUuid], NEVER)
   await expect(looking).rejects.toMatchObject({ code: 'source-incomplete' })
 })

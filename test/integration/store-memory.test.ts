@@ -16,7 +16,7 @@ import {
   stopRun,
 } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
-import { openBackend, type OpenBackend } from '../support/backends.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { countsOf } from '../unit/cli/runs-for-tests.ts'
 
 const TARGET = 'https://access.example.com/directories/7'
@@ -27,7 +27,7 @@ let sync: string
 let tests = 0
 
 beforeAll(async () => {
-  opened = await openBackend('postgres').open()
+  opened = await backendNamed('postgres').open()
   db = opened.store.db
 })
 afterAll(() => opened?.close())

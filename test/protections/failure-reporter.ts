@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** What one run of a test file showed. */
-export interface Seen {
+/** The result of one run of a test file. */
+export interface TestFileResult {
   readonly passed: number
   readonly failures: readonly Failure[]
 }
@@ -14,8 +14,8 @@ interface Failure {
   readonly message: string
 }
 
-/** Writes what failed, and whether an assertion said so, to the file that the environment names. */
-// oxlint-disable-next-line import/no-default-export -- vitest asks for it
+/** Writes the failures of a test file as JSON to the path in PROTECTIONS_RESULT. */
+// oxlint-disable-next-line import/no-default-export -- vitest requires it
 export default class FailureReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
@@ -31,11 +31,11 @@ export default class FailureReporter implements Reporter {
       ...failure('outside of the tests', error),
       byAssertion: false,
     }))
-    const seen: Seen = {
+    const result: TestFileResult = {
       passed: tests.filter((test) => test.result().state === 'passed').length,
       failures: [...failedTests, ...failedFiles, ...stray],
     }
-    writeFileSync(process.env['PROTECTIONS_SEEN'] ?? '', JSON.stringify(seen))
+    writeFileSync(process.env['PROTECTIONS_RESULT'] ?? '', JSON.stringify(result))
   }
 }
 
@@ -43,7 +43,7 @@ function failure(test: string, error: SerializedError): Failure {
   return { test, byAssertion: isAssertion(error), message: error.message?.split('\n')[0] ?? 'no message' }
 }
 
-/** fast-check tells a property that does not hold with an error of its own, whose cause is not always kept. */
+/** fast-check reports a failed property with its own error class, which does not always keep the cause. */
 function isAssertion(error: SerializedError | undefined): boolean {
   if (error === undefined) return false
   if (error.name === 'AssertionError' || error.message?.startsWith('Property failed after')) return true

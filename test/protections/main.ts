@@ -1,55 +1,57 @@
 import { parseArgs } from 'node:util'
-import type { Seen } from './failure-reporter.ts'
+import type { TestFileResult } from './failure-reporter.ts'
 import type { Protection } from './protection.ts'
 import { PROTECTIONS } from './table/index.ts'
 import { PatchedTree } from './tree.ts'
 
-const LANES = 2
+const WORKERS = 2
 
-/** `npm run test:protections [-- NAME …]`: takes out one protection after the other and sees its test fail. */
+/** `npm run test:protections [-- NAME …]`: removes one protection at a time and checks that its test then fails. */
 async function main(): Promise<void> {
   const { positionals } = parseArgs({ allowPositionals: true })
   const chosen = choose(positionals)
-  const failed = await inLanes(chosen)
+  const failed = await checkAll(chosen)
   console.log(`${chosen.length - failed} of ${chosen.length} protections are guarded by their test`)
   if (failed > 0) process.exitCode = 1
 }
 
-/** All, or those that are named: whole, or the beginning of several. */
+/** All protections, or those whose names start with one of the arguments. */
 function choose(names: readonly string[]): readonly Protection[] {
-  const twice = PROTECTIONS.filter(
+  const duplicates = PROTECTIONS.filter(
     ({ name }, index) => PROTECTIONS.findIndex((p) => p.name === name) !== index,
   )
-  if (twice.length > 0) throw new Error(`two protections are called ${twice[0]?.name}`)
+  if (duplicates.length > 0) throw new Error(`two protections are called ${duplicates[0]?.name}`)
   if (names.length === 0) return PROTECTIONS
   const chosen = PROTECTIONS.filter((each) => names.some((name) => each.name.startsWith(name)))
   if (chosen.length === 0) throw new Error(`no protection is called ${names.join(' or ')}`)
   return chosen
 }
 
-/** Protections of one test file stay together, so that the file runs only once without a patch. */
-async function inLanes(chosen: readonly Protection[]): Promise<number> {
-  const files = [...Map.groupBy(chosen, (each) => `${each.test}\n${each.only ?? ''}`).values()]
-  const lane = async () => {
+/** Groups the protections by test file, so that each file runs only once unpatched. Resolves with the failure count. */
+async function checkAll(chosen: readonly Protection[]): Promise<number> {
+  const groups = [...Map.groupBy(chosen, (each) => `${each.test}\n${each.only ?? ''}`).values()]
+  const worker = async () => {
     await using tree = await PatchedTree.make()
     let failed = 0
-    for (let group = files.shift(); group !== undefined; group = files.shift()) {
-      failed += await tryGroup(tree, group)
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      failed += await checkGroup(tree, group)
     }
     return failed
   }
-  const counts = await Promise.all(Array.from({ length: Math.min(LANES, files.length) }, lane))
+  const counts = await Promise.all(Array.from({ length: Math.min(WORKERS, groups.length) }, worker))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-async function tryGroup(tree: PatchedTree, group: readonly Protection[]): Promise<number> {
+async function checkGroup(tree: PatchedTree, group: readonly Protection[]): Promise<number> {
   const unpatched = await tree.test(group[0]!)
-  const excuse = unpatched.passed === 0 ? 'runs no test' : describe(unpatched)
+  const problem = unpatched.passed === 0 ? 'runs no test' : describe(unpatched)
   let failed = 0
   for (const protection of group) {
     const started = Date.now()
     const wrong =
-      excuse === '' ? await tryOne(tree, protection) : `test/${protection.test} without the patch: ${excuse}`
+      problem === ''
+        ? await checkOne(tree, protection)
+        : `test/${protection.test} without the patch: ${problem}`
     const seconds = ((Date.now() - started) / 1000).toFixed(1)
     console.log(`${wrong === '' ? 'ok  ' : 'FAIL'} ${protection.name} (${seconds} s)${wrong && `: ${wrong}`}`)
     if (wrong !== '') failed += 1
@@ -57,22 +59,24 @@ async function tryGroup(tree: PatchedTree, group: readonly Protection[]): Promis
   return failed
 }
 
-/** Resolves with what is wrong; '' when the test noticed. */
-async function tryOne(tree: PatchedTree, protection: Protection): Promise<string> {
+/** Resolves with what is wrong; '' when the test fails by an assertion, as it should. */
+async function checkOne(tree: PatchedTree, protection: Protection): Promise<string> {
   try {
     await using _patch = await tree.apply(protection)
     const types = await tree.typeErrors()
     if (types !== '') return `the patched tree does not type-check: ${types}`
-    const seen = await tree.test(protection)
-    if (seen.failures.length === 0) return `test/${protection.test} passes without it`
-    if (!seen.failures.some(({ byAssertion }) => byAssertion)) return `no assertion fails: ${describe(seen)}`
+    const result = await tree.test(protection)
+    if (result.failures.length === 0)
+      return `test/${protection.test} passes although the protection is removed`
+    if (!result.failures.some(({ byAssertion }) => byAssertion))
+      return `no assertion fails: ${describe(result)}`
     return ''
   } catch (error) {
     return (error as Error).message
   }
 }
 
-function describe({ failures }: Seen): string {
+function describe({ failures }: TestFileResult): string {
   return failures.map(({ test, message }) => `${test}: ${message}`).join('; ')
 }
 

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type TempDir, tempDir } from '../support/temp.ts'
-import type { Seen } from './failure-reporter.ts'
+import type { TestFileResult } from './failure-reporter.ts'
 import type { Protection } from './protection.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const TEST_LIMIT_MS = 300_000
+const TEST_TIMEOUT_MS = 300_000
 
-/** Only what a patch can change is checked again. */
+/** The compiler checks only the files that a patch affects. */
 const INCREMENTAL = ['--incremental', '--tsBuildInfoFile', 'node_modules.tsbuildinfo']
 
 /** A copy of the project in which one patch at a time is applied. */
@@ -30,7 +30,7 @@ export class PatchedTree implements AsyncDisposable {
     })
     for (const file of listed.stdout.split('\0').filter(Boolean)) {
       await mkdir(dirname(join(dir.path, file)), { recursive: true })
-      // A file that git lists may have been deleted since.
+      // git also lists files that are deleted in the working tree.
       await cp(join(ROOT, file), join(dir.path, file)).catch(() => undefined)
     }
     await symlink(join(ROOT, 'node_modules'), join(dir.path, 'node_modules'))
@@ -44,8 +44,8 @@ export class PatchedTree implements AsyncDisposable {
   async apply({ file, find, replace }: Protection): Promise<AsyncDisposable> {
     const path = join(this.#dir.path, 'src', file)
     const text = await readFile(path, 'utf8')
-    const places = text.split(find).length - 1
-    if (places !== 1) throw new Error(`does not apply: its text stands ${places} times in src/${file}`)
+    const count = text.split(find).length - 1
+    if (count !== 1) throw new Error(`does not apply: its text occurs ${count} times in src/${file}`)
     await writeFile(
       path,
       text.replace(find, () => replace),
@@ -53,7 +53,7 @@ export class PatchedTree implements AsyncDisposable {
     return { [Symbol.asyncDispose]: () => writeFile(path, text) }
   }
 
-  /** Resolves with what the compiler complains about; '' for a tree that type-checks. */
+  /** Resolves with the errors of the compiler; '' without errors. */
   async typeErrors(): Promise<string> {
     try {
       await this.#node(['node_modules/typescript/bin/tsc', ...INCREMENTAL])
@@ -64,24 +64,24 @@ export class PatchedTree implements AsyncDisposable {
   }
 
   /** Runs one test file until its first failure. */
-  async test({ test, only }: Pick<Protection, 'test' | 'only'>): Promise<Seen> {
-    const seen = join(this.#dir.path, 'seen.json')
-    await writeFile(seen, '')
+  async test({ test, only }: Pick<Protection, 'test' | 'only'>): Promise<TestFileResult> {
+    const resultFile = join(this.#dir.path, 'result.json')
+    await writeFile(resultFile, '')
     const filter = only === undefined ? [] : ['--testNamePattern', only]
     const reporter = `--reporter=${join(this.#dir.path, 'test/protections/failure-reporter.ts')}`
     const args = ['node_modules/vitest/vitest.mjs', 'run', `test/${test}`, '--bail=1', reporter, ...filter]
-    // It exits with 1 when a test fails, which is what is wanted.
-    const ended = await this.#node(args, { PROTECTIONS_SEEN: seen }).then(() => undefined, String)
-    const text = await readFile(seen, 'utf8')
-    if (text === '') throw new Error(`test/${test} said nothing: ${ended}`)
-    return JSON.parse(text) as Seen
+    // vitest exits with 1 when a test fails, which is expected here.
+    const ended = await this.#node(args, { PROTECTIONS_RESULT: resultFile }).then(() => undefined, String)
+    const text = await readFile(resultFile, 'utf8')
+    if (text === '') throw new Error(`test/${test} wrote no result: ${ended}`)
+    return JSON.parse(text) as TestFileResult
   }
 
   async #node(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<void> {
     await run(process.execPath, args, {
       cwd: this.#dir.path,
       env: { ...process.env, ...env },
-      timeout: TEST_LIMIT_MS,
+      timeout: TEST_TIMEOUT_MS,
       killSignal: 'SIGKILL',
       maxBuffer: 1e8,
     })

@@ -10,9 +10,9 @@ import { QUICK } from './times.ts'
 export type OpenBackend = {
   readonly store: Store
   readonly backend: QueueBackend
-  /** With these another process opens the same store (an embedded one has one owner). */
+  /** Another process opens the same store with these options (only one process can open an embedded store). */
   readonly storeOptions: StoreOptions
-  /** With these another process reaches the same queues; undefined when they live in the store. */
+  /** Another process opens the same queues with these options; undefined when the queues are in the store. */
   readonly redis: Extract<QueueBackendOptions, { kind: 'redis' }> | undefined
   close(): Promise<void>
 }
@@ -24,10 +24,10 @@ export type NamedBackend = {
 }
 
 /**
- * The three places where queues live, for `describe.each(openBackends())`. A Redis starts at the first use in a test file and
- * ends with the file; on `redis` the store is on PostgreSQL.
+ * The three backends, for `describe.each(allBackends())`. Redis starts when a test file first uses it and stops when
+ * the file ends. With `redis`, the store is on PostgreSQL.
  */
-export function openBackends(): NamedBackend[] {
+export function allBackends(): NamedBackend[] {
   const redis = once(() => startRedis({ appendOnly: true }))
   let prefixes = 0
   return [
@@ -56,9 +56,8 @@ export function openBackends(): NamedBackend[] {
   ]
 }
 
-/** One of them. */
-export function openBackend(name: NamedBackend['name']): NamedBackend {
-  return openBackends().find((each) => each.name === name)!
+export function backendNamed(name: NamedBackend['name']): NamedBackend {
+  return allBackends().find((each) => each.name === name)!
 }
 
 async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
@@ -83,7 +82,7 @@ async function closeAll(opened: OpenBackend, dir: AsyncDisposable): Promise<void
   await dir[Symbol.asyncDispose]()
 }
 
-/** Starts a server at the first call, gives the same one afterwards, and closes it with the test file. */
+/** Starts a server at the first call, returns the same server afterwards, and closes it when the test file ends. */
 function once<T extends { close(): Promise<void> }>(start: () => Promise<T>): () => Promise<T> {
   let server: Promise<T> | undefined
   afterAll(async () => {

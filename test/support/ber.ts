@@ -1,4 +1,4 @@
-/** As much of BER (X.690) as LDAP messages need: definite lengths and tags of one byte. */
+/** The part of BER (X.690) that LDAP messages need: definite lengths and tags of one byte. */
 export interface Tlv {
   readonly tag: number
   readonly content: Buffer
@@ -10,7 +10,7 @@ export const SET = 0x31
 const INTEGER = 0x02
 export const ENUMERATED = 0x0a
 
-/** The elements that stand one behind the other. Throws when the last one is cut off. */
+/** Decodes a sequence of elements. Throws when the last element is cut off. */
 export function decodeAll(bytes: Buffer): Tlv[] {
   const elements: Tlv[] = []
   for (let at = 0; at < bytes.length;) {
@@ -22,7 +22,7 @@ export function decodeAll(bytes: Buffer): Tlv[] {
   return elements
 }
 
-/** The length of the whole message that begins here, or `undefined` while too little of it has arrived. */
+/** The length in bytes of the first message, or `undefined` while the message is incomplete. */
 export function messageLength(bytes: Buffer): number | undefined {
   const size = sizeAt(bytes, 0)
   return size === undefined || size.all > bytes.length ? undefined : size.all

@@ -4,7 +4,7 @@ import { createRequestBudget, type RequestLimit } from '../../src/queue/request-
 import { openStore, type StoreOptions } from '../../src/store/open.ts'
 import type { OpenBackend } from './backends.ts'
 
-/** What a process of the budget's test is told to do. */
+/** The task of one process in the test of the request budget. */
 export type SenderTask = {
   store: StoreOptions
   redis: OpenBackend['redis']
@@ -13,7 +13,7 @@ export type SenderTask = {
   ms: number
 }
 
-/** Sends requests, as fast as the budget lets it, for a while. */
+/** Sends requests for `ms` milliseconds, as fast as the budget allows. */
 async function send(task: SenderTask): Promise<void> {
   await using store = await openStore(task.store)
   await using backend = await openQueueBackend(task.redis ?? { kind: 'store', store })

@@ -12,7 +12,7 @@ export interface Certificates {
   readonly keyFile: string
 }
 
-/** A CA of its own and a server certificate for one host name or address, made by the openssl command in this directory. */
+/** Creates a new CA and a server certificate for one host name or IP address with openssl, in this directory. */
 export async function makeCertificates(directory: string, host: string): Promise<Certificates> {
   const [caFile, caKey, certFile, keyFile, requestFile, extensionFile] = [
     'ca.pem',
@@ -46,7 +46,7 @@ export async function makeCertificates(directory: string, host: string): Promise
   return { caFile, certFile, keyFile }
 }
 
-/** PEM texts of a client's certificate and its key, from the CA of `makeCertificates` in the same directory. */
+/** PEM texts of a client certificate and its key, signed by the CA of `makeCertificates` in the same directory. */
 export async function makeClientCertificate(
   directory: string,
   subject: string,

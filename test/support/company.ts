@@ -2,13 +2,13 @@ import { parse, stringify } from 'yaml'
 import { FIXTURE_YAML } from './fixture.ts'
 import { inLong } from './long.ts'
 
-/** A company as its CSV files tell it, and as its directory must show it in the end. */
+/** The content of a company's CSV files, and of its directory after a complete sync. */
 export interface Company {
   readonly users: ReadonlyMap<string, { readonly name: string; readonly email: string }>
   readonly groups: ReadonlyMap<string, { readonly name: string; readonly members: readonly string[] }>
 }
 
-/** A company of people only. */
+/** A company without groups. */
 export function people(count: number): Company {
   const users = range(0, count).map((index) => [userId(index), user(index, 0)] as const)
   return { users: new Map(users), groups: new Map() }
@@ -22,7 +22,7 @@ const DELETED_GROUPS = inLong(12, 50)
 export const GROUPS = inLong(38, 150)
 const NEW_GROUPS = inLong(25, 100)
 
-/** How many requests `companyAfter` needs: each of the groups that stay is renamed and gets other members. */
+/** The requests from `companyBefore` to `companyAfter`: every remaining group gets a new name and new members. */
 export const CHANGES = {
   'create-user': NEW_USERS,
   'update-user': UPDATED_USERS,
@@ -38,7 +38,7 @@ export function companyBefore(): Company {
   return { ...people(USERS), groups: new Map(groups) }
 }
 
-/** The same company, hundreds of changes of every operation later. */
+/** The same company after hundreds of changes, some of every operation. */
 export function companyAfter(): Company {
   const users = range(DELETED_USERS, USERS + NEW_USERS).map((index) => {
     return [userId(index), user(index, index < DELETED_USERS + UPDATED_USERS ? 1 : 0)] as const
@@ -49,7 +49,7 @@ export function companyAfter(): Company {
   return { users: new Map(users), groups: new Map(groups) }
 }
 
-/** The text of each CSV file, by its name. */
+/** File name → text of each CSV file. */
 export function csvFiles(company: Company): Readonly<Record<string, string>> {
   let users = 'id,mail,name\n'
   for (const [id, { email, name }] of company.users) users += `${id},${email},${name}\n`
@@ -80,14 +80,14 @@ export const CSV_SOURCE = {
   members: { path: './members.csv', map: { group: 'group', user: 'user' } },
 }
 
-/** Half of those who change get another name, the others another address. */
+/** Version 1 has another name for even indexes and another e-mail for odd ones. */
 function user(index: number, version: number): { name: string; email: string } {
   const name = version === 1 && index % 2 === 0 ? `Renamed ${index}` : `Person ${index}`
   const box = version === 1 && index % 2 === 1 ? `moved${index}` : `person${index}`
   return { name, email: `${box}@example.org` }
 }
 
-/** Members of the first version are among the first people, many of whom leave; those of the second are not. */
+/** Many members in version 0 are users who are deleted later; all members in version 1 remain. */
 function group(index: number, version: number): { name: string; members: string[] } {
   const first = version === 1 || index >= GROUPS ? DELETED_USERS + 3 * index : 3 * index
   const members = range(first, first + 5).map(userId)

@@ -5,11 +5,11 @@ import { openStore } from '../../src/store/open.ts'
 export type OwnerTask = { dataDir: string; startAt: number; write: boolean }
 export type OwnerAnswer = { owns: number } | { refused: string } | { wrote: number }
 
-/** Opens a data directory at a given moment, says what came of it, and on demand writes row after row until it is killed. */
+/** Opens a data directory at `startAt` and reports the result; with `write`, then inserts rows until it is killed. */
 async function own({ dataDir, startAt, write }: OwnerTask): Promise<void> {
   await sleep(Math.max(0, startAt - Date.now()))
   await using store = await openStore({ kind: 'embedded', dataDir, command: 'a test' })
-  answer({ owns: process.pid })
+  send({ owns: process.pid })
   if (!write) {
     await new Promise((resolve) => process.once('disconnect', resolve))
     return
@@ -19,17 +19,17 @@ async function own({ dataDir, startAt, write }: OwnerTask): Promise<void> {
     const { rows } = await store.pool.query<{ n: number }>(
       "insert into public.written (filler) values (repeat('x', 2000)) returning n",
     )
-    for (const { n } of rows) answer({ wrote: n })
+    for (const { n } of rows) send({ wrote: n })
   }
 }
 
-function answer(what: OwnerAnswer): void {
-  process.send?.(what)
+function send(answer: OwnerAnswer): void {
+  process.send?.(answer)
 }
 
 process.once('message', (task: OwnerTask) => {
   own(task).catch((error: unknown) => {
-    answer({ refused: sentence(error) })
+    send({ refused: sentence(error) })
     process.disconnect()
   })
 })

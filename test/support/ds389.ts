@@ -20,13 +20,13 @@ const DATA = '/usr/share/dirsrv/data'
 const DIRECTORY_MANAGER = { dn: 'cn=Directory Manager', password: PASSWORD }
 
 export interface Ds389 extends VendorServer {
-  /** An ordinary bind user, whom the server's usual look-through limit stops with result 11, though it pages. */
+  /** A user without raised limits: a paged search fails at the default look-through limit with result 11. */
   readonly limited: BindUser
 }
 
 /**
- * Starts Debian's 389 Directory Server without systemd, in a folder of its own, with these LDIF records below
- * `dc=example,dc=org`, where `ou=people` and `ou=groups` are already.
+ * Starts Debian's 389 Directory Server without systemd in a new folder and loads these LDIF records below
+ * `dc=example,dc=org`. `ou=people` and `ou=groups` exist already.
  */
 export async function startDs389(records: string): Promise<Ds389> {
   const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-389-'))
@@ -40,7 +40,7 @@ export async function startDs389(records: string): Promise<Ds389> {
       command: program('ns-slapd'),
       args: ['-d', '0', '-D', directory],
       ready: () => accepts('127.0.0.1', port),
-      // An orderly end takes seconds, and nobody needs the data any more.
+      // A clean shutdown takes seconds, and the data is deleted anyway.
       stopSignal: 'KILL',
       dir: directory,
       ...user,
@@ -73,8 +73,8 @@ export async function startDs389(records: string): Promise<Ds389> {
 const FOLDERS = ['schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']
 
 /**
- * What `dscreate` does, which wants systemd and the machine's own folders. The name of the folder with the configuration
- * must be nobody else's on this machine: a semaphore is called so, and two users cannot share one.
+ * Does the work of `dscreate`, which needs systemd and the system's folders. The folder name must be unique on this
+ * machine, because the server names a semaphore after it and two users cannot share a semaphore.
  */
 async function makeInstance(directory: string, port: number, tlsPort: number, user: User) {
   const folder = (name: string) => join(directory, name)
@@ -112,21 +112,21 @@ async function makeInstance(directory: string, port: number, tlsPort: number, us
   const fill = (text: string) =>
     text.replace(/%([a-z_]+)%/g, (_, name: string) => {
       const value = values[name]
-      if (value === undefined) throw new Error(`the template of 389-ds has %${name}%`)
+      if (value === undefined) throw new Error(`no value for %${name}% in the template of 389-ds`)
       return value
     })
   const templates = await Promise.all(
     ['template-dse.ldif', 'template-suffix-db.ldif'].map((name) => readFile(join(DATA, name), 'utf8')),
   )
   const dse = templates.map((text) => fill(text.replace(/^#.*\n/gm, '')).trim()).join('\n\n')
-  await writeFile(folder('dse.ldif'), `${withTls(dse, tlsPort)}\n`)
+  await writeFile(folder('dse.ldif'), `${withSettings(dse, tlsPort)}\n`)
   const certificates = await makeCertificates(directory, 'localhost')
   await makeCertificateStore(directory, certificates)
   return certificates
 }
 
-/** The suffix template misspells the RDN of one entry; and TLS and no log of each operation. */
-function withTls(dse: string, tlsPort: number): string {
+/** Turns TLS on and the access log off, and corrects an RDN that the suffix template misspells. */
+function withSettings(dse: string, tlsPort: number): string {
   const settings = [
     'nsslapd-security: on',
     `nsslapd-secureport: ${tlsPort}`,
@@ -151,19 +151,19 @@ async function makeCertificateStore(
   await run('pk12util', ['-i', bundle, '-d', directory, '-W', 'bundle', '-K', ''])
 }
 
-/** Offline, as an administrator imports a whole directory. What became of it stands in the server's own log. */
+/** Imports the records offline. Only the server's log says whether the import succeeded. */
 async function load(directory: string, records: string, user: User): Promise<void> {
   const path = join(directory, 'ldif', 'data.ldif')
   await writeFile(path, `${tree()}\n\n${records}`)
   await run(program('ns-slapd'), ['ldif2db', '-D', directory, '-n', 'userRoot', '-i', path], user)
   const log = await readFile(join(directory, 'log', 'errors'), 'utf8')
   if (!/Processed \d+ entries .*\n/.test(log) || /[Ss]kipping entry/.test(log))
-    throw new Error(`389-ds refused a part of the LDIF: ${log.slice(-4000)}`)
+    throw new Error(`389-ds did not import all of the LDIF: ${log.slice(-4000)}`)
 }
 
 const reader = (name: string) => ({ dn: `cn=${name},ou=services,${DS389_BASE}`, password: PASSWORD })
 
-/** The suffix, who may read it, and the containers of people and groups. */
+/** The suffix with its access rule, the organizational units, and the service accounts. */
 function tree(): string {
   const everybody = 'allow (read, search, compare) userdn = "ldap:///all"'
   const aci = `aci: (targetattr != "userPassword")(version 3.0; acl "read"; ${everybody};)`

@@ -11,8 +11,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/dirsyncd-tests')
 
 /**
- * Puts an embedded database without rows into a data directory that has none yet. To create one and its tables costs seconds
- * of a whole core, and most tests are about something else.
+ * Copies an embedded database with empty tables into a data directory that has none. Creating the database takes
+ * seconds of CPU time; copying it does not.
  */
 export async function putEmptyStore(dataDir: string): Promise<void> {
   const store = join(dataDir, 'store')
@@ -22,26 +22,26 @@ export async function putEmptyStore(dataDir: string): Promise<void> {
   await cp(template, store, { recursive: true, mode: constants.COPYFILE_FICLONE })
 }
 
-/** Makes what is copied, unless it is there, and resolves with its path. */
+/** Creates the template database unless the cache has it. Resolves with its path. */
 export async function makeTemplateStore(): Promise<string> {
   const template = join(CACHE, `store-${await digest()}`)
   if (await exists(template)) return template
   await mkdir(CACHE, { recursive: true })
-  const made = await mkdtemp(join(CACHE, 'making-'))
+  const unfinished = await mkdtemp(join(CACHE, 'making-'))
   {
-    await using store = await openStore({ kind: 'embedded', dataDir: made })
+    await using store = await openStore({ kind: 'embedded', dataDir: unfinished })
     await using _backend = await openQueueBackend({ kind: 'store', store })
     await migrateService(store.pool)
   }
-  // Whoever comes second finds the place taken, by the same.
-  await rename(join(made, 'store'), template).catch(async (error: unknown) => {
+  // The rename fails when another process has put the same template there meanwhile.
+  await rename(join(unfinished, 'store'), template).catch(async (error: unknown) => {
     if (!(await exists(template))) throw error
   })
-  await rm(made, { recursive: true, force: true })
+  await rm(unfinished, { recursive: true, force: true })
   return template
 }
 
-/** Of everything that makes tables: the libraries' versions, and our own migrations. */
+/** A hash of everything that defines the tables: the versions of the libraries and our migrations. */
 async function digest(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(join(ROOT, 'package-lock.json')))
   for (const folder of ['src/store/migrations', 'src/service/store/migrations']) {

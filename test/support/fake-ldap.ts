@@ -9,9 +9,9 @@ export interface FakeSearch {
   /** As RFC 4515 writes it, names in lower case. */
   readonly filter: string
   readonly attributes: readonly string[]
-  /** 0 never, 1 within the base, 2 the base itself, 3 always. */
+  /** `derefAliases`: 0 never, 1 in searching, 2 finding the base, 3 always. */
   readonly aliases: number
-  /** The limits that the client asks for; 0 is none. */
+  /** The limits in the request; 0 means no limit. */
   readonly sizeLimit: number
   readonly timeLimit: number
 }
@@ -21,7 +21,7 @@ export interface FakeEntry {
   readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
 }
 
-/** Entries, and with them references to other servers or a result other than success. */
+/** The entries, the number of references to other servers, and the result code (0 by default). */
 export interface FakeAnswer {
   readonly entries?: readonly FakeEntry[]
   readonly references?: number
@@ -34,8 +34,8 @@ export interface FakeLdap extends AsyncDisposable {
 }
 
 /**
- * A server that takes every bind and answers searches as the test says, without pages; by default on 127.0.0.1 and a port
- * of the system's choice.
+ * Starts a server that accepts every bind and answers each search with `answer`, without paging. By default it listens
+ * on a free port of 127.0.0.1.
  */
 export async function startFakeLdap(
   answer: (search: FakeSearch) => FakeAnswer,

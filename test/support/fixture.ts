@@ -1,6 +1,6 @@
 /**
- * What the default fixture holds. Organization 2 is somebody else's, with one of everything of its own. The contact
- * Ada (11) has two apps and a vault item, Ben (12) has one app; the tokens that have no other name are Ada's.
+ * The ids and tokens of the default fixture. Contact Ada (11) has two apps and a vault item, Ben (12) has one app.
+ * Tokens without another name belong to Ada. Organization 2 is foreign and has one of each resource.
  */
 export const FIXTURE = {
   organizationId: 1,
@@ -19,16 +19,16 @@ export const FIXTURE = {
   otherOrganizationId: 2,
   otherDirectoryId: 8,
   otherToken: 'full-token-of-organization-2',
-  /** An app with SAML, viewing and resetting its password. */
+  /** An app with SAML, whose password may be viewed and reset. */
   samlSubscriptionId: 101,
-  /** An app without SAML whose password may be neither seen nor reset. */
+  /** An app without SAML, whose password may be neither viewed nor reset. */
   lockedSubscriptionId: 102,
   vaultItemId: 103,
   bensSubscriptionId: 104,
   otherSubscriptionId: 201,
   groupId: 51,
   otherGroupId: 61,
-  /** The secrets that no log, answer, page or dump may show, except #17. */
+  /** No log, page, dump or answer may contain these secrets, except the answer of #17 (docs/api.md). */
   secrets: [
     'planted-password-101',
     'planted-password-102',
@@ -164,8 +164,8 @@ organizations:
 `
 
 /**
- * A fixture of one organization with these directories (flow YAML each), which `FIXTURE.token` may read and write and
- * `FIXTURE.readOnlyToken` may read.
+ * YAML of a fixture with one organization and these directories (each in flow YAML). `FIXTURE.token` may read and write
+ * them, `FIXTURE.readOnlyToken` may read them.
  */
 export function directoriesFixture(directories: readonly string[]): string {
   return `

@@ -9,12 +9,12 @@ import { startPostgres } from './postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of the test run's PostgreSQL. */
+    /** The URL of the PostgreSQL server of the test run. */
     readonly postgres: string
   }
 }
 
-/** One PostgreSQL for the whole test run, with templates of databases whose tables are made already. */
+/** Starts one PostgreSQL server for the whole test run, with template databases that contain the tables. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres()
   await makeTemplateStore()

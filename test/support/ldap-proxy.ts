@@ -3,53 +3,53 @@ import { Ber, BerReader, BerWriter, ProtocolOperation } from 'ldapts'
 import { startTcpRelay } from './tcp-relay.ts'
 
 /**
- * What the proxy does to a server's answers. Pages are counted from 1 over the searches of one connection, without those
- * for what the server says about itself; entries from 1 within their page.
+ * A fault that the proxy injects into one connection. `page` counts the searches of the connection from 1, without the
+ * reads of the root DSE; `entry` counts the entries of the page from 1.
  */
-export type Evil =
+export type LdapFault =
   | { readonly kind: 'none' }
-  /** Ends the connection in the middle of this entry's bytes. */
+  /** Closes the connection in the middle of this entry. */
   | { readonly kind: 'cut'; readonly page: number; readonly entry: number }
-  /** Ends the connection politely (FIN) between two messages. */
+  /** Closes the connection with FIN before this entry. */
   | { readonly kind: 'hang-up'; readonly page: number; readonly entry: number }
-  /** Sends nothing any more, and keeps the connection. */
+  /** Sends nothing from this entry on, and keeps the connection open. */
   | { readonly kind: 'stall'; readonly page: number; readonly entry: number }
-  /** Ends the page with another result, such as 51 (busy). */
+  /** Ends the page with this result code, such as 51 (busy). */
   | { readonly kind: 'result'; readonly page: number; readonly code: number }
-  /** Ends the last page with a cookie still set; what then comes goes to the server, or the connection ends. */
+  /** Adds a cookie to the last page; forwards the client's next request to the server, or closes the connection. */
   | { readonly kind: 'left-over-cookie'; readonly after: 'forward' | 'hang-up' }
-  /** Answers this search with no entry and a cookie, and goes on when it is asked with it. */
+  /** Answers this search with no entry and a cookie; a request with the cookie gets the real page. */
   | { readonly kind: 'empty-page'; readonly page: number }
-  /** Answers every search like that, for ever. */
+  /** Answers every search with no entry and a cookie. */
   | { readonly kind: 'empty-pages' }
-  /** Leaves the paged results control out of this page's end. */
+  /** Removes the paged results control from the end of this page. */
   | { readonly kind: 'no-control'; readonly page: number }
-  /** Answers this search once more with what the first page was, by asking the server without the cookie. */
+  /** Answers this search with the first page again, by repeating the first request at the server. */
   | { readonly kind: 'restart'; readonly page: number }
-  /** Says nothing once StartTLS was agreed to. */
+  /** Sends nothing after the server has accepted StartTLS. */
   | { readonly kind: 'stall-tls' }
-  /** Does this when the server has sent so many bytes within TLS, which the proxy cannot look into. */
-  | { readonly kind: 'within-tls'; readonly bytes: number; readonly does: 'stall' | 'cut' }
-  /** Announces the end of the connection (RFC 4511, 4.4.1) instead of this page. */
+  /** Stalls or cuts after `bytes` bytes of TLS records from the server, which the proxy cannot decode. */
+  | { readonly kind: 'within-tls'; readonly bytes: number; readonly action: 'stall' | 'cut' }
+  /** Sends a notice of disconnection (RFC 4511, 4.4.1) instead of this page. */
   | { readonly kind: 'notice'; readonly page: number }
-  /** Does this instead of answering a request that makes the connection ready. */
-  | { readonly kind: 'at'; readonly step: Step; readonly does: Deed }
-  /** Calls this when the page is asked for, and goes on. */
+  /** Does this instead of answering one request of the connection's setup. */
+  | { readonly kind: 'at'; readonly step: Step; readonly action: FaultAction }
+  /** Calls this function when the client requests the page, then forwards the request. */
   | { readonly kind: 'call'; readonly page: number; readonly call: () => void }
 
-/** Which request; the order in which they are made. */
+/** A request of the connection's setup, in the order in which the client sends them. */
 export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i'
 
-/** Says nothing, ends the connection, announces its end, or answers with this result and nothing else. */
-export type Deed = 'stall' | 'cut' | 'notice' | number
+/** No answer, a closed connection, a notice of disconnection, or an answer with only this result code. */
+export type FaultAction = 'stall' | 'cut' | 'notice' | number
 
 export interface LdapProxy extends AsyncDisposable {
   readonly url: string
-  /** What the next connections get, behind as many as are `spared`. */
-  setEvil(evil: Evil, spared?: number): void
-  /** How many connections were made so far. */
+  /** Injects the fault into new connections, after the next `healthy` connections without a fault (0 by default). */
+  setFault(fault: LdapFault, healthy?: number): void
+  /** How many connections the proxy has accepted so far. */
   readonly connections: number
-  /** How many of them asked to bind. */
+  /** How many bind requests the proxy has received so far. */
   readonly binds: number
 }
 
@@ -58,22 +58,22 @@ const PAGING = '1.2.840.113556.1.4.319'
 /** The first byte of a connection that begins with TLS. */
 const TLS_HANDSHAKE = 0x16
 
-/** A proxy before an LDAP server on this port of 127.0.0.1; that of ldaps:// too. */
+/** Starts a proxy for the LDAP or LDAPS server on this port of 127.0.0.1. */
 export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
-  const state = { evil: { kind: 'none' } as Evil, spared: 0, connections: 0, binds: 0 }
+  const state = { fault: { kind: 'none' } as LdapFault, healthyUntil: 0, connections: 0, binds: 0 }
   const target = { host: '127.0.0.1', port: targetPort }
   const server = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
     state.connections += 1
-    const evil: Evil = state.connections > state.spared ? state.evil : { kind: 'none' }
-    relay(client, upstream, evil, () => {
+    const fault: LdapFault = state.connections > state.healthyUntil ? state.fault : { kind: 'none' }
+    relay(client, upstream, fault, () => {
       state.binds += 1
     })
   })
   return {
     url: `ldap://127.0.0.1:${server.port}`,
-    setEvil(evil, spared = 0) {
-      state.evil = evil
-      state.spared = state.connections + spared
+    setFault(fault, healthy = 0) {
+      state.fault = fault
+      state.healthyUntil = state.connections + healthy
     },
     get connections() {
       return state.connections
@@ -91,7 +91,7 @@ interface Frame {
   readonly bytes: Buffer
 }
 
-function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): void {
+function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => void): void {
   let page = 0
   let entry = 0
   let silent = false
@@ -105,62 +105,63 @@ function relay(client: Socket, target: Socket, evil: Evil, onBind: () => void): 
     if (frame.operation === ProtocolOperation.LDAP_REQ_BIND) onBind()
     const step = stepOf(frame)
     startingTls = step === 'starttls'
-    if (evil.kind === 'at' && evil.step === step) return interfere(client, frame, step, evil.does)
+    if (fault.kind === 'at' && fault.step === step) return act(client, frame, step, fault.action)
     if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame))
       return void target.write(frame.bytes)
     page += 1
     entry = 0
-    if (evil.kind === 'call' && page === evil.page) evil.call()
+    if (fault.kind === 'call' && page === fault.page) fault.call()
     first ??= frame.bytes
-    const emptied = evil.kind === 'empty-pages' || (evil.kind === 'empty-page' && page === evil.page)
+    const emptied = fault.kind === 'empty-pages' || (fault.kind === 'empty-page' && page === fault.page)
     if (emptied) {
       heldBack = frame.bytes
       return void client.write(searchDone(frame.id, 0, OUR_COOKIE))
     }
-    if (evil.kind === 'notice' && page === evil.page) return void client.write(noticeOfDisconnection())
+    if (fault.kind === 'notice' && page === fault.page) return void client.write(noticeOfDisconnection())
     const ours = frame.bytes.includes(OUR_COOKIE)
-    if (evil.kind === 'left-over-cookie' && evil.after === 'hang-up' && ours) return void client.end()
-    if (evil.kind === 'restart' && page === evil.page) return void target.write(withId(first, frame.id))
+    if (fault.kind === 'left-over-cookie' && fault.after === 'hang-up' && ours) return void client.end()
+    if (fault.kind === 'restart' && page === fault.page) return void target.write(withId(first, frame.id))
     target.write(ours && heldBack !== undefined ? withId(heldBack, frame.id) : frame.bytes)
   })
 
   onFrames(target, client, (frame) => {
     opaque = startingTls
     if (frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) entry += 1
-    if (evil.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
-    if ('entry' in evil && page === evil.page && entry === evil.entry) {
+    if (fault.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
+    if ('entry' in fault && page === fault.page && entry === fault.entry) {
       silent = true
-      if (evil.kind === 'hang-up') return void client.end()
-      if (evil.kind === 'cut')
+      if (fault.kind === 'hang-up') return void client.end()
+      if (fault.kind === 'cut')
         client.write(frame.bytes.subarray(0, frame.bytes.length / 2), () => client.destroy())
       return
     }
     const done = frame.operation === ProtocolOperation.LDAP_RES_SEARCH
-    client.write(done ? endOfPage(frame, page, evil) : frame.bytes)
+    client.write(done ? endOfPage(frame, page, fault) : frame.bytes)
   })
 
-  function endOfPage(frame: Frame, at: number, what: Evil): Buffer {
-    if (what.kind === 'result' && at === what.page) return searchDone(frame.id, what.code, Buffer.alloc(0))
-    if (what.kind === 'no-control' && at === what.page) return searchDone(frame.id, 0, undefined)
-    // The server's last page is the one whose cookie is empty: the control's value then ends with a zero length.
+  function endOfPage(frame: Frame, at: number, injected: LdapFault): Buffer {
+    if (injected.kind === 'result' && at === injected.page)
+      return searchDone(frame.id, injected.code, Buffer.alloc(0))
+    if (injected.kind === 'no-control' && at === injected.page) return searchDone(frame.id, 0, undefined)
+    // The cookie of the last page is empty, so the control ends with an octet string of length 0.
     const last =
       frame.bytes.includes(Buffer.from(PAGING)) && frame.bytes.at(-1) === 0 && frame.bytes.at(-2) === 4
-    return what.kind === 'left-over-cookie' && last ? searchDone(frame.id, 0, OUR_COOKIE) : frame.bytes
+    return injected.kind === 'left-over-cookie' && last ? searchDone(frame.id, 0, OUR_COOKIE) : frame.bytes
   }
 
-  function passOn(chunk: Buffer, to: Socket): void {
+  function forwardTls(chunk: Buffer, to: Socket): void {
     if (to === client) opaqueBytes += chunk.length
-    if (evil.kind !== 'within-tls' || opaqueBytes < evil.bytes) return void to.write(chunk)
+    if (fault.kind !== 'within-tls' || opaqueBytes < fault.bytes) return void to.write(chunk)
     silent = true
-    if (evil.does === 'cut') client.destroy()
+    if (fault.action === 'cut') client.destroy()
   }
 
-  /** Once silent, what comes may be TLS and is not looked at; behind StartTLS it is handed on as it is. */
+  /** Forwards TLS bytes undecoded. After a stall or a cut it decodes nothing, because the bytes may be TLS. */
   function onFrames(socket: Socket, other: Socket, take: (frame: Frame) => void): void {
     let held = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
       if (chunk[0] === TLS_HANDSHAKE && held.length === 0) opaque = true
-      if (opaque && !silent) return passOn(chunk, other)
+      if (opaque && !silent) return forwardTls(chunk, other)
       held = Buffer.concat([held, chunk])
       for (;;) {
         const length = frameLength(held)
@@ -195,22 +196,22 @@ function stepOf(frame: Frame): Step | undefined {
   return frame.bytes.includes('1.3.6.1.4.1.1466.20037') ? 'starttls' : 'who-am-i'
 }
 
-function interfere(client: Socket, { id }: Frame, step: Step, does: Deed): void {
-  if (does === 'stall') return
-  if (does === 'cut') return void client.destroy()
-  if (does === 'notice') return void client.write(noticeOfDisconnection())
+function act(client: Socket, { id }: Frame, step: Step, action: FaultAction): void {
+  if (action === 'stall') return
+  if (action === 'cut') return void client.destroy()
+  if (action === 'notice') return void client.write(noticeOfDisconnection())
   const { LDAP_RES_BIND, LDAP_RES_EXTENSION, LDAP_RES_SEARCH } = ProtocolOperation
   const operation = step === 'bind' ? LDAP_RES_BIND : step === 'root' ? LDAP_RES_SEARCH : LDAP_RES_EXTENSION
   const writer = new BerWriter()
   writer.startSequence()
   writer.writeInt(id)
-  writeResult(writer, operation, does)
+  writeResult(writer, operation, action)
   writer.endSequence()
   writer.endSequence()
   client.write(writer.buffer)
 }
 
-/** The root DSE is the entry with the empty name, and is read by itself. */
+/** The root DSE is the entry with the empty DN, read with the scope `base`. */
 function readsRootDse({ bytes }: Frame): boolean {
   const reader = new BerReader(bytes)
   reader.readSequence()
@@ -248,7 +249,7 @@ function noticeOfDisconnection(): Buffer {
   return writer.buffer
 }
 
-/** Leaves the operation open for more. */
+/** The caller may append fields, and ends the sequence. */
 function writeResult(writer: BerWriter, operation: number, code: number, diagnostic = ''): void {
   writer.startSequence(operation)
   writer.writeEnumeration(code)

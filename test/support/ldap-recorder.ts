@@ -14,18 +14,18 @@ import {
 } from './ber.ts'
 import { startTcpRelay } from './tcp-relay.ts'
 
-/** What Active Directory does to every client, and Samba to none. */
+/** Limits that Active Directory enforces for every client, and Samba for none. */
 export interface AdLimits {
-  /** The longest page; a search without paging gets as many entries and result 4. */
+  /** The most entries in a page; a search without paging gets this many entries and result 4. */
   readonly page: number
-  /** The most values of `member` in one answer; the others must be asked for as `member;range=…`. */
+  /** The most values of `member` in one answer; the client requests the others as `member;range=…`. */
   readonly range: number
 }
 
 export interface RecorderOptions {
-  /** A port of the system's choice on 127.0.0.1 by default. */
+  /** A free port of 127.0.0.1 by default. */
   readonly listen?: { readonly host: string; readonly port: number }
-  /** What the client sees of an entry's attributes; everything by default. */
+  /** The attributes of an entry that the client sees; all by default. */
   readonly shown?: (dn: string, attributes: readonly RecordedAttribute[]) => readonly RecordedAttribute[]
 }
 
@@ -38,12 +38,12 @@ export interface RecordedSearch {
   readonly base: string
   readonly scope: 'base' | 'one' | 'sub'
   readonly attributes: readonly string[]
-  /** The size that the client asked for; `undefined` without paging. */
+  /** The page size that the client requested; `undefined` without paging. */
   readonly pageSize: number | undefined
-  /** Whether it goes on from an earlier page. */
+  /** Whether the request has the cookie of an earlier page. */
   readonly isNextPage: boolean
   entries: number
-  /** The result code, as the client got it; `undefined` until then. */
+  /** The result code that the client got; `undefined` before the end of the search. */
   result: number | undefined
 }
 
@@ -53,11 +53,11 @@ export interface LdapRecorder extends AsyncDisposable {
   readonly connections: number
   /** The DN of every simple bind; `''` for an anonymous one. */
   readonly binds: readonly string[]
-  /** Every search request: a search in three pages is there three times. */
+  /** Every search request: a search in three pages has three items. */
   readonly searches: readonly RecordedSearch[]
-  /** Forgets what was recorded. */
+  /** Deletes the recorded connections, binds and searches. */
   clear(): void
-  /** Does this, once, when the first range of a single entry was read and before the client gets it. */
+  /** Calls `change` once, before the client gets the first range of a single entry. */
   betweenRanges(change: () => Promise<void>): void
 }
 
@@ -66,8 +66,8 @@ const RANGE = /^member;range=(\d+)-(?:\d+|\*)$/i
 const SCOPES = ['base', 'one', 'sub'] as const
 
 /**
- * Stands before an LDAP server, plain connections only, decodes what goes through and writes it down; with limits, it
- * answers as Active Directory would. What is to go wrong is the business of `ldap-proxy.ts`, which can stand before it.
+ * Starts a proxy for an LDAP server that decodes and records requests and answers, on connections without TLS. With
+ * limits, it answers like Active Directory. `ldap-proxy.ts` injects faults and can be put in front of it.
  */
 export async function startLdapRecorder(
   target: { readonly host: string; readonly port: number },
@@ -84,10 +84,10 @@ export async function startLdapRecorder(
       const answer = watch.answer(message)
       if (answer === undefined) return
       const { change } = record
-      const isTime = change !== undefined && watch.isFirstRange(answer)
-      if (isTime) record.change = undefined
+      const isDue = change !== undefined && watch.isFirstRange(answer)
+      if (isDue) record.change = undefined
       sent = sent.then(async () => {
-        if (isTime) await change()
+        if (isDue) await change()
         client.write(answer)
       })
     })
@@ -123,14 +123,14 @@ interface Recording {
   change: (() => Promise<void>) | undefined
 }
 
-interface Open {
+interface OpenSearch {
   readonly search: RecordedSearch
-  /** From which value of `member` on; `undefined` when the client asked for the plain attribute. */
+  /** The index of the first requested value of `member`; `undefined` without a range. */
   readonly from: number | undefined
 }
 
 function watchConnection(record: Recording, limits: AdLimits | undefined, shown: RecorderOptions['shown']) {
-  const open = new Map<number, Open>()
+  const open = new Map<number, OpenSearch>()
 
   function request(message: Buffer): Buffer {
     const { id, operation, rest } = split(message)
@@ -159,7 +159,7 @@ function watchConnection(record: Recording, limits: AdLimits | undefined, shown:
     return encode(SEQUENCE, encodeInteger(id), encode(0x63, ...body), ...controls)
   }
 
-  /** `undefined` for an entry that the client does not get. */
+  /** `undefined` for an entry beyond the page limit, which the client does not get. */
   function answer(message: Buffer): Buffer | undefined {
     const { id, operation } = split(message)
     const current = open.get(id)
@@ -183,7 +183,7 @@ function watchConnection(record: Recording, limits: AdLimits | undefined, shown:
     return message
   }
 
-  /** Of an entry that was asked for by its own DN, and of which there is more. */
+  /** Whether the message is the first of several ranges, in a search for a single entry. */
   function isFirstRange(message: Buffer): boolean {
     const { id } = split(message)
     return open.get(id)?.search.scope === 'base' && /member;range=0-\d/.test(message.toString('latin1'))
@@ -206,7 +206,7 @@ function withShown(operation: Tlv, shown: NonNullable<RecorderOptions['shown']>)
   return { tag: operation.tag, content }
 }
 
-/** Also where a client asks for a range, all values are there to choose from. */
+/** Cuts the requested range out of `member`; the upstream server always sends all values. */
 function withRange(id: number, operation: Tlv, from: number | undefined, most: number): Buffer {
   const [dn, list] = decodeAll(operation.content)
   const attributes = decodeAll(list?.content ?? Buffer.alloc(0)).flatMap((attribute) => {

@@ -9,8 +9,8 @@ import {
 } from '../../src/client/index.ts'
 
 /**
- * A program of somebody who has installed the package: uses every method and every iterator, and prints what it got as
- * JSON. The test of the library copies it into another project, where the client comes from `dirsyncd/client`.
+ * A user's program that calls every method and every iterator of the package and prints the results as JSON. The test
+ * of the library copies it into another project, where the client comes from `dirsyncd/client`.
  */
 await using client = new AccessManagementClient({
   baseUrl: process.env['BASE_URL'] ?? '',
@@ -24,7 +24,7 @@ const USER = { ...DIRECTORY, external_id: 'user 0' }
 const GROUP = { ...DIRECTORY, external_id: 'group 0' }
 const SUBSCRIPTION = { subscription_id: 101 }
 
-/** One call of each endpoint: a missing one does not compile. */
+/** One call for each endpoint; the type check fails when an endpoint is missing. */
 const calls: { readonly [O in Operation]: () => Promise<unknown> } = {
   listDirectories: () => client.listDirectories(),
   getDirectory: () => client.getDirectory(DIRECTORY),

@@ -1,6 +1,6 @@
 import { type AccessManagementClient, type ClientOptions, isApiError } from '../../src/client/index.ts'
 
-/** What must not compile, and what the types of answers are. Never run. */
+/** Code that the type check must reject. It is never executed. */
 export async function mistakes(client: AccessManagementClient): Promise<void> {
   // @ts-expect-error a path parameter is missing
   await client.getDirectory({})
@@ -8,9 +8,9 @@ export async function mistakes(client: AccessManagementClient): Promise<void> {
   await client.getDirectory()
   // @ts-expect-error a misspelled path parameter
   await client.getUser({ directory_id: 7, externalId: 'a' })
-  // @ts-expect-error the organization is the client's
+  // @ts-expect-error the client already has the organization
   await client.getDirectory({ directory_id: 7, organization_id: 2 })
-  // @ts-expect-error the page belongs into the options
+  // @ts-expect-error the page belongs in the options
   await client.listDirectories({ page: 2 })
   // @ts-expect-error a single resource has no pages
   await client.getDirectory({ directory_id: 7 }, { page: 2 })
@@ -34,7 +34,7 @@ export async function mistakes(client: AccessManagementClient): Promise<void> {
   await client.updateSubscription({ subscription_id: 1 }, { position: 'first' })
   // @ts-expect-error a boolean, not a text
   await client.updateSubscription({ subscription_id: 1 }, { favorite: 'true' })
-  // @ts-expect-error a request without a form: these are its options
+  // @ts-expect-error the request has no form, so the second argument is the options
   await client.readCredentials({ subscription_id: 1 }, { RelayState: 'x' })
   // @ts-expect-error a single resource has no iterator
   client.each.getUser({ directory_id: 7, external_id: 'a' })
@@ -51,7 +51,7 @@ export async function answers(client: AccessManagementClient): Promise<void> {
   const { value: nothing } = await client.deleteUser({ directory_id: 7, external_id: 'a' })
   const none: undefined = nothing
   const list = await client.listSubscriptions()
-  // @ts-expect-error the description shows whole numbers as ids
+  // @ts-expect-error the API description has integer ids
   const id: string | undefined = list.items[0]?.id
   const one = await client.getSubscription({ subscription_id: 1 })
   const email: string = one.subscriber.email

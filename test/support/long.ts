@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether this is `npm run test:long`: whole sizes, and the times of production. */
+    /** Whether this is `npm run test:long`: full sizes, and the timeouts of production. */
     readonly long: boolean
   }
 }
@@ -11,7 +11,7 @@ export function isLong(): boolean {
   return inject('long')
 }
 
-/** How much of something a test does: in `npm test`, and in `npm run test:long`. */
+/** Returns `short` in `npm test` and `long` in `npm run test:long`. */
 export function inLong<T>(short: T, long: T): T {
   return isLong() ? long : short
 }

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The files that take longest, mostly waiting: they begin first, so that no worker is left alone with one at the end. */
+/** Path parts of the slowest files. They start first, because one that starts last would keep a single worker busy. */
 const LONGEST = [
   'run-behaviour-',
   'faults/store-outage',
@@ -16,7 +16,7 @@ const LONGEST = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- not an array's
+    // oxlint-disable-next-line unicorn/no-array-sort -- not the method of an array
     const sorted = await super.sort(files)
     return sorted.toSorted((a, b) => rank(a) - rank(b))
   }

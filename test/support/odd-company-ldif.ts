@@ -2,14 +2,14 @@ import type { OddCompany, OddGroup, OddMember, OddPerson, Spelling } from './odd
 import { ldif } from './people.ts'
 
 /**
- * Writes the odd company as LDIF. What a server's schema refuses is left out for it:
+ * Writes the odd company as LDIF, adapted to what each server accepts:
  *
- * - OpenLDAP: a `groupOfNames` without members, which then lists the empty DN, as administrators do.
- * - 389-ds: nothing.
- * - Active Directory: RDNs of several values, line breaks and tabs in the `CN` (they stay in `displayName`), more than
- *   one `mail` (the first stays), members that do not exist (it removes them by itself), and any other spelling of a
- *   member than its own. In exchange there are disabled accounts, computers, contacts and foreign security principals,
- *   managed service accounts, an `inetOrgPerson`, and groups of every scope.
+ * - OpenLDAP: a `groupOfNames` needs a member, so an empty group has the empty DN, as is usual there.
+ * - 389-ds: no adaptation.
+ * - Active Directory: no RDNs of several values, no line breaks or tabs in the `CN` (`displayName` keeps them), only
+ *   the first `mail`, only members that exist, and only the plain spelling of members. Additional entries: disabled
+ *   accounts, computers, contacts, foreign security principals, managed service accounts, an `inetOrgPerson`, and
+ *   groups of every scope.
  */
 export function openldapLdif(company: OddCompany, base: string): string {
   return unixLdif(company, base, true)
@@ -61,7 +61,7 @@ function rdnOf({ uid, cn, multiValued }: OddPerson): string {
   return multiValued ? `cn=${escapeValue(cn)}+uid=${uid}` : `uid=${uid}`
 }
 
-/** Where disabled accounts, computers and contacts stand beside people. */
+/** The organizational unit of the people; it also contains disabled accounts, computers and contacts. */
 export const AD_PEOPLE = 'OU=Company'
 
 export function activeDirectoryLdif({ people, groups }: OddCompany, base: string): string {
@@ -72,7 +72,7 @@ export function activeDirectoryLdif({ people, groups }: OddCompany, base: string
   const foreignDn = (index: number) => {
     if (index % 3 === 0) return `CN=Contact ${index},${unit}`
     if (index % 3 === 1) return `CN=PC${index},${unit}`
-    // A user of another forest: the server makes an entry for it when a group names its SID.
+    // A user of another forest: the server creates an entry for it when a group has its SID as a member.
     return `<SID=S-1-5-21-1111111111-222222222-333333333-${index}>`
   }
   const dnOf = (member: OddMember): string | undefined => {
@@ -96,18 +96,18 @@ export function activeDirectoryLdif({ people, groups }: OddCompany, base: string
     ),
   ]
   for (const [index, { members }] of groups.entries()) {
-    // A group of Active Directory is never a member of itself.
+    // Active Directory rejects a group as a member of itself.
     const dns = members.filter((each) => !('group' in each && each.group === index)).map(dnOf)
     const member = dns.filter((dn) => dn !== undefined)
     if (member.length > 0)
       records.push(ldif(groupDn(index), { changetype: ['modify'], add: ['member'], member }))
   }
   const somebody = [1, 2, 3].map((index) => personDn(at(people, index)))
-  return [...records, ...adRarities(unit, somebody, groupDn(46))].join('')
+  return [...records, ...adSpecialEntries(unit, somebody, groupDn(46))].join('')
 }
 
-/** Managed service accounts, which are computers, a person of another class, and groups of every scope and purpose. */
-function adRarities(unit: string, people: readonly string[], universal: string): string[] {
+/** Managed service accounts (a subclass of computer), an `inetOrgPerson`, and groups of every scope and type. */
+function adSpecialEntries(unit: string, people: readonly string[], universal: string): string[] {
   const group = (cn: string, groupType: string, member: readonly string[]) =>
     ldif(`CN=${cn},OU=Groups,${unit}`, {
       objectClass: ['group'],
@@ -148,7 +148,7 @@ function adPerson(person: OddPerson): Record<string, readonly string[]> {
     displayName: [displayName],
     ...(mails.length > 0 && { mail: mails.slice(0, 1) }),
     employeeNumber: [employeeNumber],
-    // A normal account that needs no password; 2 disables it.
+    // 544: a normal account that needs no password; 546: the same, disabled.
     userAccountControl: [disabled ? '546' : '544'],
   }
 }
@@ -164,7 +164,7 @@ function adName(cn: string, unique: string): string {
   return `${cn.replaceAll(/[\n\t]/g, ' ').slice(0, 48)} ${unique}`
 }
 
-/** RFC 4514. */
+/** Escapes an attribute value of a DN (RFC 4514). */
 function escapeValue(value: string): string {
   return value
     .replaceAll(/[,+"\\<>;=]/g, '\\$&')

@@ -1,8 +1,8 @@
 import { inLong } from './long.ts'
 
 /**
- * A company whose directory has had thirty years to become odd: 5,000 people and 300 groups, the same in every run. It
- * knows nothing of any server: `odd-company-ldif.ts` writes it down for each.
+ * A person of a company with unusual data, the same in every run. The data is independent of a server:
+ * `odd-company-ldif.ts` writes it as LDIF for each one.
  */
 export interface OddPerson {
   readonly uid: string
@@ -12,21 +12,21 @@ export interface OddPerson {
   readonly cn: string
   readonly mails: readonly string[]
   readonly employeeNumber: string
-  /** Named by `cn` and `uid` together where a server allows that. */
+  /** The RDN has both `cn` and `uid`, where the server allows that. */
   readonly multiValued: boolean
   readonly disabled: boolean
 }
 
-/** What a group's list of members names. */
+/** An item in a group's list of members. */
 export type OddMember =
   | { readonly person: number; readonly spelling: Spelling }
   | { readonly group: number }
   /** An entry that does not exist. */
   | { readonly nobody: string }
-  /** An entry of the server that is no person of the company. */
+  /** An existing entry that is not a person of the company. */
   | { readonly foreign: number }
 
-/** How a DN is written in a list of members: as it is, in capitals, with blanks, or with every escape in hexadecimal. */
+/** How a DN is written in a list of members: unchanged, in capitals, with blanks, or with hexadecimal escapes. */
 export type Spelling = 'plain' | 'capitals' | 'blanks' | 'hex'
 
 export interface OddGroup {
@@ -42,14 +42,16 @@ export interface OddCompany {
 export const PEOPLE = inLong(1500, 5000)
 export const GROUPS = inLong(150, 300)
 export const BIG_GROUP = inLong(800, 3000)
-/** The first of those who are in special groups. */
+/** The index of the first person in the special groups. */
 const SPECIAL_PEOPLE = PEOPLE - 500
 
 const SEED = 20_260_101
+/** The length of the chain of nested groups. */
 const DEPTH = 30
+/** The first groups are the special ones; see `membersAt`. */
 const SPECIAL = 50
 
-/** Names that break naive programs, as they are once the blanks around them are gone. */
+/** Names that break naive programs. */
 const ODD_NAMES = [
   'Smith, John',
   'Ann "Nan" Lee',
@@ -83,21 +85,21 @@ export function oddCompany(): OddCompany {
   return { people, groups: Array.from({ length: GROUPS }, (_, index) => groupAt(index, random)) }
 }
 
-/** The groups that are special, but for the big one, and the people in them: loaded in no time. */
+/** Only the special groups, with at most 50 members each, and the people in them: quick to load. */
 export function smallCompany(): OddCompany {
   const { people, groups } = oddCompany()
-  const places = new Map<number, number>()
+  const newIndexes = new Map<number, number>()
   const small = groups.slice(0, SPECIAL).map(({ cn, members }) => ({
     cn,
     members: members.slice(0, 50).flatMap((member): OddMember[] => {
       if ('group' in member) return member.group < SPECIAL ? [member] : []
       if (!('person' in member)) return [member]
-      const place = places.get(member.person) ?? places.size
-      places.set(member.person, place)
-      return [{ ...member, person: place }]
+      const index = newIndexes.get(member.person) ?? newIndexes.size
+      newIndexes.set(member.person, index)
+      return [{ ...member, person: index }]
     }),
   }))
-  return { people: [...places.keys()].flatMap((index) => people[index] ?? []), groups: small }
+  return { people: [...newIndexes.keys()].flatMap((index) => people[index] ?? []), groups: small }
 }
 
 function personAt(index: number): OddPerson {
@@ -105,7 +107,7 @@ function personAt(index: number): OddPerson {
   const odd = index % 7 === 0 ? ODD_NAMES[(index / 7) % ODD_NAMES.length] : undefined
   const givenName = odd ?? `Given${index % 113}`
   const sn = `Name${index}`
-  // Each odd name once as it is, so that nothing hides it, and then with a number behind it.
+  // Each odd name occurs once unchanged; later people get it with their index appended.
   const displayName = odd === undefined ? `${givenName} ${sn}` : numbered(odd, index, ODD_NAMES.length * 7)
   return {
     uid,
@@ -125,7 +127,7 @@ function numbered(name: string, index: number, plainBelow: number): string {
 }
 
 function mailsAt(index: number, uid: string): string[] {
-  // Three people with one address, each in another case, and that three times.
+  // Three addresses, each used by three people in different upper and lower case.
   if (index < 9) {
     const box = `shared${Math.floor(index / 3)}`
     return [
@@ -152,7 +154,7 @@ function mailsAt(index: number, uid: string): string[] {
   }
 }
 
-/** `000123` and `123`, and some more such pairs, are different people; a few would trouble a URL or an object's keys. */
+/** Pairs such as `000123` and `123` are different people; some values break naive URLs or object keys. */
 function employeeNumberAt(index: number): string {
   const odd = ['__proto__', 'a/b c?d#e', 'ü%41+&=', 'constructor', '...'][index - 200]
   if (odd !== undefined) return odd
@@ -166,15 +168,15 @@ function groupAt(index: number, random: (below: number) => number): OddGroup {
   return { cn, members: membersAt(index, random) }
 }
 
-/** The first groups are the special ones; the others are of some people, and a few of them hold two others. */
+/** The first groups are special; the others contain random people, and some of them two groups. */
 function membersAt(index: number, random: (below: number) => number): OddMember[] {
   if (index === 0) return somePeople(BIG_GROUP, (each) => each)
   if (index <= DEPTH) {
-    // A chain: each group holds the next one and two people; the last one holds people only.
+    // A chain: each group contains the next group and two people; the last group contains only people.
     const next: OddMember[] = index < DEPTH ? [{ group: index + 1 }] : []
     return [...next, ...somePeople(2, (each) => SPECIAL_PEOPLE + index * 2 + each)]
   }
-  // Two circles of three, and a group that holds itself.
+  // Two cycles of three groups, and a group that contains itself.
   if (index <= 36) {
     const first = index <= 33 ? 31 : 34
     return [
@@ -190,7 +192,7 @@ function membersAt(index: number, random: (below: number) => number): OddMember[
       { foreign: index },
       ...somePeople(3, (each) => SPECIAL_PEOPLE + 300 + each),
     ]
-  // The same people by several ways.
+  // The same people are members over several paths.
   if (index === 46) return [{ group: 47 }, { group: 48 }]
   if (index === 47 || index === 48)
     return [{ group: 49 }, ...somePeople(4, (each) => SPECIAL_PEOPLE + 400 + each)]
@@ -207,12 +209,12 @@ function somePeople(count: number, indexOf: (each: number) => number): OddMember
   return Array.from({ length: count }, (_, each) => ({ person: indexOf(each), spelling: 'plain' }))
 }
 
-/** No server takes the same DN twice in one list. */
+/** Servers reject the same DN twice in one list. */
 function unique(members: readonly OddMember[]): OddMember[] {
   return [...new Map(members.map((member) => ['person' in member ? member.person : member, member])).values()]
 }
 
-/** Numbers below a bound, the same ones after the same seed (mulberry32). */
+/** A pseudo-random generator (mulberry32) of integers from 0 to below a bound. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -9,19 +9,19 @@ import { directorySection } from './sync-config.ts'
 import type { BindUser } from './slapd.ts'
 import type { Truth } from './truth.ts'
 
-/** A service, and a folder from which `sync` runs against it. */
+/** A service, and a site with a sync that writes to it. */
 export interface OddSync extends AsyncDisposable {
   readonly service: ServiceSite
   readonly site: Site
-  /** Writes another `source` section. */
+  /** Replaces the `source` section. */
   configure(source: object): Promise<void>
-  /** Compares what the service has with what it must have; a difference names the first few entries. */
+  /** Expects the directory to equal `truth`; a failure shows up to ten differing entries. */
   expectEqual(truth: Truth): Promise<void>
 }
 
 /**
- * The `source` section is written into a configuration with `ca.pem` and `password` beside it. The store is on PostgreSQL,
- * because thousands of changes take the embedded one twice as long.
+ * Writes a configuration with this `source` section, and the files `ca.pem` and `password` beside it. The store is on
+ * PostgreSQL, because the embedded store needs twice the time for thousands of changes.
  */
 export async function openOddSync(source: object, ca: string, password: string): Promise<OddSync> {
   await using stack = new AsyncDisposableStack()
@@ -58,7 +58,7 @@ export async function openOddSync(source: object, ca: string, password: string):
 const UNLIMITED = { maxDeletes: 1_000_000, maxDeletesPerDay: 1_000_000, maxDeletePercent: 100 }
 const NO_GUARDS = { users: UNLIMITED, groups: UNLIMITED, memberships: UNLIMITED }
 
-/** Up to ten of them, each short: thousands of entries make no readable difference. */
+/** Up to ten differences, each shortened, because a diff of thousands of entries is unreadable. */
 function differences(seen: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<string, unknown>): string[] {
   const found: string[] = []
   for (const id of new Set([...seen.keys(), ...wanted.keys()])) {
@@ -69,7 +69,7 @@ function differences(seen: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<str
   return found
 }
 
-/** Everything that the server holds, as ldapsearch prints it. */
+/** All entries of the server, as ldapsearch prints them. */
 export async function dumpLdif(
   { url, base }: { readonly url: string; readonly base: string },
   { dn, password }: BindUser,

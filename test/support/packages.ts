@@ -2,10 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/**
- * The Debian packages that the tests take their servers and tools from, with the programs and modules that they need
- * of each.
- */
+/** Debian package → the programs and modules that the tests need from it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'redis-server': ['redis-server'],
   slapd: ['slapd', 'slapadd'],
@@ -28,7 +25,7 @@ const VENDOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'libnss3-tools': ['certutil', 'pk12util'],
 }
 
-/** Debian keeps servers' programs in directories that are on nobody's path. */
+/** Debian installs the programs of servers in directories outside of the usual PATH. */
 function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   const more = ['/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', '/usr/share/samba/setup']
@@ -54,7 +51,7 @@ function find(name: string): string | undefined {
     .find(isUsable)
 }
 
-/** A module or a file is read, not executed. */
+/** Modules and data files need read permission only, programs must be executable. */
 function isUsable(path: string): boolean {
   try {
     accessSync(path, /\.(?:so|ldif)$/.test(path) ? constants.R_OK : constants.X_OK)
@@ -64,7 +61,7 @@ function isUsable(path: string): boolean {
   }
 }
 
-/** The path of a program or module that the tests need, wherever it is installed. */
+/** The path of an installed program or module. Throws when it is not installed. */
 export function program(name: string): string {
   const path = find(name)
   if (path === undefined)
@@ -72,19 +69,19 @@ export function program(name: string): string {
   return path
 }
 
-/** The packages of which something is missing; the servers of other vendors only where they are asked for. */
+/** The packages with a missing program or module; with `vendors`, including the packages of the vendor tests. */
 export function missing(vendors = false): string[] {
   return Object.entries({ ...PACKAGES, ...(vendors && VENDOR_PACKAGES) })
     .filter(([, programs]) => programs.some((name) => find(name) === undefined))
     .map(([name]) => name)
 }
 
-/** What a person without root's rights has to run. */
+/** The install command for a user who is not root. */
 export function installCommand(names: readonly string[]): string {
   return `sudo apt-get install -y --no-install-recommends ${names.join(' ')}`
 }
 
-/** Installs packages as root, without starting the servers that come with them. */
+/** Installs packages as root; RUNLEVEL=1 keeps the installed servers from starting. */
 export function install(names: readonly string[]): void {
   const options = {
     stdio: 'inherit',

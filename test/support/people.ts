@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** People and groups that are the same in every run, with the names that break naive programs. */
+/** Given names that break naive programs. `person` and `personGroup` return the same data in every run. */
 const GIVEN_NAMES = [
   'Anna',
   'José',
@@ -48,16 +48,16 @@ export interface PersonGroup {
   readonly members: readonly number[]
 }
 
-/** Every seventh person is in ou=external; every fiftieth is named by cn and uid, with a comma in the DN. */
+/** Every 7th person is in ou=external; every 50th has an RDN of cn and uid with escaped commas. */
 export function person(index: number, base: string): Person {
   const uid = `u${String(index).padStart(6, '0')}`
   const givenName = pick(GIVEN_NAMES, index)
   const sn = pick(SURNAMES, index * 7 + Math.floor(index / GIVEN_NAMES.length))
   const cn = `${sn} ${givenName}`
-  const place = index % 7 === 3 ? `ou=external,ou=people,${base}` : `ou=people,${base}`
+  const parent = index % 7 === 3 ? `ou=external,ou=people,${base}` : `ou=people,${base}`
   const rdn = index % 50 === 10 ? `cn=${cn.replaceAll(',', '\\,')}+uid=${uid}` : `uid=${uid}`
   return {
-    dn: `${rdn},${place}`,
+    dn: `${rdn},${parent}`,
     entryUuid: uuidOf(`person ${index}`),
     uid,
     givenName,
@@ -103,7 +103,7 @@ export function groupLdif(group: PersonGroup, base: string): string {
   })
 }
 
-/** One LDIF record, values in base64 where they must be. */
+/** One LDIF record, with base64 for values that need it. */
 export function ldif(dn: string, attributes: Readonly<Record<string, readonly string[]>>): string {
   const lines = [ldifLine('dn', dn)]
   for (const [name, values] of Object.entries(attributes)) {

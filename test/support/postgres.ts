@@ -9,26 +9,29 @@ import { tempDir } from './temp.ts'
 import { unprivileged, type User } from './unprivileged.ts'
 
 export type PostgresServer = {
-  /** The database `postgres` on it; tests use databases of their own. */
+  /** The URL of the database `postgres`; tests create their own databases. */
   readonly url: string
   readonly port: number
-  /** Makes an empty database and resolves with its URL. */
+  /** Creates an empty database and resolves with its URL. */
   createDatabase(name?: string): Promise<string>
   stop(): Promise<void>
   start(): Promise<void>
   close(): Promise<void>
 }
 
-/** Only the user `locked`, whom a test creates, is asked for a password. */
+/** `pg_hba.conf`: only the user `locked`, whom a test creates, needs a password. */
 const ACCESS = `local all all trust
 host all locked 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 `
 
-/** Starts a PostgreSQL for a test that stops it, on a free port of 127.0.0.1; others call `createDatabase`. */
+/**
+ * Starts a PostgreSQL server on a free port of 127.0.0.1, for a test that stops the server. Other tests call
+ * `createDatabase` of `databases.ts`.
+ */
 export async function startPostgres(): Promise<PostgresServer> {
   const temp = await tempDir()
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const user = unprivileged('postgres', 'nobody')
   const data = join(temp.path, 'data')
   await mkdir(data, { mode: 0o700 })
@@ -41,27 +44,27 @@ export async function startPostgres(): Promise<PostgresServer> {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=500', 'shared_buffers=32MB']
   const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
-  const begin = () =>
+  const launch = () =>
     startServer({
       command: program('postgres'),
       args,
-      ready: () => runOn(url, 'select 1'),
+      ready: () => runSql(url, 'select 1'),
       stopSignal: 'INT',
       dir: temp.path,
       ...user,
     })
-  let server = await begin()
+  let server = await launch()
   let databases = 0
   return {
     url,
     port,
     async createDatabase(name = `test_${(databases += 1)}`) {
-      await runOn(url, `create database ${name}`)
+      await runSql(url, `create database ${name}`)
       return url.replace(/postgres$/, name)
     },
     stop: () => server.stop(),
     async start() {
-      server = await begin()
+      server = await launch()
     },
     async close() {
       await server.stop()
@@ -74,10 +77,10 @@ async function own(path: string, { uid, gid }: User): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
 }
 
-/** Runs one statement on a server that may be just starting. */
-export async function runOn(url: string, query: string): Promise<void> {
+/** Runs one SQL statement on a server that may be still starting. */
+export async function runSql(url: string, query: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
-  // A server that is just starting up drops connections.
+  // A starting server drops connections.
   client.on('error', () => undefined)
   try {
     await client.connect()

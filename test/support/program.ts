@@ -10,41 +10,43 @@ import { QUICK } from './times.ts'
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const QUICK_PROGRAM = fileURLToPath(new URL('quick-program.ts', import.meta.url))
 
-/** Where Node keeps what it compiled. The tests start the program hundreds of times. */
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/dirsyncd-tests/compiled', import.meta.url))
+/** The compile cache of Node.js, because the tests start the program hundreds of times. */
+const COMPILE_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/dirsyncd-tests/compiled', import.meta.url),
+)
 
-export interface Ended {
+export interface ProgramResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A `dirsyncd` that goes on running. */
+/** A running `dirsyncd` process. */
 export interface Program extends AsyncDisposable {
   readonly pid: number
-  /** Everything that it printed so far, on both streams. */
+  /** Everything that it has printed so far, on stdout and stderr. */
   output(): string
   stdout(): string
-  /** Resolves with the match as soon as the output has one; rejects when the program ends before. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves with the first match in the output; rejects when the program ends without a match. */
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<ProgramResult>
 }
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Everything as an administrator gets it, with the times of production. */
+  /** Runs `src/main.ts` with the timeouts of production, as an administrator does. */
   readonly asInProduction?: boolean
 }
 
-/** Starts the program as a process of its own; disposing it kills it. */
+/** Starts the program in its own process; disposing it kills the process. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
   const main = options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM
-  // A test run that is killed takes its programs with it.
+  // The kernel kills the program when the test run is killed.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment(options), NODE_COMPILE_CACHE: COMPILED },
+    env: { ...environment(options), NODE_COMPILE_CACHE: COMPILE_CACHE },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   })
   const text = { stdout: '', stderr: '', both: '' }
@@ -56,24 +58,24 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
       for (const listener of listeners) listener()
     })
   }
-  const dieWithUs = () => child.kill('SIGKILL')
-  process.once('exit', dieWithUs)
+  const killOnExit = () => child.kill('SIGKILL')
+  process.once('exit', killOnExit)
   const ended = once(child, 'close').then(([code]) => {
-    process.off('exit', dieWithUs)
+    process.off('exit', killOnExit)
     return { code: code as number | null, stdout: text.stdout, stderr: text.stderr }
   })
   return {
     pid: child.pid ?? 0,
     output: () => text.both,
     stdout: () => text.stdout,
-    printed: (pattern) => waitFor(pattern, text, listeners, ended),
+    waitForOutput: (pattern) => waitFor(pattern, text, listeners, ended),
     kill: (signal) => void child.kill(signal),
     ended,
     [Symbol.asyncDispose]: () => endProgram(child, ended),
   }
 }
 
-async function endProgram(child: ChildProcess, ended: Promise<Ended>): Promise<void> {
+async function endProgram(child: ChildProcess, ended: Promise<ProgramResult>): Promise<void> {
   child.kill('SIGKILL')
   await ended
 }
@@ -82,21 +84,21 @@ function waitFor(
   pattern: RegExp,
   text: { readonly both: string },
   listeners: Set<() => void>,
-  ended: Promise<Ended>,
+  ended: Promise<ProgramResult>,
 ): Promise<RegExpExecArray> {
   return new Promise((resolve, reject) => {
-    const look = () => {
+    const check = () => {
       const match = pattern.exec(text.both)
       if (match === null) return
-      listeners.delete(look)
+      listeners.delete(check)
       resolve(match)
     }
-    listeners.add(look)
+    listeners.add(check)
     void ended.then(() => {
-      look()
+      check()
       reject(new Error(`ended before it printed ${pattern}:\n${text.both}`))
     })
-    look()
+    check()
   })
 }
 
@@ -104,8 +106,11 @@ function environment({ env }: ProgramOptions): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env }
 }
 
-/** Runs one command to its end in this process. What a process does besides is left out: signals, pipes, crashes. */
-export async function runCommand(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
+/** Runs one command to its end inside the test process, so without signals, pipes and crashes. */
+export async function runCommand(
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<ProgramResult> {
   const stdout: string[] = []
   const stderr: string[] = []
   const code = await runCli(
@@ -122,7 +127,7 @@ export async function runCommand(args: readonly string[], options: ProgramOption
   return { code, stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
-/** Runs one command to its end in a process of its own. */
-export function runProgram(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
+/** Runs one command to its end in its own process. */
+export function runProgram(args: readonly string[], options: ProgramOptions = {}): Promise<ProgramResult> {
   return startProgram(args, options).ended
 }

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import type { OpenBackend } from './backends.ts'
 
-/** Everything that the queues hold at this moment, as texts: keys and values on Redis, rows in the store. */
+/** The current content of the queues as texts: keys and values in Redis, or rows in the store. */
 export function queueTexts(opened: OpenBackend): Promise<string[]> {
   const { redis } = opened.backend
   return redis === undefined ? textsOfStore(opened.store.pool) : textsOfRedis(redis)

@@ -2,7 +2,7 @@ import { runCli } from '../../src/cli/run.ts'
 import { createCompose } from '../../src/compose.ts'
 import { QUICK } from './times.ts'
 
-// What `src/main.ts` runs, with shorter times.
+// The same program as `src/main.ts`, with shorter timeouts.
 const { argv, env, stdout, stderr } = process
 process.exitCode = await runCli(
   { argv: argv.slice(2), stdout, stderr },

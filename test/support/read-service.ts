@@ -1,9 +1,9 @@
 /**
- * Reads a directory straight from the API with nothing but fetch, page by page, following what the description says.
- * Uses nothing of `src/`: it is the independent eye of the end-to-end tests.
+ * The content of a directory. To check the product independently, this file uses nothing from `src/`: it reads the pages
+ * of the API with fetch.
  */
-export interface SeenDirectory {
-  /** external_id → user; an id that is there twice is listed in `duplicates`. */
+export interface DirectoryContent {
+  /** external_id → user; `duplicates` lists ids that occur twice. */
   readonly users: ReadonlyMap<string, { name: string | null; email: string | null }>
   readonly groups: ReadonlyMap<string, { name: string; members: readonly string[] }>
   readonly duplicates: readonly string[]
@@ -16,7 +16,7 @@ export interface ReadServiceOptions {
   readonly directoryId: number
 }
 
-export async function readService(options: ReadServiceOptions): Promise<SeenDirectory> {
+export async function readService(options: ReadServiceOptions): Promise<DirectoryContent> {
   const users = new Map<string, { name: string | null; email: string | null }>()
   const groups = new Map<string, { name: string; members: readonly string[] }>()
   const duplicates: string[] = []
@@ -31,7 +31,7 @@ export async function readService(options: ReadServiceOptions): Promise<SeenDire
   return { users, groups, duplicates }
 }
 
-// The answer as it is: whoever looks at it says what it should be.
+// `any`, because the answers are unchecked; the tests compare them with what they expect.
 async function readAll(options: ReadServiceOptions, list: 'users' | 'groups'): Promise<any[]> {
   const base = `${options.baseUrl}/api/v2/organizations/${options.organizationId}/admin/directories/${options.directoryId}/${list}`
   const all: any[] = []
@@ -52,7 +52,7 @@ async function readAll(options: ReadServiceOptions, list: 'users' | 'groups'): P
   }
 }
 
-/** Sends one request that changes something, for tests that prepare a directory. */
+/** Sends one write request; tests prepare a directory with it. Resolves with the HTTP status. */
 export async function callService(
   options: ReadServiceOptions,
   method: string,

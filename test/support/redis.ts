@@ -10,42 +10,42 @@ export type RedisServer = {
   readonly port: number
   stop(): Promise<void>
   start(): Promise<void>
-  /** Empties it, as an operator's mistake would. */
+  /** Deletes all data, as an operator may do by mistake. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 export type RedisServerOptions = {
-  /** Keeps the data over stop and start. */
+  /** Keeps the data across `stop` and `start`. */
   appendOnly?: boolean
-  /** What `stop` sends; `KILL` is a crash. `TERM` by default. */
+  /** The signal that `stop` sends; `KILL` simulates a crash. `TERM` by default. */
   stopSignal?: 'TERM' | 'KILL'
-  /** More of `redis-server`'s own options, such as `['--requirepass', 'x']`. */
+  /** More options for `redis-server`, such as `['--requirepass', 'x']`. */
   args?: string[]
 }
 
-/** Starts a Redis of its own on a free port. */
+/** Starts a Redis server on a free port of 127.0.0.1. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const dir = await tempDir()
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir.path, '--save', '']
   args.push('--appendonly', options.appendOnly ? 'yes' : 'no', ...(options.args ?? []))
-  const begin = () =>
+  const launch = () =>
     startServer({
       command: program('redis-server'),
       args,
       ready: () => ping(port),
-      stopSignal: 'TERM',
+      stopSignal: options.stopSignal ?? 'TERM',
       dir: dir.path,
     })
-  let server = await begin()
+  let server = await launch()
   return {
     url,
     port,
     stop: () => server.stop(),
     async start() {
-      server = await begin()
+      server = await launch()
     },
     flush: () => flush(url),
     async close() {
@@ -61,7 +61,7 @@ async function flush(url: string): Promise<void> {
   redis.disconnect()
 }
 
-/** Any answer will do: a server that asks for a password, which no client is given here, is up as well. */
+/** Accepts any answer, because a server that requires a password answers with an error. */
 async function ping(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   try {

@@ -1,4 +1,4 @@
-"""Loads LDIF into a Samba AD database that no server has open: samba-load.py SMB.CONF SAM.LDB LDIF READER PASSWORD"""
+"""Loads LDIF into the database of a stopped Samba server: samba-load.py SMB.CONF SAM.LDB LDIF READER PASSWORD"""
 
 import sys
 
@@ -7,8 +7,8 @@ from samba.auth import system_session
 from samba.param import LoadParm
 from samba.samdb import SamDB
 
-# One transaction for everything becomes slower with every entry in it.
-RECORDS_A_TRANSACTION = 200
+# A single transaction becomes slower with every entry.
+RECORDS_PER_TRANSACTION = 200
 
 
 def main():
@@ -24,9 +24,9 @@ def main():
     sam.newuser(reader, password)
     with open(path, encoding="utf-8") as file:
         records = list(sam.parse_ldif(file.read()))
-    for start in range(0, len(records), RECORDS_A_TRANSACTION):
+    for start in range(0, len(records), RECORDS_PER_TRANSACTION):
         sam.transaction_start()
-        for change, message in records[start : start + RECORDS_A_TRANSACTION]:
+        for change, message in records[start : start + RECORDS_PER_TRANSACTION]:
             try:
                 if change == ldb.CHANGETYPE_MODIFY:
                     sam.modify(message)

@@ -17,9 +17,9 @@ const PASSWORD = 'Correct-Horse-8-Battery'
 const LOADER = fileURLToPath(new URL('./samba-load.py', import.meta.url))
 
 /**
- * Starts Debian's Samba as an Active Directory domain controller that does nothing but LDAP, in a folder and on a
- * loopback address of its own (389, 636, 3268 and 3269, so as root only), with these LDIF records: entries, and
- * changes of them. Unlike Windows it neither cuts off `member` at 1,500 values nor pages at 1,000 entries.
+ * Starts Debian's Samba as an Active Directory domain controller with only LDAP, in a new folder and on a new loopback
+ * address. It needs root for the ports 389, 636, 3268 and 3269. The LDIF records may contain entries and modifications.
+ * Unlike Windows, Samba has no limit of 1,500 values of `member` or 1,000 entries per page.
  */
 export async function startSamba(records: string): Promise<VendorServer> {
   const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-samba-'))
@@ -72,7 +72,7 @@ async function provision(directory: string): Promise<void> {
   await run(program('samba-tool'), ['domain', 'provision', ...domain, ...what])
 }
 
-/** A password that crosses the network in the clear is the daemon's affair here, not the server's. */
+/** The server accepts passwords without TLS, so that the tests see what the daemon does. */
 function configOf(directory: string, host: string): string {
   const file = (name: string) => join(directory, name)
   return [
@@ -103,7 +103,7 @@ function configOf(directory: string, host: string): string {
 async function load(directory: string, config: string, records: string): Promise<void> {
   const ldif = join(directory, 'data.ldif')
   await writeFile(ldif, records)
-  // Debian's own Python, and not another one that comes first on the path.
+  // Debian's Python has the Samba modules; another Python in the PATH does not.
   const database = join(directory, 'private', 'sam.ldb')
   await run('/usr/bin/python3', [LOADER, config, database, ldif, 'reader', PASSWORD])
 }

@@ -4,7 +4,7 @@ import { program } from './packages.ts'
 import { startServer } from './server-process.ts'
 import { tempDir } from './temp.ts'
 
-/** Where the service provider on this port takes responses. */
+/** The URL that accepts SAML responses (assertion consumer service) on this port. */
 export function mellonAcsUrl(port: number): string {
   return `http://127.0.0.1:${port}/mellon/postResponse`
 }
@@ -12,11 +12,11 @@ export function mellonAcsUrl(port: number): string {
 export interface MellonOptions {
   readonly port: number
   readonly entityId: string
-  /** The identity provider's, XML. */
+  /** XML metadata of the identity provider. */
   readonly metadata: string
 }
 
-/** What the protected page knows of who signed in. */
+/** What the protected page shows about the user who has logged in. */
 export interface MellonPage {
   readonly path: string
   readonly nameId: string
@@ -24,27 +24,27 @@ export interface MellonPage {
 }
 
 export interface Mellon {
-  /** Posts a response as a browser does, and follows it to the page; `undefined` where it is refused. */
+  /** Posts a SAML response as a browser does and opens the protected page; `undefined` when the response is refused. */
   login(samlResponse: string, relayState?: string): Promise<MellonPage | undefined>
-  /** Asks for the protected page without having signed in; the address that it redirects to. */
-  knock(): Promise<string | null>
-  /** The lines that the server logged since the last call. */
+  /** Requests the protected page without a login. Resolves with the URL of the redirect. */
+  requestWithoutLogin(): Promise<string | null>
+  /** The text that the server has logged since the last call. */
   newLog(): Promise<string>
   close(): Promise<void>
 }
 
 const ATTRIBUTES = ['email', 'first_name', 'last_name', 'name']
 
-/** The values in base64, a line each, because the page's server knows no other way to leave them as they are. */
+/** One value per line in base64, because Apache's `echo` has no other encoding that keeps every character. */
 const PAGE = ['NAME_ID', ...ATTRIBUTES]
   .map((name) => `<!--#echo encoding="base64" var="MELLON_${name}" -->\n`)
   .join('')
 
-/** Starts Apache with mod_auth_mellon, a service provider that is built on lasso and xmlsec. */
+/** Starts Apache with mod_auth_mellon, a SAML service provider based on lasso and xmlsec. */
 export async function startMellon(options: MellonOptions): Promise<Mellon> {
   const temp = await tempDir()
   const { path: dir } = temp
-  // Started by root, Apache serves as nobody.
+  // When root starts Apache, its workers run as nobody.
   await chmod(dir, 0o755)
   await mkdir(join(dir, 'pages', 'private'), { recursive: true })
   for (const page of ['default', 'report']) await writeFile(join(dir, 'pages', 'private', page), PAGE)
@@ -61,7 +61,7 @@ export async function startMellon(options: MellonOptions): Promise<Mellon> {
   let read = 0
   return {
     login: (samlResponse, relayState) => login(origin, samlResponse, relayState),
-    async knock() {
+    async requestWithoutLogin() {
       const answer = await fetch(`${origin}/private/default`, { redirect: 'manual' })
       return answer.headers.get('location')
     },
@@ -151,7 +151,7 @@ function readPage(text: string): Omit<MellonPage, 'path'> {
   return { nameId, attributes: Object.fromEntries(attributes) }
 }
 
-/** The module hands on the values of attributes as they are written in XML. */
+/** The module leaves XML entities in the attribute values. */
 function unescape(text: string): string {
   const characters: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"' }
   return text.replaceAll(/&(lt|gt|amp|quot);/g, (_entity, name: string) => characters[name]!)

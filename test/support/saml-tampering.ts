@@ -1,6 +1,6 @@
 /**
- * What attackers make of a signed response in order to be somebody else, `victim@example.org`. They work on the text
- * that this service writes: the response with its signature, the assertion with its own.
+ * One manipulation of a signed SAML response, with which an attacker tries to log in as `victim@example.org`. The
+ * response and its assertion are both signed.
  */
 export interface Tampering {
   readonly name: string
@@ -53,7 +53,7 @@ function asVictim(xml: string): string {
   return change(xml, /(<saml:NameID [^>]*>)[^<]*/, `$1${VICTIM}`)
 }
 
-/** Without the first signature in the text: the response's, then the assertion's. */
+/** Removes the first signature in the text: that of the response, or else that of the assertion. */
 function unsigned(xml: string): string {
   return change(xml, SIGNATURE, '')
 }
@@ -67,7 +67,7 @@ function withoutInnerSignature(xml: string): string {
   return change(xml, ASSERTION, asVictim(unsigned(assertionOf(xml))))
 }
 
-/** The response without its signature, with what is made of its signed assertion and a forged one. */
+/** Removes the signature of the response, and replaces the assertion with the result of `make`. */
 function wrap(xml: string, make: (own: string, forged: string) => string): string {
   const own = assertionOf(xml)
   return change(unsigned(xml), ASSERTION, make(own, forge(own)))
@@ -83,7 +83,7 @@ function extend(xml: string): string {
   )
 }
 
-/** The forged assertion bears the signature, and that holds what was signed. */
+/** The forged assertion has the signature, whose `Object` element contains the signed assertion. */
 function wrapInObject(xml: string): string {
   return wrap(xml, (own, forged) => {
     const signature = intoObject(SIGNATURE.exec(own)![0], unsigned(own))
@@ -101,7 +101,7 @@ function intoObject(signature: string, signed: string): string {
   return change(signature, /<\/ds:Signature>$/, `<ds:Object>${signed}</ds:Object></ds:Signature>`)
 }
 
-/** The assertion as the attacker wants it; nobody signed it. */
+/** An unsigned assertion for the victim. */
 function forge(assertion: string): string {
   return setId(asVictim(unsigned(assertion)), '_forged-assertion')
 }
@@ -118,7 +118,7 @@ function setId(xml: string, id: string): string {
   return change(xml, / ID="[^"]+"/, ` ID="${id}"`)
 }
 
-/** An attack that changes nothing would prove nothing. `$1` in the new text is the first group. */
+/** Throws when nothing changes, because such a test would prove nothing. `$1` in the new text is the first group. */
 function change(xml: string, pattern: RegExp, text: string): string {
   const changed = xml.replace(pattern, (_match, group: unknown) => {
     return text.replace('$1', () => (typeof group === 'string' ? group : ''))

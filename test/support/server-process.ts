@@ -5,18 +5,18 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type ServerProcess = {
-  /** Ends the server and waits until it is gone. */
+  /** Stops the server and waits for its end. */
   stop(): Promise<void>
 }
 
 export type ServerOptions = {
   command: string
   args: string[]
-  /** Resolves when the server answers; asked again until then. */
+  /** Resolves when the server answers; called again after each rejection. */
   ready: () => Promise<unknown>
-  /** The signal that ends the server in an orderly and quick way. */
+  /** The signal that stops the server; `TERM` by default. */
   stopSignal?: 'INT' | 'TERM' | 'QUIT' | 'KILL'
-  /** Removed when the test run dies without stopping the server. */
+  /** A directory to delete when the test run dies without stopping the server. */
   dir?: string
   uid?: number
   gid?: number
@@ -24,18 +24,18 @@ export type ServerOptions = {
 }
 
 /**
- * A test run that is killed cannot stop its servers: the guard does it when its standard input closes. A server that has
- * not ended after ten seconds is killed.
+ * A shell script that stops the server when its standard input closes, because a killed test run cannot do that. It
+ * kills a server that still runs ten seconds later.
  */
-const GUARD = `
+const SUPERVISOR = `
 exec 3<&0
 "$@" </dev/null &
 server=$!
 {
   read -r word <&3
   kill -$STOP $server 2>/dev/null
-  patience=100
-  while kill -0 $server 2>/dev/null && [ $patience -gt 0 ]; do sleep 0.1; patience=$((patience - 1)); done
+  tries=100
+  while kill -0 $server 2>/dev/null && [ $tries -gt 0 ]; do sleep 0.1; tries=$((tries - 1)); done
   kill -KILL $server 2>/dev/null
   [ "$word" != stop ] && [ -n "$DIR" ] && rm -rf "$DIR"
 } &
@@ -43,17 +43,17 @@ wait $server
 exit 0
 `
 
-/** Starts a real server for a test, and waits until it answers. */
+/** Starts a server and waits until it answers. Throws when it does not answer within 30 seconds. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', options.command, ...options.args], {
+  const supervisor = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', options.command, ...options.args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env, STOP: options.stopSignal ?? 'TERM', DIR: options.dir ?? '' },
     ...(options.uid === undefined ? {} : { uid: options.uid }),
     ...(options.gid === undefined ? {} : { gid: options.gid }),
   })
-  const output = collect(guard)
-  await waitUntilReady(guard, options, output)
-  return { stop: () => stop(guard) }
+  const output = collect(supervisor)
+  await waitUntilReady(supervisor, options, output)
+  return { stop: () => stop(supervisor) }
 }
 
 function collect(child: ChildProcess): () => string {
@@ -94,8 +94,8 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /**
- * A port of 127.0.0.1 that nobody listens on. Below those that the system gives to outgoing connections, one of which
- * could take it before the server that it is for.
+ * An unused port of 127.0.0.1. It is below the range of the ephemeral ports, from which an outgoing connection could
+ * take it before the server starts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

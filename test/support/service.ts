@@ -14,24 +14,24 @@ import { createVault, type Vault } from '../../src/service/keys/vault.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 
-/** A vault with one key that is the same in every test. */
+/** A vault with one key, the same in every test. */
 export function testVault(): Vault {
   return createVault(new Map([['test', Buffer.alloc(32, 7)]]))
 }
 
 export interface StartOptions extends Partial<Omit<ServiceOptions, 'pool' | 'faults'>> {
-  /** A pool that the caller ends; default one of a database of its own on the test run's PostgreSQL. */
+  /** A pool that the caller ends; by default a pool on a new database of the test run's PostgreSQL. */
   readonly pool?: Pool
-  /** YAML; default `FIXTURE_YAML`. */
+  /** YAML text; `FIXTURE_YAML` by default. */
   readonly fixture?: string
-  /** As for `--faults`. */
+  /** The same text as for `--faults`. */
   readonly faults?: string
-  /** Default a free one. */
+  /** A free port by default. */
   readonly port?: number
 }
 
 export interface RunningService {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly token: string
   readonly readOnlyToken: string
@@ -46,7 +46,7 @@ export interface RunningService {
 
 let estimator: Estimator | undefined
 
-/** Starts the access-management service in this process, on 127.0.0.1, with a store that has the fixture. */
+/** Starts the access-management service in this process on 127.0.0.1 and loads the fixture into its store. */
 export async function startService(options: StartOptions = {}): Promise<RunningService> {
   const { pool: given, fixture = FIXTURE_YAML, faults, port = 0, ...rest } = options
   await using stack = new AsyncDisposableStack()
@@ -83,14 +83,14 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
   }
 }
 
-/** Starts a service that ends with the test. */
+/** Starts a service and closes it when the test finishes. */
 export async function startForTest(options: StartOptions = {}): Promise<RunningService> {
   const service = await startService(options)
   onTestFinished(() => service.close())
   return service
 }
 
-/** A database of its own on the test run's PostgreSQL, with the service's tables. The caller ends the pool. */
+/** Creates a database with the service's tables on the test run's PostgreSQL. The caller ends the pool. */
 export async function openServicePool(): Promise<Pool> {
   const pool = new Pool({ connectionString: await createDatabase(SERVICE_TEMPLATE) })
   pool.on('error', () => {})

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { type Ended, type Program, type ProgramOptions, runCommand, startProgram } from './program.ts'
+import { type ProgramResult, type Program, type ProgramOptions, runCommand, startProgram } from './program.ts'
 import { freePort } from './server-process.ts'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
@@ -12,18 +12,18 @@ import { openServicePool, type RunningService, startService } from './service.ts
 import { tempDir } from './temp.ts'
 import { OWN_DATABASE } from './sync-config.ts'
 
-/** The access-management service on a port of its own, with its own database. */
+/** The access-management service with its own port and database. */
 export interface ServiceSite extends AsyncDisposable {
   readonly baseUrl: string
   requests(): Promise<readonly RequestLine[]>
   stop(): Promise<void>
-  /** Starts it again on its port, with other faults where some are given; none for ''. */
+  /** Restarts the service on its port. `faults` replaces the initial faults; '' means none. */
   start(faults?: string): Promise<void>
 }
 
-/** A service that can be killed. */
+/** A service in its own process, which a test can kill. */
 export interface ServiceProcess extends ServiceSite {
-  /** Default SIGTERM. */
+  /** `signal` is SIGTERM by default. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export interface ServiceSiteOptions {
   readonly uniqueExternalIds?: boolean
 }
 
-/** Starts the service in this process, with the fixture of the tests. */
+/** Starts the service in this process, by default with the fixture of the tests. */
 export async function startServiceSite(options: ServiceSiteOptions = {}): Promise<ServiceSite> {
   await using stack = new AsyncDisposableStack()
   const pool = stack.adopt(await openServicePool(), (opened) => opened.end())
@@ -56,7 +56,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
   }
 }
 
-/** Starts `dirsyncd service` as a process of its own, with the fixture of the tests. */
+/** Starts `dirsyncd service` in its own process, with the fixture of the tests. */
 export async function startServiceProcess(): Promise<ServiceProcess> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
@@ -77,7 +77,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   let program: Program | undefined
   const start = async () => {
     program = startProgram(['service', '--config', config])
-    await program.printed(/listens on/)
+    await program.waitForOutput(/listens on/)
   }
   stack.defer(() => program?.[Symbol.asyncDispose]())
   await start()
@@ -91,7 +91,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
     },
     requests: async () => {
       const text = await readFile(requestLog, 'utf8').catch(() => '')
-      // What stands behind the last line break is a line that is being written.
+      // The text after the last line break is an incomplete line.
       return text
         .split('\n')
         .slice(0, -1)
@@ -101,17 +101,17 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   }
 }
 
-/** A folder with a configuration, in which commands are run as an administrator would. */
+/** A folder with a configuration, in which a test runs `dirsyncd` commands like an administrator. */
 export interface Site extends AsyncDisposable {
   readonly dir: string
   readonly dataDir: string
-  /** Writes a file into the folder. */
+  /** Writes a file into the folder. Resolves with its path. */
   write(name: string, text: string | Uint8Array): Promise<string>
   /** Writes `dirsyncd.yaml`. */
   configure(config: object): Promise<void>
   /** Runs a command in this process. */
-  run(...args: readonly string[]): Promise<Ended>
-  /** Runs a command with `--json` and gives the lines that it printed, parsed. */
+  run(...args: readonly string[]): Promise<ProgramResult>
+  /** Runs a command with `--json` and parses each line that it prints. */
   json(...args: readonly string[]): Promise<{ code: number | null; lines: any[]; stderr: string }>
   start(...args: readonly string[]): Program
 }

@@ -17,19 +17,19 @@ export const BASE = 'dc=example,dc=org'
 const PASSWORD = 'correct horse battery staple'
 
 export interface SlapdOptions {
-  /** How many people of `person()` to load; 0 by default. */
+  /** How many people to load, made by `person()`; 0 by default. */
   readonly people?: number
-  /** How many groups of `personGroup()`; 0 by default. */
+  /** How many groups to load, made by `personGroup()`; 0 by default. */
   readonly groups?: number
-  /** More LDIF records, loaded behind them. */
+  /** More LDIF records, loaded after the people and groups. */
   readonly ldifs?: readonly string[]
-  /** ldaps:// and StartTLS with a CA of its own; true by default. */
+  /** Offers ldaps:// and StartTLS with a certificate of a new CA; true by default. */
   readonly tls?: boolean
-  /** Lines for the whole server, such as `idletimeout 1`. */
+  /** Global lines of the configuration, such as `idletimeout 1`. */
   readonly global?: readonly string[]
-  /** `access to …` lines that go before the usual ones. */
+  /** `access to …` lines before the default ones. */
   readonly acl?: readonly string[]
-  /** Overlays of the database, such as `memberof`. They see what is changed, not what is loaded. */
+  /** Overlays of the database, such as `memberof`. They react to modifications, not to the initial load. */
   readonly overlays?: readonly string[]
 }
 
@@ -38,19 +38,19 @@ export interface BindUser {
   readonly password: string
 }
 
-/** The readers that administrators really give out. */
+/** Bind users with the rights and limits that administrators configure in practice. */
 interface Readers {
   /** Sees everything, without limits. */
   readonly reader: BindUser
-  /** Gets 500 entries in one answer, and all of them in pages. */
+  /** Gets at most 500 entries without paging, and all entries with paging. */
   readonly sizeLimited: BindUser
-  /** Gets 500 entries, in pages too. */
+  /** Gets at most 500 entries, with paging too. */
   readonly totallyLimited: BindUser
   /** May not use paging. */
   readonly unpaged: BindUser
   /** Does not see `mail`. */
   readonly noMail: BindUser
-  /** Does not see ou=external, and is not told. */
+  /** Does not see ou=external, and the server reports no error. */
   readonly noExternal: BindUser
 }
 
@@ -58,30 +58,31 @@ export interface Slapd extends AsyncDisposable {
   readonly base: string
   /** `ldap://127.0.0.1:…` */
   readonly url: string
-  /** The host of the certificate. `ldap://localhost:…` for StartTLS. */
+  /** `ldap://localhost:…`, for StartTLS: the certificate is for localhost. */
   readonly namedUrl: string
-  /** `ldaps://localhost:…`; the certificate is for localhost and not for 127.0.0.1. */
+  /** `ldaps://localhost:…`; the certificate is not valid for 127.0.0.1. */
   readonly ldapsUrl: string
   readonly port: number
   /** PEM text of the CA. Empty without TLS. */
   readonly ca: string
-  /** Where its files are, the CA's key among them. */
+  /** The folder of the server's files, which include the key of the CA. */
   readonly directory: string
   readonly admin: BindUser
   readonly readers: Readers
   /** Runs ldapmodify as the administrator; LDIF with `changetype`. */
   modify(changes: string): Promise<void>
-  /** Freezes the server (SIGSTOP), and lets it go on. */
-  stop(): void
-  cont(): void
+  /** Stops the process with SIGSTOP. */
+  freeze(): void
+  /** Continues the process with SIGCONT. */
+  resume(): void
   /** SIGKILL, as in a crash. */
   kill(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Starts Debian's slapd on free ports of 127.0.0.1 with a data directory of its own. It dies with this process, even
- * when that is killed.
+ * Starts Debian's slapd on free ports of 127.0.0.1 with a new data directory. The server ends with this process, even
+ * when this process is killed.
  */
 export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
   const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-slapd-'))
@@ -198,7 +199,7 @@ async function launch(directory: string, config: string, ca: string): Promise<Sl
   const [port, tlsPort] = [await freePort(), await freePort()]
   const urls = [`ldap://127.0.0.1:${port}/`, ...(ca === '' ? [] : [`ldaps://127.0.0.1:${tlsPort}/`])]
   const slapd = ['slapd', '-f', config, '-h', urls.join(' '), '-d', '0']
-  // slapd has no way to notice that its parent was killed; the kernel does.
+  // The kernel kills slapd when this process is killed, because slapd does not notice that.
   const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...slapd], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -224,8 +225,8 @@ async function launch(directory: string, config: string, ca: string): Promise<Sl
     admin: ADMIN,
     readers: READERS,
     modify: (changes) => modify(directory, url, changes),
-    stop: () => void server.kill('SIGSTOP'),
-    cont: () => void server.kill('SIGCONT'),
+    freeze: () => void server.kill('SIGSTOP'),
+    resume: () => void server.kill('SIGCONT'),
     kill: end,
     close,
     [Symbol.asyncDispose]: close,
@@ -239,16 +240,16 @@ async function modify(directory: string, url: string, changes: string): Promise<
 }
 
 async function untilListening(server: ChildProcess, port: number): Promise<void> {
-  let said = ''
+  let stderr = ''
   server.stderr?.on('data', (chunk: Buffer) => {
-    said += chunk.toString()
+    stderr += chunk.toString()
   })
   for (const started = Date.now(); Date.now() - started < 20_000; await delay(20)) {
-    if (server.exitCode !== null) throw new Error(`slapd ended with ${server.exitCode}: ${said}`)
+    if (server.exitCode !== null) throw new Error(`slapd ended with ${server.exitCode}: ${stderr}`)
     if (await accepts(port)) return
   }
   server.kill('SIGKILL')
-  throw new Error(`slapd does not listen: ${said}`)
+  throw new Error(`slapd does not listen: ${stderr}`)
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -263,7 +264,7 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** What a source has to say to read the people and groups below the base. */
+/** The `users` and `groups` sections of an LDAP source for the people and groups below the base. */
 export function peopleSections(base: string) {
   return {
     users: {

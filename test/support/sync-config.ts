@@ -1,6 +1,6 @@
 import { FIXTURE } from './fixture.ts'
 
-/** The `directory` section of a sync that writes to the service's directory of the fixture. */
+/** The `directory` section of a sync that writes to the fixture's directory on this service. */
 export function directorySection(service: { readonly baseUrl: string }, more: object = {}): object {
   return {
     baseUrl: service.baseUrl,
@@ -13,15 +13,15 @@ export function directorySection(service: { readonly baseUrl: string }, more: ob
   }
 }
 
-/** What `Site.configure` replaces with a database of its own. */
+/** A placeholder that `Site.configure` replaces with the URL of the site's own database. */
 export const OWN_DATABASE = 'postgres://the-site'
 
-/** A configuration with store and queue in one database of the site, and no TCP listener. */
+/** A configuration with store and queue in the site's PostgreSQL database, and without a TCP listener. */
 export function databaseConfig(syncs: readonly object[], more: object = {}): object {
   return { dataDir: './data', store: OWN_DATABASE, queue: 'store', admin: { listen: false }, syncs, ...more }
 }
 
-/** A configuration with embedded stores and no TCP listener. */
+/** A configuration with an embedded store and queue, and without a TCP listener. */
 export function embeddedConfig(syncs: readonly object[], more: object = {}): object {
   return { dataDir: './data', store: 'embedded', queue: 'store', admin: { listen: false }, syncs, ...more }
 }

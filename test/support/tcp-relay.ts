@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface Place {
+export interface HostPort {
   readonly host: string
   readonly port: number
 }
@@ -11,12 +11,12 @@ export interface TcpRelay extends AsyncDisposable {
 }
 
 /**
- * Stands before a server: each client gets a connection of its own to the target, and both end together. `onPair` carries the
- * bytes.
+ * Starts a TCP relay: each client connection gets its own connection to the target, and both close together. `onPair`
+ * must copy the bytes.
  */
 export async function startTcpRelay(
-  target: Place,
-  listen: Place,
+  target: HostPort,
+  listen: HostPort,
   onPair: (client: Socket, upstream: Socket) => void,
 ): Promise<TcpRelay> {
   const sockets = new Set<Socket>()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type TempDir = AsyncDisposable & { readonly path: string }
 
-/** A new directory that goes away with what was put into it: `await using dir = await tempDir()`. */
+/** Creates a directory; disposing it deletes it with its content: `await using dir = await tempDir()`. */
 export async function tempDir(): Promise<TempDir> {
   const path = await mkdtemp(join(tmpdir(), 'dirsyncd-test-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }

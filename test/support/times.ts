@@ -1,6 +1,6 @@
 import { type Times, TIMES } from '../../src/queue/times.ts'
 
-/** About a tenth of the times of production; a lease lasts as long as there, because a busy machine must not lose one. */
+/** About a tenth of the production times, except the lease: on a busy machine a short lease would expire. */
 export const QUICK: Times = {
   lease: TIMES.lease,
   fence: { look: 250, blind: 2000, settle: 2500 },

@@ -1,27 +1,31 @@
 /**
- * What a directory must hold, computed straight from the LDIF that a server printed. Uses nothing of `src/` and no LDAP
- * library: together with `read-service.ts` it is the independent eye of the tests with odd data.
+ * How `truthOf` computes the expected content of a directory from the LDIF of a server. To check the product
+ * independently, this file uses nothing from `src/` and no LDAP library.
  *
- * The rules, as documented: a value is trimmed, and of several the first by code unit counts; of several people with one
- * e-mail (without regard to case) the smallest id by code unit has it and the others are without; nobody is written whose
- * e-mail is outside the allowed domains; members are those that are written themselves; the primary group of Active
- * Directory has the members that name it.
+ * The documented rules:
+ *
+ * - A value is trimmed. Of several values the first one by code unit is used.
+ * - When several people have the same e-mail (ignoring case), the smallest id by code unit keeps it; others have none.
+ * - People with an e-mail outside of the allowed domain are left out.
+ * - Only users of the directory are members of a group.
+ * - The members of a primary group in Active Directory are the users with its number in `primaryGroupID`.
  */
 export interface TruthRules {
   readonly isUser: (entry: Entry) => boolean
   readonly isGroup: (entry: Entry) => boolean
   readonly id: { readonly attribute: string; readonly form: 'text' | 'guid' }
-  /** Where groups have another id attribute; text. */
+  /** The id attribute of groups, if it differs from that of users; its form is text. */
   readonly idOfGroup?: string
-  /** The first of these attributes that has a value. */
+  /** The name is the value of the first of these attributes that has one. */
   readonly name: readonly string[]
   readonly groupName: string
   readonly nested: 'direct' | 'flatten'
   readonly allowedDomain: string
-  /** By `primaryGroupID` and `objectSid`. */
+  /** Whether primary groups (`primaryGroupID` and `objectSid`) give members. */
   readonly primaryGroup?: boolean
 }
 
+/** The expected content of a directory. */
 export interface Truth {
   readonly users: ReadonlyMap<string, { readonly name: string | null; readonly email: string | null }>
   readonly groups: ReadonlyMap<string, { readonly name: string; readonly members: readonly string[] }>
@@ -66,7 +70,7 @@ export function truthOf(ldif: string, rules: TruthRules): Truth {
   return { users, groups }
 }
 
-/** The group itself and, flattened, every group that can be reached from it. */
+/** The group itself and, with `flatten`, its direct and indirect member groups. */
 function groupsWithin(
   start: string,
   listed: ReadonlyMap<string, readonly string[]>,
@@ -100,8 +104,8 @@ function usersOf(
       .find((value) => value !== undefined)
     wanted.set(id, { name: name ?? null, email })
     const key = email?.toLowerCase()
-    const rival = key === undefined ? undefined : owner.get(key)
-    if (key !== undefined && (rival === undefined || id < rival)) owner.set(key, id)
+    const current = key === undefined ? undefined : owner.get(key)
+    if (key !== undefined && (current === undefined || id < current)) owner.set(key, id)
   }
   for (const [id, { name, email }] of wanted) {
     if (email !== null && owner.get(email.toLowerCase()) !== id) wanted.set(id, { name, email: null })
@@ -165,13 +169,13 @@ function smallest(values: readonly string[]): string | undefined {
     .toSorted()[0]
 }
 
-/** One text for every spelling of a DN: characters instead of escapes, lower case, one blank, the parts of an RDN sorted. */
+/** The same text for every spelling of a DN: unescaped, lower case, single blanks, the parts of each RDN sorted. */
 function dnKey(dn: string): string {
   const rdns: string[][] = [[]]
   let bytes: number[] = []
   let kept = 0
   const endPart = () => {
-    // Blanks at the end mean nothing unless they were escaped.
+    // Trailing blanks are ignored unless they are escaped.
     while (bytes.length > kept && bytes.at(-1) === 0x20) bytes.pop()
     const text = Buffer.from(bytes).toString('utf8')
     const [type = '', ...value] = text.split('=')

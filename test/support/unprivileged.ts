@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { userInfo } from 'node:os'
 
-/** Without ids it is the user that runs the test. */
+/** A user of this machine; without `uid` and `gid`, the user who runs the test. */
 export interface User {
   readonly name: string
   readonly uid?: number
   readonly gid?: number
 }
 
-/** Whom a server runs as: the first of these users that there is, where root runs the test. */
+/** The user to run a server as: the first existing user of `names` when root runs the test, else the current user. */
 export function unprivileged(...names: readonly string[]): User {
   if (process.getuid?.() !== 0) return { name: userInfo().username }
   for (const name of names) {
@@ -20,5 +20,5 @@ export function unprivileged(...names: readonly string[]): User {
       // Try the next one.
     }
   }
-  throw new Error(`There is no user to run a server as: add the user "${names[0]}".`)
+  throw new Error(`No unprivileged user to run a server as: add the user "${names[0]}".`)
 }

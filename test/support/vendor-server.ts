@@ -8,13 +8,13 @@ import type { BindUser } from './slapd.ts'
 
 const run = promisify(execFile)
 
-/** A server of another vendor than OpenLDAP, started by a test and gone with it. */
+/** An LDAP server other than OpenLDAP. Disposing it stops the server and deletes its data. */
 export interface VendorServer extends AsyncDisposable {
   readonly host: string
   readonly port: number
-  /** By its address. */
+  /** With the IP address. */
   readonly url: string
-  /** By the name in its certificate, for StartTLS. */
+  /** With the host name of the certificate, for StartTLS. */
   readonly namedUrl: string
   readonly ldapsUrl: string
   /** PEM text of the CA. */
@@ -38,7 +38,7 @@ export async function modifyOnline(
   await run('ldapmodify', ['-x', '-H', url, '-D', dn, '-w', password, '-f', path])
 }
 
-/** Rejects when nobody listens there. */
+/** Resolves when the port accepts a connection, otherwise rejects. */
 export async function accepts(host: string, port: number): Promise<void> {
   const socket = connect({ host, port })
   try {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createTextStage } from '../../../../src/source/csv/text.ts'
-import { namesOf, read, refusal, usersOf, write } from '../../../support/csv-company.ts'
+import { namesOf, read, refusal, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
 let dir: TempDir

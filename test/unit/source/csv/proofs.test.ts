@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
-import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-company.ts'
+import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
 let dir: TempDir

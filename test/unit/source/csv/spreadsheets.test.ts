@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
-import { NEVER, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-company.ts'
+import { NEVER, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
 let dir: TempDir

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../../../src/log.ts'
 import { watchCsv, type WatchTimes } from '../../../../src/source/csv/watch.ts'
-import { usersOf, write } from '../../../support/csv-company.ts'
+import { usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
 let dir: TempDir

@@ -10,18 +10,18 @@ const LISTEN = `
 `
 
 /**
- * A port of 127.0.0.1 whose queue of connections is full: who connects waits for ever, as behind a firewall that drops
- * what it does not like.
+ * Opens a port on 127.0.0.1 and fills its accept queue: a client's connect never completes, as behind a firewall that
+ * drops packets.
  */
-export async function startDeafListener(): Promise<AsyncDisposable & { readonly port: number }> {
+export async function startBlackholePort(): Promise<AsyncDisposable & { readonly port: number }> {
   const child = spawn(process.execPath, ['-e', LISTEN], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const [port]: number[] = await once(child, 'message')
   child.kill('SIGSTOP')
   const fillers: Socket[] = []
-  for (let waits = false; !waits;) {
+  for (let isFull = false; !isFull;) {
     const filler = connect({ port: port ?? 0, host: '127.0.0.1' }).on('error', () => undefined)
     fillers.push(filler)
-    waits = await once(filler, 'connect', { signal: AbortSignal.timeout(200) }).then(
+    isFull = await once(filler, 'connect', { signal: AbortSignal.timeout(200) }).then(
       () => false,
       () => true,
     )

@@ -8,28 +8,27 @@ import { freePort } from '../test/support/server-process.ts'
 import { FIXTURE } from '../test/support/fixture.ts'
 import { tempDir } from '../test/support/temp.ts'
 import type { Entries } from './people.ts'
-import { startOpponent } from './processes.ts'
+import { startContender } from './processes.ts'
 
-/** A service in a process of its own, with a directory that can be put back to how it began. */
+/** A service in its own process, whose directory can be reset to its initial content. */
 export interface BenchService extends AsyncDisposable {
   readonly baseUrl: string
-  /** In a few words. */
   readonly kind: 'instant' | 'real'
   reset(): Promise<unknown>
 }
 
 export async function startInstantService(entries: Entries): Promise<BenchService> {
   const port = await freePort()
-  const opponent = await startOpponent('instant-service', { port, ...entries })
+  const contender = await startContender('instant-service', { port, ...entries })
   return {
     kind: 'instant',
     baseUrl: `http://127.0.0.1:${port}`,
-    reset: () => opponent.run(),
-    [Symbol.asyncDispose]: () => opponent[Symbol.asyncDispose](),
+    reset: () => contender.run(),
+    [Symbol.asyncDispose]: () => contender[Symbol.asyncDispose](),
   }
 }
 
-/** `dirsyncd service` on an empty database of a PostgreSQL server. A reset takes out every user. */
+/** Starts `dirsyncd service` on an empty PostgreSQL database. `reset` deletes every user. */
 export async function startRealService(
   entries: Entries,
   database: string,
@@ -38,7 +37,7 @@ export async function startRealService(
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
-  // YAML takes JSON, and reads it quicker than block style.
+  // JSON is valid YAML and parses faster than block style.
   await writeFile(join(dir.path, 'fixture.yaml'), JSON.stringify(fixtureOf(entries)))
   await writeFile(join(dir.path, 'keys'), newKeyLine('bench'))
   const config = join(dir.path, 'service.yaml')
@@ -53,7 +52,7 @@ export async function startRealService(
   }
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
   const program = stack.use(startProgram(['service', '--config', config], { asInProduction: true }))
-  await program.printed(/listens on/)
+  await program.waitForOutput(/listens on/)
   const owned = stack.move()
   return {
     kind: 'real',
@@ -79,7 +78,7 @@ function fixtureOf({ users, groups }: Entries): object {
   }
 }
 
-/** Vacuumed, or the dead rows of one repetition would slow down the next. */
+/** Also vacuums, because the dead rows of one repetition slow down the next one. */
 async function emptyDirectory(database: string): Promise<void> {
   const client = new Client({ connectionString: database })
   await client.connect()

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 /**
- * What a directory should hold, computed straight from the LDIF that ldapsearch prints. Uses nothing of `src/`: together
- * with `read-service.ts` it is the independent eye of the end-to-end tests.
+ * The expected content of a directory, computed from the LDIF that ldapsearch prints. To check the product
+ * independently, this file uses nothing from `src/`.
  */
 export interface Truth {
   /** entryUUID → the name and the e-mail of a person. */
@@ -12,14 +12,14 @@ export interface Truth {
   readonly groups: ReadonlyMap<string, { readonly name: string; readonly members: readonly string[] }>
 }
 
-/** A server and somebody who sees all of it. */
+/** A server and a bind user who can read all of it. */
 interface LdifServer {
   readonly url: string
   readonly base: string
   readonly admin: { readonly dn: string; readonly password: string }
 }
 
-/** Everything that the server holds now, or what matches a filter. */
+/** Computes the expected content from all current entries of the server, or from those that match the filter. */
 export async function readTruth(
   { url, base, admin }: LdifServer,
   filter = '(objectClass=*)',
@@ -46,8 +46,8 @@ function truthOf(ldif: string): Truth {
 }
 
 /**
- * What must be done to get from one truth to the other: sorted lines such as `update-user <id>`. A user who is deleted
- * leaves the groups with that.
+ * The changes from one content to another: sorted lines such as `update-user <id>`. Deleting a user also removes it from
+ * the groups, so it needs no `set-members`.
  */
 export function changesBetween(before: Truth, after: Truth): string[] {
   const changes: string[] = []
@@ -60,8 +60,8 @@ export function changesBetween(before: Truth, after: Truth): string[] {
     const old = before.groups.get(id)
     if (old === undefined) changes.push(`create-group ${id}`)
     else if (old.name !== group.name) changes.push(`update-group ${id}`)
-    const left = old?.members.filter((member) => after.users.has(member)) ?? []
-    if (left.join() !== group.members.join()) changes.push(`set-members ${id}`)
+    const remaining = old?.members.filter((member) => after.users.has(member)) ?? []
+    if (remaining.join() !== group.members.join()) changes.push(`set-members ${id}`)
   }
   for (const id of before.users.keys()) if (!after.users.has(id)) changes.push(`delete-user ${id}`)
   for (const id of before.groups.keys()) if (!after.groups.has(id)) changes.push(`delete-group ${id}`)
@@ -97,7 +97,7 @@ function groupOf(entry: Entry, idOfDn: ReadonlyMap<string, string>): { name: str
   return { name: first(entry, 'cn') ?? '', members: [...new Set(members)].toSorted() }
 }
 
-/** A DN that can be compared: escapes as characters, lower case, the parts of each RDN in one order. */
+/** A DN for comparison: unescaped, lower case, the parts of each RDN sorted. */
 function plainDn(dn: string): string {
   const rdns = dn.split(/(?<!\\),/).map((rdn) =>
     rdn

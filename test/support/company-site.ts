@@ -8,36 +8,36 @@ import { FIXTURE } from './fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
 import { directorySection, embeddedConfig } from './sync-config.ts'
 
-/** Where store and queue of a daemon are. */
-export interface Places {
+/** The `store` and `queue` values of a daemon's configuration. */
+export interface StoreSettings {
   readonly store: string
   readonly queue: string
 }
 
 /** A service, and a site whose source is a company's CSV files. */
-export interface CrashSite extends AsyncDisposable {
+export interface CompanySite extends AsyncDisposable {
   readonly service: ServiceSite
   readonly site: Site
-  /** Makes the source tell this company. */
-  become(company: Company): Promise<void>
-  /** The writes that the service has done. */
+  /** Writes this company to the source's CSV files. */
+  setSource(company: Company): Promise<void>
+  /** The writes that the service has executed. */
   writes(): Promise<readonly RequestLine[]>
-  /** Resolves when the service has done so many writes; rejects after `ms`. */
-  wrote(count: number, ms?: number): Promise<void>
-  /** Asks the running daemon for a run; resolves when that has begun to write. */
-  ask(): Promise<void>
+  /** Resolves when the service has executed `count` writes; rejects after `ms`. */
+  waitForWrites(count: number, ms?: number): Promise<void>
+  /** Requests a run from the running daemon; resolves after the run's first write. */
+  requestRun(): Promise<void>
 }
 
-/** The daemon's log line of a run that did everything. */
+/** The daemon's log line for a run that finished without failures. */
 export const RUN_DONE = /"end":"done","msg":"run ended"/
 
 const UNGUARDED = { maxDeletes: 10_000, maxDeletePercent: 100, maxDeletesPerDay: 10_000 }
 
 /**
- * A sync whose source and directory both are this company. The service answers slowly, so that a crash finds requests
- * under way, and would create an external id twice.
+ * A sync whose source and directory start with the same company. The service answers slowly, so that a crash hits
+ * pending requests. It accepts an external id twice, so that a repeated create becomes visible.
  */
-export async function openCrashSite(places: Places, company: Company): Promise<CrashSite> {
+export async function openCompanySite(stores: StoreSettings, company: Company): Promise<CompanySite> {
   await using stack = new AsyncDisposableStack()
   const service = stack.use(
     await startServiceSite({
@@ -58,38 +58,39 @@ export async function openCrashSite(places: Places, company: Company): Promise<C
       maxSourceShrinkPercent: 100,
     },
   }
-  await site.configure(embeddedConfig([sync], places))
-  const become = async (next: Company) => {
+  await site.configure(embeddedConfig([sync], stores))
+  const setSource = async (next: Company) => {
     for (const [name, text] of Object.entries(csvFiles(next))) await site.write(name, text)
   }
-  await become(company)
+  await setSource(company)
   const owned = stack.move()
-  const crashSite: CrashSite = {
+  const companySite: CompanySite = {
     service,
     site,
-    become,
-    writes: async () => (await service.requests()).filter(isDoneWrite),
-    wrote: async (count, ms = 60_000) => {
+    setSource,
+    writes: async () => (await service.requests()).filter(isExecutedWrite),
+    waitForWrites: async (count, ms = 60_000) => {
       const deadline = Date.now() + ms
-      while ((await crashSite.writes()).length < count) {
-        if (Date.now() > deadline) throw new Error(`the service had not done ${count} writes after ${ms} ms`)
+      while ((await companySite.writes()).length < count) {
+        if (Date.now() > deadline)
+          throw new Error(`the service had not executed ${count} writes after ${ms} ms`)
         await sleep(30)
       }
     },
-    ask: async () => {
+    requestRun: async () => {
       await using _command = site.start('sync', 'corp')
-      await crashSite.wrote(1)
+      await companySite.waitForWrites(1)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-  return crashSite
+  return companySite
 }
 
-function isDoneWrite({ method, done }: RequestLine): boolean {
+function isExecutedWrite({ method, done }: RequestLine): boolean {
   return method !== 'GET' && done
 }
 
-/** The directory shows this company and nothing else, as an independent reader sees it. */
+/** Expects the directory to equal this company, read without the code of `src/`. */
 export async function expectDirectory(service: ServiceSite, company: Company): Promise<void> {
   const seen = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
   expect(seen.duplicates).toEqual([])
@@ -106,17 +107,18 @@ export interface Victim {
 
 export interface Kill {
   readonly name: Victim['name']
-  /** The writes that the service had done when it fell, and when the victim was started again (ms since 1970). */
+  /** How many writes the service had executed at the kill. */
   readonly after: number
+  /** Milliseconds since 1970. */
   readonly restartedAt: number
 }
 
 /**
- * Kills each victim so many times, whenever the service has done another random number of writes, and starts it again at
- * once or after a short time.
+ * Kills each victim `times` times, each time after a random number of writes up to `upTo`, and restarts it at once or
+ * after up to 1.5 seconds.
  */
 export async function killAtRandom(
-  crashSite: CrashSite,
+  companySite: CompanySite,
   victims: readonly Victim[],
   options: { readonly times: number; readonly upTo: number; readonly random: () => number },
 ): Promise<readonly Kill[]> {
@@ -127,11 +129,11 @@ export async function killAtRandom(
   const points = order.map(() => 20 + Math.floor(random() * (upTo - 20))).toSorted((a, b) => a - b)
   const kills: Kill[] = []
   for (const [index, { victim }] of order.entries()) {
-    await crashSite.wrote(points[index]!)
-    await victim.program.printed(new RegExp(`${victim.name} started`))
+    await companySite.waitForWrites(points[index]!)
+    await victim.program.waitForOutput(new RegExp(`${victim.name} started`))
     victim.program.kill('SIGKILL')
     await victim.program.ended
-    const after = (await crashSite.writes()).length
+    const after = (await companySite.writes()).length
     await sleep(random() < 0.5 ? 0 : 1500 * random())
     kills.push({ name: victim.name, after, restartedAt: Date.now() })
     victim.program = victim.start()

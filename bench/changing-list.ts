@@ -6,49 +6,49 @@ import { stringify } from 'yaml'
 import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
 import { tempDir } from '../test/support/temp.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
-import { startOpponent } from './processes.ts'
-import type { Target } from './target.ts'
+import { startContender } from './processes.ts'
+import type { DirectoryApi } from './directory-api.ts'
 
-/** A directory of which most stay while guests, who are all over the list, come and go. */
-export interface MovingSite {
+/** A list of users that changes while it is read: guests, spread over the list, are deleted and others are created. */
+export interface ChangingList {
   readonly http: Pool
-  readonly target: Target
+  readonly api: DirectoryApi
   readonly database: string
-  /** Those who are there throughout: `person-1` to `person-<n>`. */
+  /** The number of users who always exist: `person-1` to `person-<n>`. */
   readonly people: number
-  /** Those who are there at first and may go: `guest-1` to `guest-<n>`. */
+  /** The number of users who may be deleted: `guest-1` to `guest-<n>`. */
   readonly guests: number
 }
 
-/** What becomes of a read while the list moves, a sentence each. Rejects where somebody is missed or there twice. */
-export async function benchMoving(site: MovingSite): Promise<string[]> {
-  return [await readBackwards(site), await syncMeanwhile(site)]
+/** Reads the list while it changes. Resolves with one sentence per read; rejects on a missed or duplicate user. */
+export async function benchChangingList(list: ChangingList): Promise<string[]> {
+  return [await readBackwards(list), await syncMeanwhile(list)]
 }
 
-/** Page after page from the last one to the first, as anybody with the API description would. */
-async function readBackwards(site: MovingSite): Promise<string> {
-  const { http, target, people } = site
+/** Reads the pages from the last to the first, without our client. */
+async function readBackwards(list: ChangingList): Promise<string> {
+  const { http, api, people } = list
   const seen = new Set<string>()
   const read = async (page: number): Promise<number> => {
-    const path = `${target.usersPath}?page=${page}&per_page=100`
-    const { body, headers } = await http.request({ path, method: 'GET', headers: target.headers })
+    const path = `${api.usersPath}?page=${page}&per_page=100`
+    const { body, headers } = await http.request({ path, method: 'GET', headers: api.headers })
     for (const { external_id: id } of (await body.json()) as { external_id: string }[]) seen.add(id)
     return Math.ceil(Number(headers['total']) / 100)
   }
   const start = performance.now()
-  const moves = await whileMoving(site, async () => {
+  const changes = await whileChanging(list, async () => {
     for (let page = await read(1); page >= 1; page--) await read(page)
   })
   const missed = Array.from({ length: people }, (_, index) => `person-${index + 1}`).filter(
     (id) => !seen.has(id),
   )
   if (missed.length > 0) throw new Error(`reading backwards missed ${missed.length}, such as ${missed[0]}`)
-  return `read backwards page by page in ${seconds(start)} while ${moves}: missed nobody of ${people}`
+  return `read backwards page by page in ${seconds(start)} while ${changes}: missed nobody of ${people}`
 }
 
-/** A run of the daemon whose source says what is there already; the service would take an id a second time. */
-async function syncMeanwhile(site: MovingSite): Promise<string> {
-  const { target, people, database } = site
+/** Runs a sync whose source equals the directory, on a service that would accept an id twice. */
+async function syncMeanwhile(list: ChangingList): Promise<string> {
+  const { api, people, database } = list
   await using dir = await tempDir()
   const rows = Array.from({ length: people }, (_, index) => {
     const n = index + 1
@@ -59,53 +59,53 @@ async function syncMeanwhile(site: MovingSite): Promise<string> {
   const sync = {
     name: 'corp',
     source: { type: 'csv', users: { path: './users.csv', map } },
-    directory: directorySection(target),
+    directory: directorySection(api),
     policy: 'upsert',
   }
   const config = join(dir.path, 'dirsyncd.yaml')
   await writeFile(config, stringify(embeddedConfig([sync], { log: { level: 'error' } })))
   const task: DaemonTask = { config, sync: 'corp', expect: { unchanged: people, applied: 0 } }
-  await using daemon = await startOpponent('daemon', task)
+  await using daemon = await startContender('daemon', task)
   const start = performance.now()
-  const moves = await whileMoving(site, () => daemon.run())
+  const changes = await whileChanging(list, () => daemon.run())
   const took = seconds(start)
   const { peakBytes } = await daemon.close()
-  const twice = await idsThereTwice(database)
-  if (twice > 0) throw new Error(`${twice} users are there twice`)
+  const duplicates = await countDuplicateIds(database)
+  if (duplicates > 0) throw new Error(`${duplicates} ids have several users`)
   const memory = Math.round(peakBytes / 1024 ** 2)
-  return `a run of the daemon in ${took} (${memory} MB at most) while ${moves}: created nobody, nobody is there twice`
+  return `a run of the daemon in ${took} (${memory} MB at most) while ${changes}: no creates, no duplicates`
 }
 
-/** Deletes guests from anywhere in the list and creates others at its end until the work is done; says how many. */
-async function whileMoving(site: MovingSite, work: () => Promise<unknown>): Promise<string> {
-  const { http, target, guests } = site
+/** Until `work` ends, deletes random guests and creates users at the end of the list. Resolves with both counts. */
+async function whileChanging(list: ChangingList, work: () => Promise<unknown>): Promise<string> {
+  const { http, api, guests } = list
   const ended = new AbortController()
   let created = 0
   let deleted = 0
-  const move = async () => {
-    const headers = { ...target.headers, 'content-type': 'application/json' }
+  const change = async () => {
+    const headers = { ...api.headers, 'content-type': 'application/json' }
     while (!ended.signal.aborted) {
       const body = JSON.stringify({ users: [{ external_id: `late-${process.hrtime.bigint()}` }] })
-      const post = await http.request({ path: target.usersPath, method: 'POST', headers, body })
+      const post = await http.request({ path: api.usersPath, method: 'POST', headers, body })
       await post.body.text()
       created += 1
-      const path = `${target.usersPath}/guest-${1 + Math.floor(Math.random() * guests)}`
-      const gone = await http.request({ path, method: 'DELETE', headers: target.headers })
-      await gone.body.text()
-      if (gone.statusCode === 204) deleted += 1
+      const path = `${api.usersPath}/guest-${1 + Math.floor(Math.random() * guests)}`
+      const removed = await http.request({ path, method: 'DELETE', headers: api.headers })
+      await removed.body.text()
+      if (removed.statusCode === 204) deleted += 1
     }
   }
-  const moving = move()
+  const changing = change()
   try {
     await work()
   } finally {
     ended.abort()
-    await moving
+    await changing
   }
   return `${created} users were created and ${deleted} deleted`
 }
 
-async function idsThereTwice(database: string): Promise<number> {
+async function countDuplicateIds(database: string): Promise<number> {
   const client = new Client({ connectionString: database })
   await client.connect()
   try {

@@ -21,40 +21,40 @@ export interface MutableCompany {
   readonly groups: Map<string, { name: string; members: readonly string[] }>
 }
 
-export interface WorldOptions {
-  /** Also the name of the queue: one for each test. */
+export interface SyncHarnessOptions {
+  /** The name of the sync; the name of the queue contains it, so it must be unique for each test. */
   readonly sync: string
   readonly service: {
     readonly baseUrl: string
     readonly organizationId: number
     readonly directoryId: number
   }
-  /** Asked before every request. */
+  /** Called before every request. */
   readonly token: () => string
   readonly company: MutableCompany
-  /** Other rules than the usual ones: mirror, members written, every domain. */
+  /** Overrides of the default rules: policy `mirror`, members are written, all domains are allowed. */
   readonly rules?: Partial<PlanRules>
-  /** Called when the source is read. */
+  /** Called before each read of the source. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
-  /** Called when the directory was read, before anything is planned. */
+  /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
 }
 
-/** One sync in this process: a source in memory, an executor, and a worker when a test starts one. */
-export interface World extends AsyncDisposable {
+/** One sync in this process: a source in memory, an executor, and the workers that a test starts. */
+export interface SyncHarness extends AsyncDisposable {
   readonly executor: Executor
-  /** Another process that works on the same sync. */
+  /** Creates an executor that acts as another process for the same sync. */
   readonly otherExecutor: (owner: string) => Executor
   readonly startWorker: () => Promise<void>
-  /** Asks for a run and works until it has ended. */
+  /** Requests a run and executes it to its end. */
   readonly sync: () => Promise<RunRecord>
-  /** Asks for a run and leaves it to others. */
-  readonly ask: () => Promise<number>
-  readonly run: (run: number) => Promise<RunRecord>
-  readonly ended: (run: number) => Promise<RunRecord>
-  /** The error codes that were logged for failed runs. */
+  /** Requests a run without executing it. Resolves with its number. */
+  readonly requestRun: () => Promise<number>
+  readonly getRun: (run: number) => Promise<RunRecord>
+  readonly waitForEnd: (run: number) => Promise<RunRecord>
+  /** The error codes in the log. */
   readonly codes: () => string[]
-  /** Everything that was logged, without its fields. */
+  /** The messages in the log, without their fields. */
   readonly messages: () => string[]
 }
 
@@ -73,7 +73,7 @@ const LIMITS: GuardLimits = {
   maxSourceShrinkPercent: 100,
 }
 
-export function openWorld(opened: OpenBackend, options: WorldOptions): World {
+export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions): SyncHarness {
   const { sync, service } = options
   const { db } = opened.store
   const stack = new AsyncDisposableStack()
@@ -132,17 +132,17 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
     await worker.waitUntilReady()
   }
 
-  const ask = () => addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
+  const requestRun = () => addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
 
-  async function run(number: number): Promise<RunRecord> {
+  async function getRun(number: number): Promise<RunRecord> {
     const record = await findRun(db, number)
     if (record === undefined) throw new Error(`no run ${number}`)
     return record
   }
 
-  async function ended(number: number): Promise<RunRecord> {
+  async function waitForEnd(number: number): Promise<RunRecord> {
     for (;;) {
-      const record = await run(number)
+      const record = await getRun(number)
       if (record.finished_at !== null) return record
       await sleep(20)
     }
@@ -152,13 +152,13 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
     executor,
     otherExecutor,
     startWorker,
-    ask,
-    run,
-    ended,
+    requestRun,
+    getRun,
+    waitForEnd,
     sync: async () => {
-      const number = await ask()
+      const number = await requestRun()
       await executor.work(sync, { scheduled: false })
-      return run(number)
+      return getRun(number)
     },
     codes: () => lines.map((line) => JSON.parse(line).code).filter((code) => code !== undefined),
     messages: () => lines.map((line) => JSON.parse(line).msg),
@@ -169,8 +169,8 @@ export function openWorld(opened: OpenBackend, options: WorldOptions): World {
   }
 }
 
-/** Looks at the company again each time; who is not in it is gone. */
-function memorySource({ company, onRead }: WorldOptions): Source {
+/** Reads the company anew each time; the second look finds no entry. */
+function memorySource({ company, onRead }: SyncHarnessOptions): Source {
   return {
     read: async (signal) => {
       await onRead?.(signal)

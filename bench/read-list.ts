@@ -2,7 +2,7 @@ import type { Pool } from 'undici'
 
 export type Item = { readonly external_id: string }
 
-/** Reads a list with nothing but undici, so many pages at once, and keeps what came by id. */
+/** Reads all pages of a list with undici, `concurrency` at once. Resolves with external_id → item. */
 export async function readList(
   http: Pool,
   headers: Readonly<Record<string, string>>,

@@ -13,7 +13,7 @@ export const NEVER = new AbortController().signal
 
 const MAP = { external_id: 'id', email: 'mail', name: 'name' }
 
-/** The options of a source whose only file is `users.csv` in the folder. */
+/** Options of a source that reads only `users.csv` in the folder. */
 export function usersOf(folder: string, more: Partial<CsvSourceOptions['users']> = {}): CsvSourceOptions {
   return { users: { path: join(folder, 'users.csv'), delimiter: ',', encoding: 'utf8', map: MAP, ...more } }
 }
@@ -26,11 +26,11 @@ export function read(options: CsvSourceOptions): Promise<SourceSnapshot> {
   return sourceOf(options).read(NEVER)
 }
 
-/** The code and the sentence with which a read is refused. */
+/** The code and the message of the error with which a read rejects. */
 export async function refusal(reading: Promise<unknown>): Promise<{ code: string; message: string }> {
-  const outcome = await reading.catch((error: unknown) => error)
-  if (outcome instanceof DirsyncdError) return { code: outcome.code, message: outcome.message }
-  return expect.fail(`this was read without an error of ours: ${inspect(outcome)}`)
+  const error = await reading.catch((reason: unknown) => reason)
+  if (error instanceof DirsyncdError) return { code: error.code, message: error.message }
+  return expect.fail(`the read did not reject with a DirsyncdError: ${inspect(error)}`)
 }
 
 export async function write(folder: string, files: Record<string, string | Buffer>): Promise<void> {

@@ -1,16 +1,16 @@
 import { FIXTURE } from '../test/support/fixture.ts'
 
-/** Where the directory is, in the words of HTTP; a floor's process needs no more and loads nothing of ours. */
-export interface Target {
+/** URL, paths and headers of the directory's HTTP API, so that a floor needs no code of ours. */
+export interface DirectoryApi {
   readonly baseUrl: string
   readonly usersPath: string
   readonly groupsPath: string
-  /** What every request carries. */
+  /** The headers of every request. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** The directory of the tests' fixture. */
-export function targetAt(baseUrl: string): Target {
+export function directoryApi(baseUrl: string): DirectoryApi {
   const { organizationId, directoryId, token } = FIXTURE
   const directory = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
   return {
