@@ -52,7 +52,7 @@ export function createProgram(io: Io, run: Runner): Command {
       // `runCli` writes the message on standard error.
       writeErr: () => undefined,
       outputError: () => undefined,
-      getOutHelpWidth: () => io.stdout.columns ?? 100,
+      getOutHelpWidth: () => io.stdout.columns || 100,
     })
     .exitOverride()
   for (const add of [

@@ -5,8 +5,9 @@ import type { Control } from '../control/control.ts'
 import { createExecutor, type Executor } from '../control/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
+import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Times } from '../queue/times.ts'
+import { type Times, TIMES } from '../queue/times.ts'
 import { syncHasWaitingRun, syncsWithWork } from '../store/runs.ts'
 import {
   openClients,
@@ -19,9 +20,23 @@ import {
   targetOf,
 } from './site.ts'
 
-/** Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. */
-export async function openControl(config: Config, log: Log, times?: Times): Promise<Control> {
-  return (await openRemoteControl(socketPath(config.dataDir))) ?? openOwnControl(config, log, times)
+/**
+ * Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. A
+ * daemon that is starting owns the stores before it listens, so this waits for it for a while.
+ */
+export async function openControl(config: Config, log: Log, times: Times = TIMES): Promise<Control> {
+  const deadline = performance.now() + times.daemon.starting
+  for (;;) {
+    const remote = await openRemoteControl(socketPath(config.dataDir))
+    if (remote !== undefined) return remote
+    try {
+      return await openOwnControl(config, log, times)
+    } catch (error) {
+      const isOwned = error instanceof DirsyncdError && error.code === 'store-owned'
+      if (!isOwned || performance.now() > deadline) throw error
+      await sleep(200)
+    }
+  }
 }
 
 async function openOwnControl(config: Config, log: Log, times?: Times): Promise<Control> {

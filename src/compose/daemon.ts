@@ -48,6 +48,7 @@ export async function runDaemon(
     config.store.kind === 'embedded'
       ? undefined
       : stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
+  if (config.store.kind === 'embedded') output.announce(`Opening the store in ${config.dataDir}`)
   const site = stack.use(await openSite(config, 'dirsyncd start', log, times))
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await startOwnService(stack, config, site, output)

@@ -7,7 +7,7 @@ const QUOTE_HELP = 'must be one character other than a blank, or null for none'
 const format = {
   delimiter: z
     .string()
-    .regex(/^[^"\r\n]$/, { error: 'must be one character, such as "," or ";"' })
+    .regex(/^[^"\r\n]$/, { error: 'must be one character other than a double quote, such as "," or ";"' })
     .default(',')
     .describe('Character between two columns; "\\t" is a tab.'),
   quote: z

@@ -32,6 +32,7 @@ export type NoticeCode =
   | 'email-swap' // users exchange their e-mails, which a service may refuse
   | 'id-moved' // the id seems to belong to another person now
   | 'new-id' // a user whom the plan deletes seems to be created under another id
+  | 'unknown-id' // the run is limited to this id, and neither side has it
   | 'excluded' // by the sync's list `include` or `exclude`
   | 'protected' // would be deleted, but is on the sync's list `protected`
   | 'value-kept' // missing in the source, kept in the directory

@@ -81,6 +81,7 @@ export function makePlan(inputs: PlanInputs): Plan {
   for (const want of source.groups.values()) {
     draft.addEntry('group', want, () => diffGroup(want, directory.groups.get(want.id)))
   }
+  draft.addUnknownIds()
   for (const difference of planMembers(inputs, selections, draft.userIdsAfterwards())) {
     draft.addMembers(difference.id, difference)
   }
@@ -118,6 +119,23 @@ class Draft {
     const found = compare()
     if (!found.change && !found.notices) this.#unchanged++
     this.#take(kind, found)
+  }
+
+  /** Names the ids of a limited run that neither side has: one of them may be mistyped. */
+  addUnknownIds(): void {
+    const { source, directory, only } = this.#inputs
+    if (only === undefined) return
+    const sides = [
+      ['user', only.users, directory.users],
+      ['group', only.groups, directory.groups],
+    ] as const
+    for (const [kind, ids, entries] of sides) {
+      for (const id of ids) {
+        if (entries.has(id) || source.seen[kind].has(id)) continue
+        const detail = 'is neither in the source nor in the directory; is the id right?'
+        this.#notices.push({ kind, id, code: 'unknown-id', detail })
+      }
+    }
   }
 
   addMembers(group: string, found: Difference): void {

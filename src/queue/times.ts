@@ -51,6 +51,8 @@ export interface DaemonTimes {
   /** Between two looks for runs that nobody was woken for. */
   readonly lookForWork: number
   readonly restoreSchedules: number
+  /** How long a command waits for a daemon that has opened its store and does not listen yet. */
+  readonly starting: number
   /** Before a run asks a store again that is away. */
   readonly storeAway: number
 }
@@ -61,5 +63,5 @@ export const TIMES: Times = {
   retry: { phase: 5000, tail: 10_000 },
   outage: { look: 2000, firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
-  daemon: { lookForWork: 1000, restoreSchedules: 30_000, storeAway: 1000 },
+  daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
 }

@@ -46,6 +46,15 @@ test('a command whose daemon is killed says so in one sentence, and the next dae
   expect(duplicates).toEqual([])
 })
 
+test('a command waits for a daemon that has opened the store and does not listen yet', async () => {
+  const daemon = stack.use(site.start('start'))
+  await expect
+    .poll(() => stat(join(site.dataDir, 'owner.json')).catch(() => undefined), { timeout: 60_000 })
+    .toBeDefined()
+  expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+  await daemon.waitForOutput(/daemon started/)
+})
+
 test('a command that is interrupted leaves the run to the daemon', async () => {
   const daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)

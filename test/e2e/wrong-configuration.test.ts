@@ -161,7 +161,9 @@ test('an id that no entry has', async () => {
   const users = { base: slapd.base, filter: '(uid=*)', map: { external_id: 'entryUUIDD' } }
   expectOneSentence(await run(databaseConfig([sync({ source: ldapSource({ users }) })])), {
     code: 1,
-    says: ['none of the 20 users has an id (external_id is "entryUUIDD"); correct users.map.external_id'],
+    says: [
+      'none of the 20 users has an id (external_id is "entryUUIDD"); check users.map.external_id and the read permission',
+    ],
   })
 })
 

@@ -207,6 +207,11 @@ test('what is not there, or not allowed, is one sentence', async () => {
     64,
     'The token would expire at 2020-01-01T00:00:00.000Z, which is in the past.',
   ])
+  const unitless = ['--expires', '365']
+  expect(await refused('token', 'create', '--contact', '11', '--scope', 'ORG', ...unitless)).toEqual([
+    64,
+    expect.stringContaining('It must be a duration such as 30d'),
+  ])
   expect(await refused('token', 'revoke', '0123456789ab')).toEqual([
     1,
     'There is no token 0123456789ab; dirsyncd service token list shows those that exist.',

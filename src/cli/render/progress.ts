@@ -19,7 +19,7 @@ export function createProgress(output: Output, wanted: boolean): Progress {
   let drawn = ''
   return {
     update(run) {
-      const line = fit(progressLine(run), (output.columns ?? 80) - 1)
+      const line = fit(progressLine(run), (output.columns || 80) - 1)
       if (line !== drawn) output.write(CLEAR_LINE + line)
       drawn = line
     },

@@ -70,7 +70,8 @@ export function addToken(service: Command, run: Runner): void {
 function expiryOf(value: string): string {
   const duration = parseDuration(value)
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration)
-  if (!Number.isNaN(date.getTime()) && /^\d{4}-|^\d+\w+$/.test(value)) return date.toISOString()
+  const isWritten = duration !== undefined || /^\d{4}-/.test(value)
+  if (isWritten && !Number.isNaN(date.getTime())) return date.toISOString()
   throw new InvalidArgumentError('It must be a duration such as 30d or a time such as 2030-01-31T00:00:00Z.')
 }
 

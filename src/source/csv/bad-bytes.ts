@@ -12,6 +12,7 @@ const LIKELY_ENCODINGS = [
   'windows-1250',
   'iso-8859-2',
   'windows-1251',
+  'koi8-r',
   'shift_jis',
   'gb18030',
 ]
@@ -27,17 +28,26 @@ export async function badBytes(
   encoding: string,
 ): Promise<DirsyncdError> {
   const { position, line } = await findBadBytes(chunks, from, encoding)
-  const readings = line === undefined || encoding.startsWith('utf-16') ? [] : readingsOf(line)
   const what =
     line === undefined
       ? `the file ends within a character of ${encoding}, so it may have been cut off`
       : `this is not ${encoding}`
-  const remedy =
-    readings.length === 0
-      ? 'set its encoding'
-      : `set the encoding in which this line is right: ${readings.join(', ')}`
-  const message = `${formatPosition(name, position)}: ${what}; export the file as UTF-8, or ${remedy}`
+  const message = `${formatPosition(name, position)}: ${what}; ${remedy(line, encoding)}`
   return new DirsyncdError('source-incomplete', message)
+}
+
+function remedy(line: Buffer | undefined, encoding: string): string {
+  if (line !== undefined && encoding !== 'utf-8' && isUtf8(line))
+    return 'it looks like utf-8; set encoding: utf-8, or auto'
+  const readings = line === undefined || encoding.startsWith('utf-16') ? [] : readingsOf(line)
+  if (readings.length === 0) return 'export the file as UTF-8, or set its encoding'
+  return `export the file as UTF-8, or set the encoding in which this line is right: ${readings.join(', ')}`
+}
+
+/** Whether a line that may be cut within its first or last character is UTF-8 with characters outside ASCII. */
+function isUtf8(line: Buffer): boolean {
+  const text = line.toString('utf8').replaceAll(/^\ufffd+|\ufffd+$/g, '')
+  return /[^\0-\x7f]/.test(text) && !text.includes('\ufffd')
 }
 
 /** Where decoding fails, and the line there; no line when the file ends within a character. */
@@ -72,13 +82,19 @@ function lineAt(bytes: Buffer, at: number): Buffer {
   return line.subarray(Math.max(start, at - SHOWN_BYTES), at + SHOWN_BYTES)
 }
 
-/** Up to three different readings of a line, each with its encodings. */
+/** Up to three different readings of a line, the most natural first, each with its encodings. */
 function readingsOf(line: Buffer): string[] {
-  const texts = Map.groupBy(LIKELY_ENCODINGS, (encoding) => textIn(encoding, line))
-  texts.delete(undefined)
+  const texts = Map.groupBy(LIKELY_ENCODINGS, (encoding) => textIn(encoding, line) ?? '')
+  texts.delete('')
   return [...texts]
+    .toSorted(([a], [b]) => oddities(a) - oddities(b))
     .slice(0, 3)
     .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
+}
+
+/** How much in a text no person would write: signs outside ASCII, and capitals behind small letters. */
+function oddities(text: string): number {
+  return text.match(/[^\0-\x7f\p{L}\p{M}]|\p{Ll}\p{Lu}/gu)?.length ?? 0
 }
 
 /** `undefined` when the line is invalid in this encoding or has control characters in it. */

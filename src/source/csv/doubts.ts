@@ -55,7 +55,7 @@ export function createDoubtSearch(name: string, encoding: string, onDoubt: (deta
       unreported.delete(damage)
       const where = formatPosition(name, advance(position, text.slice(0, found.index)))
       const question = damage.maybeWrongEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
-      onDoubt(`${where}: ${damage.describe(found[0])}${question}`)
+      onDoubt(`${where}: ${damage.describe(found[0])}${question} (only the first one is reported)`)
     }
   }
 }

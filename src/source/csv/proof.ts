@@ -36,7 +36,7 @@ function tagged(line: string): readonly (string | undefined)[] | undefined {
 export async function proveRows(path: string, name: string, rows: number): Promise<void> {
   const wanted = /^\s*(\d+)(?:\s|$)/.exec(await readBeside(path, '.rows'))?.[1]
   if (wanted === undefined) throw incomplete(`${name}.rows does not begin with a number of rows`)
-  compareRows(rows, Number(wanted), name, `${name}.rows`)
+  compareRows(rows, wanted, name, `${name}.rows`)
 }
 
 /** Throws `source-incomplete` unless this line is the trailer, with the right number of rows where it has one. */
@@ -49,12 +49,16 @@ export function proveTrailer(line: string | undefined, pattern: RE2JS, rows: num
   }
   const count = pattern.groupCount() === 0 ? null : matcher.group(1)
   if (count === null) return
-  // Anything but digits becomes NaN, which differs from every count.
-  compareRows(rows, /^\s*\d+\s*$/.test(count) ? Number(count) : Number.NaN, name, 'its trailer')
+  if (!/^\s*\d+\s*$/.test(count)) {
+    const what = `the trailer of ${name} has "${count}" where the first group of trailer.pattern takes the number of rows`
+    throw incomplete(`${what}; is the pattern right?`)
+  }
+  compareRows(rows, count.trim(), name, 'its trailer')
 }
 
-function compareRows(rows: number, wanted: number, name: string, who: string): void {
-  if (rows === wanted) return
+/** `wanted` is in decimal digits. */
+function compareRows(rows: number, wanted: string, name: string, who: string): void {
+  if (BigInt(rows) === BigInt(wanted)) return
   throw incomplete(`${name} has ${rows} rows, and ${who} says ${wanted}, so it may have been cut off`)
 }
 

@@ -21,6 +21,7 @@ export interface TextOptions {
 export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions): TextStage {
   const decoder = new TextDecoder(encoding, { fatal: true })
   const lookForDoubts = createDoubtSearch(name, encoding, onDoubt)
+  const utf8 = encoding.startsWith('utf-') ? undefined : createUtf8Check()
   let position = START
   let last: string | undefined
 
@@ -38,9 +39,11 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       try {
         for await (const chunk of chunks) {
           yield take(decoder.decode(chunk, { stream: true }))
+          utf8?.write(chunk)
           offset += chunk.length
         }
         yield take(decoder.decode())
+        if (utf8?.isUtf8() === true) throw wrongEncoding(name, encoding)
       } catch (error) {
         if (!isBadBytes(error)) throw error
         throw await badBytes(again(), offset, name, encoding)
@@ -57,6 +60,39 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       )
     },
   }
+}
+
+/** Other text than UTF-8 is valid UTF-8 only by accident, and not with so many characters outside ASCII. */
+const ACCIDENTAL_CHARACTERS = 5
+
+/** Whether bytes are UTF-8, with enough characters outside ASCII to be sure. */
+function createUtf8Check(): { write(chunk: Buffer): void; isUtf8(): boolean } {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let isValid = true
+  let characters = 0
+  const decode = (chunk?: Buffer): void => {
+    if (!isValid) return
+    try {
+      const text = decoder.decode(chunk, { stream: chunk !== undefined })
+      if (characters < ACCIDENTAL_CHARACTERS) characters += text.match(/[^\0-\x7f]/gu)?.length ?? 0
+    } catch {
+      isValid = false
+    }
+  }
+  return {
+    write: decode,
+    isUtf8() {
+      decode()
+      return isValid && characters >= ACCIDENTAL_CHARACTERS
+    },
+  }
+}
+
+function wrongEncoding(name: string, encoding: string): DirsyncdError {
+  return new DirsyncdError(
+    'source-incomplete',
+    `${name} is UTF-8 from beginning to end, not ${encoding}; set encoding: utf-8, or auto`,
+  )
 }
 
 function isBadBytes(error: unknown): boolean {

@@ -52,11 +52,11 @@ test.each<[string, object]>([
     { groups: { path: 'g.csv', map: GROUP_MAP, separator: ';' } },
   ],
   [
-    'groups.delimiter: must be one character, such as "," or ";"',
+    'groups.delimiter: must be one character other than a double quote, such as "," or ";"',
     { groups: { column: 'teams', delimiter: '--' } },
   ],
   ...['', '"', '\n'].map((delimiter): [string, object] => [
-    'users.delimiter: must be one character, such as "," or ";"',
+    'users.delimiter: must be one character other than a double quote, such as "," or ";"',
     { users: { path: 'u.csv', map: MAP, delimiter } },
   ]),
   ...['""', ' ', ''].map((quote): [string, object] => [

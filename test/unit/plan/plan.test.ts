@@ -404,3 +404,9 @@ test('a run that is limited to some entries leaves the others alone', () => {
   )
   expect(linesOf(plan)).toEqual(['create-user a'])
 })
+
+test('a run that is limited to an id that neither side has names it', () => {
+  const only = { users: ['a', 'left', 'typo'], groups: ['typo'] }
+  const plan = planOf(sourceOf([wantUser('a')], []), directoryOf([haveUser('left')]), { only })
+  expect(noticesOf(plan)).toEqual(['unknown-id typo', 'unknown-id typo'])
+})

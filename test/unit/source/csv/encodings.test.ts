@@ -179,6 +179,24 @@ test.each<[string, string, Buffer, string]>([
     'it looks like utf-8',
   ],
   [
+    'UTF-8 throughout, read as Windows-1250',
+    'windows-1250',
+    Buffer.from(TEXT),
+    'users.csv is UTF-8 from beginning to end, not windows-1250; set encoding: utf-8, or auto',
+  ],
+  [
+    'UTF-8 read as Shift JIS',
+    'shift_jis',
+    Buffer.from('id,mail,name\n1,a@x,Ana Čačić\n'),
+    'users.csv, line 2, character 16: this is not shift_jis; it looks like utf-8; set encoding: utf-8, or auto',
+  ],
+  [
+    'KOI8-R read as UTF-8',
+    'utf8',
+    oneByte('\xe9\xd7\xc1\xce'),
+    'in which this line is right: koi8-r "1,a@x,Иван", ',
+  ],
+  [
     'UTF-16 cut within a character',
     'utf16le',
     Buffer.from(TEXT, 'utf16le').subarray(0, -1),
@@ -219,6 +237,11 @@ test.each<[string, string, Buffer, string]>([
   const doubts = notices.filter(({ code }) => code === 'doubtful-text')
   expect(doubts.map((doubt) => doubt.detail).join()).toContain(detail)
   expect([users.size, unreadable]).toEqual([1, 0])
+})
+
+test('a few letters that could also be UTF-8 are no reason to refuse another encoding', async () => {
+  const { users } = await readAs('windows-1252', oneByte('\xc3\xbc'))
+  expect(users.get('1')?.name).toBe('Ã¼')
 })
 
 test('each sort of damage of a file is told once', async () => {

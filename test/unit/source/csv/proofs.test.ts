@@ -46,6 +46,16 @@ test.each([
   expect(said.message).toContain(message)
 })
 
+test('a trailer that has no number where it is looked for is no proof', async () => {
+  await write(dir.path, { 'users.csv': `${TEXT}END two\n` })
+  expect(await refusal(read(usersOf(dir.path, { trailer: { pattern: '^END (.*)$' } })))).toEqual({
+    code: 'source-incomplete',
+    message:
+      'the trailer of users.csv has "two" where the first group of trailer.pattern takes the number of rows; ' +
+      'is the pattern right?',
+  })
+})
+
 test('a bad row counts for the trailer, and is named', async () => {
   await write(dir.path, { 'users.csv': `${TEXT}3\n4,"d"x,D\nEND 4\n` })
   const { unreadable, notices } = await read(usersOf(dir.path, { trailer: { pattern: '^END (\\d+)$' } }))

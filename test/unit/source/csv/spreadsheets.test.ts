@@ -152,7 +152,8 @@ test('ids that only look alike are different ones, and what cannot be seen is do
     ids: ['7', '007', '\u200b7', 'E5', '1e5', '#7!x'],
     unreadable: 0,
     details: [
-      'users.csv, line 4, character 1: there is the invisible character U+200B, and it is part of the value',
+      'users.csv, line 4, character 1: there is the invisible character U+200B, and it is part of the value (only the ' +
+        'first one is reported)',
     ],
   })
 })
