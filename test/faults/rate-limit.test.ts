@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -57,6 +58,8 @@ test.each(['redis', 'store'] as const)(
   async (queue) => {
     const store = await createDatabase()
     await startThreeProcesses(store, queue === 'redis' ? redis.url : 'store')
+    const delays = monitorEventLoopDelay({ resolution: 5 })
+    delays.enable()
     const [corp, branch] = await Promise.all([site.run('sync', 'corp'), site.run('sync', 'branch')])
     expect(corp).toMatchObject({ code: 0, stderr: '' })
     expect(branch).toMatchObject({ code: 0, stderr: '' })
@@ -66,12 +69,13 @@ test.each(['redis', 'store'] as const)(
     const requests = (await service.requests()).toSorted((a, b) => a.at - b.at)
     const fullest = fullestSecond(requests)
     const rate = rateOfWriting(requests)
+    const allowed = LIMIT + extraRequests(delays.max / 1e6)
     const shares = await appliedByProcess(store)
     console.log(
-      `queue on ${queue}: ${requests.length} requests, at most ${fullest} in a second, ` +
+      `queue on ${queue}: ${requests.length} requests, at most ${fullest} in a second (allowed ${allowed.toFixed(1)}), ` +
         `${rate.toFixed(1)} a second while writing, changes by process ${shares.join(' ')}`,
     )
-    expect(fullest).toBeLessThanOrEqual(LIMIT)
+    expect(fullest).toBeLessThanOrEqual(allowed)
     if (isLong()) expect(rate).toBeGreaterThanOrEqual(0.8 * LIMIT)
     expect(shares).toHaveLength(3)
     for (const directoryId of [FIXTURE.directoryId, SECOND_DIRECTORY]) {
@@ -80,6 +84,17 @@ test.each(['redis', 'store'] as const)(
     }
   },
 )
+
+/** How late a request may reach the service without a second getting too many (ms). */
+const RESERVE = 100
+
+/**
+ * On a busy machine requests that were sent in time arrive together, because processes get no CPU for a while: the
+ * sender, and the service in this process, which was stalled for so long (ms) at most.
+ */
+function extraRequests(stalled: number): number {
+  return (Math.max(0, 2 * stalled - RESERVE) * LIMIT) / 1000
+}
 
 /** The most requests in any stretch of one second, wherever it begins. */
 function fullestSecond(requests: readonly RequestLine[]): number {
