@@ -2,8 +2,8 @@ import { PAGE } from '../contract/endpoints.ts'
 import type { Page } from './methods.ts'
 import {
   backwardPass,
-  endlessListError,
   forwardPass,
+  hasSameItems,
   type Key,
   MAX_PAGES,
   type Pages,
@@ -11,6 +11,7 @@ import {
   type Pass,
   refuseSamePage,
   trustedSize,
+  unreadableList,
 } from './passes.ts'
 
 /** Reads one page by its number, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
@@ -52,7 +53,8 @@ export interface AllPages<Item> {
  * Without usable `total` and `per-page` headers it reads page by page up to an empty one, and then backwards; `moved`
  * is true if the two passes disagree.
  *
- * Rejects with what `list` rejects with, or with an `ApiError` of kind `unexpected-answer` if the list does not end.
+ * Rejects with what `list` rejects with, or with an `ApiError` of kind `unexpected-answer` if the list does not end or
+ * its pages contradict each other in a way that no change of the list explains.
  */
 export async function readAllPages<Item>(
   list: ListPage<Item>,
@@ -64,16 +66,56 @@ export async function readAllPages<Item>(
   const parallel =
     size === undefined ? undefined : await parallelPass(pages, page1, size, options.concurrency)
   if (parallel?.steady) return { items: parallel.items, duplicates: [], moved: false, total: parallel.total }
-  const first = parallel ?? (await forwardPass(pages, page1))
-  return mergePasses(first, await backwardPass(pages, first), options.key)
+  return readUntilExplained(pages, page1, parallel ?? (await forwardPass(pages, page1)))
 }
 
-function mergePasses<Item>(first: Pass<Item>, second: Pass<Item>, key: (item: Item) => Key): AllPages<Item> {
-  const { total, duplicates } = second
-  if (second.steady) return { items: second.items, duplicates, moved: duplicates.length > 0, total }
+/** Passes after which pages that contradict each other are an error; changes of the list may look so for a while. */
+const MAX_PASSES = 4
+
+async function readUntilExplained<Item>(
+  pages: Pages<Item>,
+  page1: Page<Item>,
+  firstPass: Pass<Item>,
+): Promise<AllPages<Item>> {
+  let before = firstPass
+  for (let passes = 2; ; passes += 1) {
+    const pass = await backwardPass(pages, before)
+    const { duplicates, total } = pass
+    if (pass.steady) return { items: pass.items, duplicates, moved: duplicates.length > 0, total }
+    const items = itemsOfBoth(pages, before, pass)
+    const contradiction = contradictionIn(pages, before, pass, items.length)
+    if (contradiction === undefined) return { items, duplicates: [], moved: true, total }
+    if (passes === MAX_PASSES) throw unreadableList(page1, contradiction)
+    before = { ...pass, items }
+  }
+}
+
+function itemsOfBoth<Item>({ key }: Pages<Item>, first: Pass<Item>, second: Pass<Item>): Item[] {
   const known = new Set(second.items.map(key))
-  const items = [...second.items, ...first.items.filter((item) => !known.has(key(item)))]
-  return { items, duplicates: [], moved: true, total }
+  return [...second.items, ...first.items.filter((item) => !known.has(key(item)))]
+}
+
+/**
+ * What the pages say that no change of the list explains; `undefined` when changes can explain it. Everything that was
+ * there when the second pass began is found, so a total from then cannot be larger. And when both passes find the same
+ * items, the list rested, so all totals must be equal to their number.
+ */
+function contradictionIn<Item>(
+  pages: Pages<Item>,
+  first: Pass<Item>,
+  second: Pass<Item>,
+  found: number,
+): string | undefined {
+  const [begin] = second.read
+  if (begin?.total === undefined) return undefined
+  const isShort = found + second.duplicates.length < begin.total
+  if (!isShort && !hasSameItems(pages, first, second)) return undefined
+  const claims = new Map([...first.read, ...second.read].map(({ total, number }) => [total, number]))
+  const said = [...claims]
+    .slice(0, 3)
+    .toSorted(([, a], [, b]) => a - b)
+    .map(([total, number]) => `page ${number} says ${total ?? 'nothing'}`)
+  return `its pages contradict each other about the number of entries: ${said.join(', ')}, and ${found} were found`
 }
 
 export interface EachItemOptions<Item> {
@@ -102,7 +144,7 @@ export async function* eachItem<Item>(
       seen.add(key)
     }
     if (isLast(page, number)) return
-    if (number >= MAX_PAGES) throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (number >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(number + 1)
     // New items at the start can push a whole page to the next number; then `total` has grown.
     if (!hasGrown(page, next)) refuseSamePage(pages, page, next)

@@ -25,6 +25,16 @@ interface Listing<Item> {
 export interface Pass<Item> extends Listing<Item> {
   /** Nothing shows that the list changed during this pass. */
   readonly steady: boolean
+  /** The pages, in the order in which they were read. */
+  readonly read: readonly PageFacts[]
+}
+
+/** What one page said. */
+export interface PageFacts {
+  readonly number: number
+  /** From its header; `undefined` without one. */
+  readonly total: number | undefined
+  readonly items: number
 }
 
 export interface ListSize {
@@ -62,10 +72,10 @@ export async function parallelPass<Item>(
     read[number - 1] = await pages.read(number)
   })
   for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
-  const pass = passOf(pages, read)
+  const pass = listingOf(pages, read)
   const steady =
     agreesWithSize(read, size) && pass.duplicates.length === 0 && (await endsAreUnchanged(pages, read))
-  return { ...pass, lastPage: furthestLastPage(read), steady }
+  return { ...pass, lastPage: furthestLastPage(read), steady, read: factsOf(read) }
 }
 
 async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
@@ -83,13 +93,12 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
   let page = page1
   while (page.items.length > 0) {
     read.push(page)
-    if (read.length >= MAX_PAGES)
-      throw endlessListError(page, `the list does not end after ${MAX_PAGES} pages`)
+    if (read.length >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
     refuseSamePage(pages, page, next)
     page = next
   }
-  return { ...passOf(pages, read), steady: false }
+  return { ...listingOf(pages, read), steady: false, read: factsOf([...read, page]) }
 }
 
 /**
@@ -98,12 +107,32 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
  */
 export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
-  for (let number = first.lastPage; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
-  const pass = passOf(pages, read)
+  const { page, lastPage } = await readLastPage(pages, first.lastPage)
+  read[lastPage - 1] = page
+  for (let number = lastPage - 1; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
+  const facts = factsOf(read).toReversed()
+  // Pages that the list had before it became shorter are empty now.
+  while (read.length > 1 && read.at(-1)?.items.length === 0) read.pop()
+  const pass = listingOf(pages, read)
   const head = read[0]
   const size = head === undefined ? undefined : trustedSize(head)
-  const steady = size === undefined ? sameItems(pages, first, pass) : agreesWithSize(read, size)
-  return { ...pass, steady }
+  const steady = size === undefined ? isSameList(pages, first, pass) : agreesWithSize(read, size)
+  return { ...pass, steady, read: facts }
+}
+
+/** The last page by its own total: the list may have grown since the first pass, by at most 100 pages. */
+async function readLastPage<Item>(
+  pages: Pages<Item>,
+  from: number,
+): Promise<{ readonly page: Page<Item>; readonly lastPage: number }> {
+  let lastPage = from
+  for (;;) {
+    const page = await pages.read(lastPage)
+    const { total = 0, perPage = 0, items } = page
+    const claimed = perPage === 0 || items.length > perPage ? 0 : Math.ceil(total / perPage)
+    if (claimed <= lastPage || claimed > from + MAX_GROWTH) return { page, lastPage }
+    lastPage = claimed
+  }
 }
 
 /** Every page has this total and page size in its headers, and the number of items that follows from them. */
@@ -117,14 +146,23 @@ function agreesWithSize(read: readonly Page<unknown>[], { total, perPage }: List
   )
 }
 
-function sameItems<Item>({ key }: Pages<Item>, first: Listing<Item>, second: Listing<Item>): boolean {
-  const count = second.items.length
-  if (second.total !== undefined && second.total !== count + second.duplicates.length) return false
-  const known = new Set(first.items.map(key))
-  return first.items.length === count && second.items.every((item) => known.has(key(item)))
+function isSameList<Item>(pages: Pages<Item>, first: Listing<Item>, second: Listing<Item>): boolean {
+  const { total, items, duplicates } = second
+  return (
+    (total === undefined || total === items.length + duplicates.length) && hasSameItems(pages, first, second)
+  )
 }
 
-function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
+export function hasSameItems<Item>(
+  { key }: Pages<Item>,
+  first: Listing<Item>,
+  second: Listing<Item>,
+): boolean {
+  const known = new Set(first.items.map(key))
+  return first.items.length === second.items.length && second.items.every((item) => known.has(key(item)))
+}
+
+function listingOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
   const items = new Map<Key, Item>()
   const duplicates: Item[] = []
   for (const page of read) {
@@ -137,27 +175,34 @@ function passOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listin
   return { items: [...items.values()], duplicates, lastPage, total: read.at(-1)?.total }
 }
 
-/** The largest last page that follows from any total, because the list may have grown; at most 100 pages more. */
+function factsOf(read: readonly Page<unknown>[]): PageFacts[] {
+  return read.map(({ total, items }, index) => ({ number: index + 1, total, items: items.length }))
+}
+
+/** Pages that a list may grow by while it is read. */
+const MAX_GROWTH = 100
+
+/** The largest last page that follows from any total, because the list may have grown. */
 function furthestLastPage(read: readonly Page<unknown>[]): number {
   let reach = read.length
   for (const { total, perPage } of read) {
     if (total !== undefined && perPage !== undefined) reach = Math.max(reach, Math.ceil(total / perPage))
   }
-  return Math.min(reach, read.length + 100)
+  return Math.min(reach, read.length + MAX_GROWTH)
 }
 
 /** Throws if two pages are the same: a service that ignores `page` would make the read endless. */
 export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, other: Page<Item>): void {
   if (other.items.length === 0 || one.items.length !== other.items.length) return
   if (one.items.every((item, index) => key(item) === key(other.items[index] as Item))) {
-    throw endlessListError(
+    throw unreadableList(
       other,
       'two pages hold the very same entries; the service seems to ignore the page number',
     )
   }
 }
 
-export function endlessListError(page: Page<unknown>, reason: string): ApiError {
+export function unreadableList(page: Page<unknown>, reason: string): ApiError {
   return new ApiError(page.destination, { kind: 'unexpected-answer', reason })
 }
 

@@ -84,18 +84,63 @@ test('without headers the list is read up to an empty page, and backwards', asyn
   expect(directory.calls).toEqual([1, 2, 3, 4, 3, 2, 1])
 })
 
-test.each([
-  ['a total far above what is there', { total: 1_000_000, perPage: 20 }, true],
-  ['a total beyond all measure', { total: 999_999_999_999, perPage: 1 }, true],
-  ['a total of nothing', { total: 0, perPage: 20 }, true],
-  ['a page size smaller than the page', { total: 45, perPage: 3 }, false],
-])('%s is not believed', async (_, lie, moved) => {
+test('a page size smaller than the page is not believed', async () => {
   const directory = simulate(45, 20)
-  const list: ListPage<Item> = async (options) => ({ ...(await directory.list(options)), ...lie })
+  const list: ListPage<Item> = async (options) => ({ ...(await directory.list(options)), perPage: 3 })
   const result = await readAllPages(list, { key, concurrency: 4 })
   expect(idsOf(result.items)).toEqual(directory.ids)
-  expect(result.moved).toBe(moved)
+  expect(result.moved).toBe(false)
   expect(directory.calls.length).toBeLessThan(15)
+})
+
+const onPage = (wrong: number, lie: Partial<Awaited<ReturnType<ListPage<Item>>>>) => (page: number) =>
+  page === wrong ? lie : {}
+
+test.each<[string, (page: number) => object, string]>([
+  ['a total far above what is there', () => ({ total: 1_000_000 }), 'page 1 says 1000000, and 45 were found'],
+  ['a total beyond all measure', () => ({ total: 999_999_999_999, perPage: 1 }), 'page 1 says 999999999999'],
+  ['a total of nothing', () => ({ total: 0 }), 'page 1 says 0, and 45 were found'],
+  [
+    'a page in the middle that says that there is nothing',
+    onPage(2, { total: 0, items: [] }),
+    'page 1 says 45, page 2 says 0, and 25 were found',
+  ],
+  [
+    'a last page that says that there is nothing',
+    onPage(3, { total: 0, items: [] }),
+    'page 1 says 45, page 3 says 0, and 40 were found',
+  ],
+  [
+    'a total that differs on one page',
+    onPage(2, { total: 46 }),
+    'page 1 says 45, page 2 says 46, and 45 were found',
+  ],
+  [
+    'an entry fewer than the total',
+    (page) => (page === 2 ? { items: [{ id: 21 }] } : {}),
+    'page 1 says 45, and 26',
+  ],
+])('%s is an error, not a shorter list', async (_, lie, said) => {
+  const directory = simulate(45, 20)
+  const list: ListPage<Item> = async (options) => ({
+    ...(await directory.list(options)),
+    ...lie(options.page),
+  })
+  const error = await rejection(readAllPages(list, { key, concurrency: 4 }))
+  expect(isApiError(error, 'unexpected-answer')).toBe(true)
+  expect((error as Error).message).toContain(said)
+  expect(directory.calls.length).toBeLessThan(20)
+})
+
+test('a list that grows by one entry in each of two passes is read once more, and is no contradiction', async () => {
+  const directory = simulate(22, 3, {
+    between: (s, call) => {
+      if (call === 2 || call === 10) s.ids.push(s.ids.length + 1)
+    },
+  })
+  const { items, moved } = await readAllPages(directory.list, { key, concurrency: 1 })
+  expect(idsOf(items)).toEqual(directory.ids)
+  expect(moved).toBe(false)
 })
 
 test('a removal that an addition hides from every count is noticed', async () => {
