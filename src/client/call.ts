@@ -1,7 +1,14 @@
 import pRetry, { AbortError, type RetryContext } from 'p-retry'
 import { ApiError, asMaybeDone } from './api-error.ts'
 import type { Reply } from './exchange.ts'
-import { abortedFailure, failureOfNetwork, failureOfReply, firstHeaderValue } from './failure.ts'
+import {
+  abortedFailure,
+  failureOfNetwork,
+  failureOfReply,
+  failureOfWebPage,
+  firstHeaderValue,
+  isWebPage,
+} from './failure.ts'
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
@@ -96,12 +103,16 @@ function giveUp(error: unknown): never {
   throw new AbortError(error instanceof Error ? error : String(error))
 }
 
-/** Any 2xx is success. A write needs no body: the connection may break after the status. */
+/**
+ * Any 2xx is success, but a web page: a proxy in between may have sent it, and nobody knows what became of a write. A
+ * write needs no body: the connection may break after the status.
+ */
 function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request
   if (reply.status < 200 || reply.status > 299) {
     throw new ApiError(destination, failureOfReply(reply, call.write, sender.secrets(), Date.now()))
   }
+  if (call.write && isWebPage(reply)) throw new ApiError(destination, failureOfWebPage(reply.status))
   if (reply.body === undefined && !call.write) throw new ApiError(destination, failureOfNetwork(reply.broken))
   return reply
 }

@@ -31,6 +31,25 @@ export function failureOfReply(
   }
 }
 
+/** Some services name HTML as the type of an empty answer, so only one with a body is a page. */
+export function isWebPage({ headers, body }: Reply): boolean {
+  return (
+    body !== '' &&
+    /^\s*(text\/html|application\/xhtml)/i.test(firstHeaderValue(headers['content-type']) ?? '')
+  )
+}
+
+/** Explains a 2xx to a write that brought a web page. */
+export function failureOfWebPage(status: number): Failure {
+  return {
+    kind: 'unexpected-answer',
+    status,
+    reason: `the answer ${status} is a web page, which this service never sends; is there a proxy in between?`,
+    transient: true,
+    maybeDone: true,
+  }
+}
+
 function kindOfStatus(status: number): ApiErrorKind {
   if (status === 401) return 'unauthorized'
   if (status === 403) return 'forbidden'

@@ -36,7 +36,10 @@ function outcomeOf(error: ApiError): Outcome {
     case 'aborted':
       throw error
     case 'unauthorized':
+      return stop(error)
     case 'unexpected-answer':
+      // A proxy's page in the place of an answer: whether the service did the change is unknown.
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: false }
       return stop(error)
     case 'forbidden':
       return { result: 'forbidden', status, detail }

@@ -10,7 +10,10 @@ export interface ProxiedRequest {
 }
 
 /** An answer that replaces the service's, or a body that replaces the client's. */
-export type Interception = { readonly status: number; readonly answer?: object } | { readonly body: string }
+export type Interception =
+  | { readonly status: number; readonly answer?: object }
+  | { readonly status: number; readonly page: string }
+  | { readonly body: string }
 
 export interface ApiProxy extends AsyncDisposable {
   readonly baseUrl: string
@@ -39,8 +42,10 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
     const { method = '', url = '' } = request
     const interception = await proxy.intercept({ method, url, body })
     if (interception !== undefined && 'status' in interception) {
-      response.writeHead(interception.status, { 'content-type': 'application/problem+json' })
-      response.end(JSON.stringify(interception.answer ?? {}))
+      const isPage = 'page' in interception
+      const type = isPage ? 'text/html' : 'application/problem+json'
+      response.writeHead(interception.status, { 'content-type': type })
+      response.end(isPage ? interception.page : JSON.stringify(interception.answer ?? {}))
       return
     }
     const headers = new Headers()

@@ -192,6 +192,35 @@ test('a lost answer is looked up, and what is found is the result', async () => 
   expect(server.seen.map((request) => request.method)).toEqual(['POST', 'GET'])
 })
 
+const PAGE_OF_A_PROXY = {
+  status: 200,
+  text: '<title>Log in</title>',
+  headers: { 'content-type': 'text/html' },
+}
+
+test('a web page is no answer to a write: it is looked up before it is sent again', async () => {
+  await using server = await startScriptedServer(inOrder(PAGE_OF_A_PROXY, { status: 201 }))
+  await using client = clientOf(server.baseUrl)
+  const confirm = vi.fn<() => Promise<undefined>>(async () => undefined)
+  const written = await client.createUsers({ directory_id: 7 }, [{ external_id: 'u1' }], { confirm })
+  expect(written).toMatchObject({ found: false, status: 201, requests: 2 })
+  expect(confirm).toHaveBeenCalledTimes(1)
+})
+
+test('a web page for everything leaves a write as possibly done', async () => {
+  await using server = await startScriptedServer(() => PAGE_OF_A_PROXY)
+  await using client = clientOf(server.baseUrl)
+  const write = client.updateUser(ALICE, { name: 'A' }, { confirm: () => client.getUser(ALICE) })
+  expect(await rejection(write)).toMatchObject({ kind: 'unexpected-answer', maybeDone: true })
+  expect(server.seen.map(({ method }) => method)).toEqual(['PATCH', 'GET'])
+})
+
+test('an empty answer of the type HTML is a success', async () => {
+  await using server = await startScriptedServer(() => ({ ...PAGE_OF_A_PROXY, text: '' }))
+  await using client = clientOf(server.baseUrl)
+  expect(await client.updateUser(ALICE, { name: 'A' })).toMatchObject({ status: 200, requests: 1 })
+})
+
 test('a lost answer that left nothing behind is sent again', async () => {
   await using server = await startScriptedServer(inOrder('drop', { status: 500 }, { status: 201 }))
   await using client = clientOf(server.baseUrl)

@@ -6,6 +6,8 @@ import { clientOf, rejection } from '../client/fixtures.ts'
 import type { Reaction } from '../client/scripted-server.ts'
 import { startDirectoryServer } from './directory-server.ts'
 
+const WEB_PAGE = { status: 200, text: '<html>', headers: { 'content-type': 'text/html; charset=utf-8' } }
+
 const change: Change = { op: 'create-user', id: 'u1', want: { name: 'Ann' } }
 
 test.each([
@@ -50,6 +52,8 @@ test.each([
   ['the writes', 'POST', { status: 500 }, { status: 500, answers: true }],
   ['the writes', 'POST', 'drop', { status: undefined, answers: true }],
   ['the writes', 'POST', { status: 503 }, { status: 503, answers: false }],
+  ['the writes', 'POST', WEB_PAGE, { status: 200, answers: false }],
+  ['every request', undefined, WEB_PAGE, { status: 200, answers: false }],
 ] as const satisfies [string, 'POST' | undefined, Reaction, object][])(
   'a service that fails %s for ever (%s, %o) is unavailable, and it is known whether it answers',
   async (_, method, reaction, outcome) => {
