@@ -79,6 +79,8 @@ export interface DirectorySnapshot {
   readonly notices: readonly Notice[]
   /** The directory changed while it was read: look up an entry that seems missing before creating it. */
   readonly moved: boolean
+  /** Lists that were empty and came without a total: a broken answer looks the same. */
+  readonly unprovedEmpty: readonly Kind[]
 }
 
 /**

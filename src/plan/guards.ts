@@ -1,3 +1,4 @@
+import type { Kind } from '../directory/entry.ts'
 import { amount, digits } from '../directory/wording.ts'
 import type { Op } from './change.ts'
 import { isMovedId } from './moved.ts'
@@ -11,8 +12,12 @@ export interface KindLimits {
   /** Deletes without approval in the last 24 hours, including this plan's. */
   readonly maxDeletesPerDay: number
   readonly maxUpdates: number | null
+  /** Counts only from `MIN_MASS_UPDATES` updates on, because a few updates are many of a small directory. */
   readonly maxUpdatePercent: number | null
 }
+
+/** The fewest updates that can be too large a share. */
+const MIN_MASS_UPDATES = 20
 
 export interface GuardLimits {
   readonly users: KindLimits
@@ -42,6 +47,8 @@ export const GUARDED: Readonly<Record<Op, Guarded>> = {
 export interface GuardFacts {
   readonly source: { readonly users: number; readonly groups: number }
   readonly directory: Readonly<Record<Guarded, number>>
+  /** Lists of the directory that were empty without a total that says so. */
+  readonly unprovedEmpty: readonly Kind[]
   /** The source in the last completed run of this sync on this directory, if there was one. */
   readonly lastGood: { readonly users: number; readonly groups: number } | undefined
   /** Deletes applied in the last 24 hours by runs without approval. */
@@ -66,6 +73,7 @@ type Guard = (plan: Plan, facts: GuardFacts, limits: GuardLimits) => readonly Br
 const GUARDS: readonly Guard[] = [
   firstContact,
   emptySource,
+  emptyDirectory,
   shrunkenSource,
   deleteLimits,
   dailyBudget,
@@ -103,6 +111,25 @@ function emptySource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readon
   if (facts.source.users >= limits.minSourceUsers) return []
   const detail = `the source has ${amount(facts.source.users, 'user')}, at least ${digits(limits.minSourceUsers)} are expected`
   return [{ guard: 'min-source-users', detail, changes: plan.changes.map((planned) => planned.fingerprint) }]
+}
+
+/** After a completed run an empty directory is more likely a broken answer than one that somebody emptied. */
+function emptyDirectory(plan: Plan, { unprovedEmpty, lastGood }: GuardFacts): readonly Breach[] {
+  return unprovedEmpty.flatMap((kind) => {
+    const noun = `${kind}s` as const
+    const before = lastGood?.[noun] ?? 0
+    if (before === 0) return []
+    const detail =
+      `the directory shows no ${noun}, without the headers that count them, and the source of ` +
+      `the last good run had ${digits(before)}`
+    return [
+      {
+        guard: `empty-directory-${noun}`,
+        detail,
+        changes: plan.changes.map(({ fingerprint }) => fingerprint),
+      },
+    ]
+  })
 }
 
 function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
@@ -172,6 +199,7 @@ function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
           changes,
         },
       maxUpdatePercent !== null &&
+        updates >= MIN_MASS_UPDATES &&
         exceeds(updates, facts.directory[kind], maxUpdatePercent) && {
           guard: `max-update-percent-${kind}`,
           detail:

@@ -1,6 +1,7 @@
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
+import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanRules, Withheld } from '../plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
 import type { Source } from '../source/source.ts'
@@ -50,6 +51,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   )
   await deps.enter('planning')
   const sightings = await lookAgain(deps, source, directory, signal)
+  refuseIncompleteRead(source, sightings)
   const memory = await deps.recall()
   const plan = makePlan({
     source,
@@ -96,6 +98,7 @@ function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, memory: M
   return {
     source: { users: source.seen.user.size, groups: source.seen.group.size },
     directory: { users: directory.users.size, groups: directory.groups.size, memberships },
+    unprovedEmpty: directory.unprovedEmpty,
     lastGood: memory.lastGood,
     deletedLastDay: memory.deletedLastDay,
   }

@@ -98,7 +98,14 @@ function snapshotOf(
     groups: byId('group', groups, (id, group) => groupOf(id, group, membership), notices),
     notices,
     moved: users.moved || groups.moved,
+    unprovedEmpty: (['user', 'group'] as const).filter((kind) =>
+      isUnprovedEmpty(kind === 'user' ? users : groups),
+    ),
   }
+}
+
+function isUnprovedEmpty({ items, total }: AllPages<unknown>): boolean {
+  return items.length === 0 && total === undefined
 }
 
 function byId<Item extends ApiUser | ApiGroup, Entry>(

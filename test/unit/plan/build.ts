@@ -54,6 +54,7 @@ export function directoryOf(
     groups: new Map(groups.map((group) => [group.id, group])),
     notices: [],
     moved: false,
+    unprovedEmpty: [],
     ...more,
   }
 }

@@ -6,6 +6,7 @@ import {
   heldChanges,
   isApproved,
 } from '../../../src/plan/guards.ts'
+import type { Plan } from '../../../src/plan/plan.ts'
 import { directoryOf, haveGroup, haveUser, linesOf, planOf, sourceOf, wantGroup, wantUser } from './build.ts'
 
 const KIND = {
@@ -35,6 +36,7 @@ function facts(users: number, directory: number, more: Partial<GuardFacts> = {})
     source: { users, groups: 0 },
     directory: { users: directory, groups: 0, memberships: 0 },
     lastGood: { users, groups: 0 },
+    unprovedEmpty: [],
     deletedLastDay: { users: 0, groups: 0, memberships: 0 },
     ...more,
   }
@@ -148,6 +150,18 @@ test('an empty source holds every change by name, so no older approval releases 
   expect(isApproved(breaches, new Set())).toBe(false)
 })
 
+test('a directory that shows nothing, and no total, after a good run holds everything', () => {
+  const plan = planOf(sourceOf([wantUser('a'), wantUser('b')]), directoryOf([]))
+  const given = facts(2, 0, { lastGood: { users: 2, groups: 0 }, unprovedEmpty: ['user', 'group'] })
+  const breaches = checkGuards(plan, given, LIMITS)
+  expect(breaches.map(({ guard, detail }) => `${guard}: ${detail}`)).toEqual([
+    'empty-directory-users: the directory shows no users, without the headers that count them, and the source of the ' +
+      'last good run had 2',
+  ])
+  expect(heldChanges(breaches)).toHaveLength(2)
+  expect(checkGuards(plan, facts(2, 0, { lastGood: undefined, unprovedEmpty: ['user'] }), LIMITS)).toEqual([])
+})
+
 test('a source that shrank since the last good run holds even a small number of deletes', () => {
   const { plan } = losing(5, 1000)
   const shrunken = facts(700, 1000, { lastGood: { users: 1000, groups: 0 } })
@@ -170,14 +184,20 @@ test('members taken out of groups count one by one, those of deleted users do no
   })
 })
 
-test('updates have a limit of their own where it is set', () => {
+/** A plan that renames so many of the directory's users. */
+function renaming(renamed: number, all: number): Plan {
+  const ids = Array.from({ length: all }, (_, index) => `u${index}`)
+  const source = sourceOf(ids.map((id, index) => wantUser(id, index < renamed ? 'Renamed' : undefined)))
+  return planOf(source, directoryOf(ids.map((id) => haveUser(id))))
+}
+
+test.each([
+  [20, 39, ['max-updates-users', 'max-update-percent-users']],
+  [20, 40, ['max-updates-users']],
+  [19, 19, ['max-updates-users']],
+])('%i updates of %i users, where the limits are 1 and 50 %%, break %j', (renamed, all, broken) => {
   const limits = { ...LIMITS, users: { ...KIND, maxUpdates: 1, maxUpdatePercent: 50 } }
-  const source = sourceOf(['a', 'b', 'c'].map((id) => wantUser(id, 'Renamed')))
-  const plan = planOf(source, directoryOf(['a', 'b', 'c'].map((id) => haveUser(id))))
-  expect(guards(checkGuards(plan, facts(3, 3), limits))).toEqual([
-    'max-updates-users',
-    'max-update-percent-users',
-  ])
+  expect(guards(checkGuards(renaming(renamed, all), facts(all, all), limits))).toEqual(broken)
 })
 
 describe('approval', () => {

@@ -166,6 +166,7 @@ describe('an id that goes to another person', () => {
       source: { users: 11, groups: 0 },
       directory: { users: 11, groups: 0, memberships: 0 },
       lastGood: { users: 11, groups: 0 },
+      unprovedEmpty: [],
       deletedLastDay: { users: 0, groups: 0, memberships: 0 },
     }
     const limits = {

@@ -3,7 +3,7 @@ import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
 import { readDirectory, type ReadDirectoryOptions } from '../../../src/target/read-directory.ts'
 import { clientOf, group, rejection, user } from '../client/fixtures.ts'
 import type { Reaction } from '../client/scripted-server.ts'
-import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
 async function read(
   server: DirectoryServer,
@@ -44,8 +44,12 @@ test.each(['users', 'groups'] as const)(
       Array.from({ length: 150 }, (_, index) => user(index + 1)),
       Array.from({ length: 150 }, (_, index) => group(`g${index + 1}`)),
     )
-    // Every page of this list counts one entry more than the page before it.
-    server.total = (name, entries) => (name === list ? entries.length + server.seen.length : entries.length)
+    // Somebody adds an entry to this list before each of its pages.
+    server.total = (name, entries) => {
+      const next = entries.length + 1
+      if (name === list) server[list].push((list === 'users' ? user(next) : group(`g${next}`)) as Entry)
+      return entries.length
+    }
     expect(await read(server)).toMatchObject({ moved: true })
   },
 )
