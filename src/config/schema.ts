@@ -28,24 +28,27 @@ const queue = z.union([z.literal('store'), redis], {
 })
 const listen = z.union([z.literal(false), address], { error: `${ADDRESS_HELP}, or false` })
 
-const kindLimits = z
-  .strictObject({
-    maxDeletes: count.default(50).describe('Most deletes of one run.'),
-    maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
-    maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
-    maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
-    maxUpdatePercent: percent
-      .nullable()
-      .default(null)
-      .describe('Most updates of one run, as a share of what is there; null is no limit.'),
-  })
-  .prefault({})
+const kindLimits = (updatePercent: number | null) =>
+  z
+    .strictObject({
+      maxDeletes: count.default(50).describe('Most deletes of one run.'),
+      maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
+      maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
+      maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
+      maxUpdatePercent: percent
+        .nullable()
+        .default(updatePercent)
+        .describe(
+          'Most updates of one run, as a share of what is there; counts from 20 updates on; null is no limit.',
+        ),
+    })
+    .prefault({})
 
 const guards = z
   .strictObject({
-    users: kindLimits.describe('Limits for users.'),
-    groups: kindLimits.describe('Limits for groups.'),
-    memberships: kindLimits.describe('Limits for members that are added to groups or removed.'),
+    users: kindLimits(50).describe('Limits for users.'),
+    groups: kindLimits(50).describe('Limits for groups.'),
+    memberships: kindLimits(null).describe('Limits for members that are added to groups or removed.'),
     minSourceUsers: count.default(1).describe('A source with fewer users holds the run.'),
     maxSourceShrinkPercent: percent
       .default(20)

@@ -8,7 +8,7 @@ import { ldif, person, personGroup } from '../support/people.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, databaseConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
@@ -95,15 +95,6 @@ function syncOf(name: Sync, url: string, tls: object = {}): object {
   }
   const directory = directorySection(service, { directoryId: SYNCS[name] })
   return { name, source, directory, guards: NO_GUARDS }
-}
-
-/** Nothing but the care of the read itself keeps people from being deleted. */
-const UNLIMITED = { maxDeletes: 1_000_000, maxDeletesPerDay: 1_000_000, maxDeletePercent: 100 }
-const NO_GUARDS = {
-  users: UNLIMITED,
-  groups: UNLIMITED,
-  memberships: UNLIMITED,
-  maxSourceShrinkPercent: 100,
 }
 
 const result = (code: number) => (page: number) => ({ kind: 'result', page, code }) as const

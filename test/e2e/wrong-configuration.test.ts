@@ -4,7 +4,7 @@ import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/server-process.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
-import { directorySection, databaseConfig, embeddedConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig, embeddedConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { type Slapd, startSlapd } from '../support/slapd.ts'
 
 /**
@@ -175,7 +175,9 @@ test('the token is wrong', async () => {
 test('the token may read and not write', async () => {
   const directory = directorySection(service, { token: { command: ['echo', FIXTURE.readOnlyToken] } })
   const users = { base: slapd.base, filter: '(uid=*)', map: { external_id: 'entryUUID', name: 'uid' } }
-  const ended = await run(databaseConfig([sync({ directory, source: ldapSource({ users }) })]))
+  const ended = await run(
+    databaseConfig([sync({ directory, source: ldapSource({ users }), guards: NO_GUARDS })]),
+  )
   expectOneSentence(ended, { code: 1, says: ['scope', 'ORG'] })
 })
 

@@ -12,7 +12,7 @@ import {
   startServiceSite,
   type ServiceProcess,
 } from '../support/site.ts'
-import { directorySection, databaseConfig } from '../support/sync-config.ts'
+import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { inLong } from '../support/long.ts'
 
 const PEOPLE = inLong(100, 400)
@@ -81,8 +81,8 @@ describe('two syncs in one daemon, and the API of one is down', () => {
     stack.use(ill)
     await site.configure(
       databaseConfig([
-        { name: 'well', source: CSV_SOURCE, directory: directorySection(well) },
-        { name: 'ill', source: CSV_SOURCE, directory: directorySection(ill) },
+        { name: 'well', source: CSV_SOURCE, directory: directorySection(well), guards: NO_GUARDS },
+        { name: 'ill', source: CSV_SOURCE, directory: directorySection(ill), guards: NO_GUARDS },
       ]),
     )
     await stack.use(site.start('start')).waitForOutput(/daemon started/)

@@ -6,7 +6,7 @@ import type { Program } from './program.ts'
 import { readService } from './read-service.ts'
 import { FIXTURE } from './fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
-import { directorySection, embeddedConfig } from './sync-config.ts'
+import { directorySection, embeddedConfig, NO_GUARDS } from './sync-config.ts'
 
 /** The `store` and `queue` values of a daemon's configuration. */
 export interface StoreSettings {
@@ -31,8 +31,6 @@ export interface CompanySite extends AsyncDisposable {
 /** The daemon's log line for a run that finished without failures. */
 export const RUN_DONE = /"end":"done","msg":"run ended"/
 
-const UNGUARDED = { maxDeletes: 10_000, maxDeletePercent: 100, maxDeletesPerDay: 10_000 }
-
 /**
  * A sync whose source and directory start with the same company. The service answers slowly, so that a crash hits
  * pending requests. It accepts an external id twice, so that a repeated create becomes visible.
@@ -51,12 +49,7 @@ export async function openCompanySite(stores: StoreSettings, company: Company): 
     name: 'corp',
     source: CSV_SOURCE,
     directory: directorySection(service, { writeConcurrency: 4 }),
-    guards: {
-      users: UNGUARDED,
-      groups: UNGUARDED,
-      memberships: UNGUARDED,
-      maxSourceShrinkPercent: 100,
-    },
+    guards: NO_GUARDS,
   }
   await site.configure(embeddedConfig([sync], stores))
   const setSource = async (next: Company) => {

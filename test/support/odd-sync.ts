@@ -5,7 +5,7 @@ import { FIXTURE } from './fixture.ts'
 import { readService } from './read-service.ts'
 import { createDatabase } from './databases.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
-import { directorySection } from './sync-config.ts'
+import { directorySection, NO_GUARDS } from './sync-config.ts'
 import type { BindUser } from './slapd.ts'
 import type { Truth } from './truth.ts'
 
@@ -54,9 +54,6 @@ export async function openOddSync(source: object, ca: string, password: string):
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
-
-const UNLIMITED = { maxDeletes: 1_000_000, maxDeletesPerDay: 1_000_000, maxDeletePercent: 100 }
-const NO_GUARDS = { users: UNLIMITED, groups: UNLIMITED, memberships: UNLIMITED }
 
 /** Up to ten differences, each shortened, because a diff of thousands of entries is unreadable. */
 function differences(seen: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<string, unknown>): string[] {

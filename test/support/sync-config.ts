@@ -13,6 +13,21 @@ export function directorySection(service: { readonly baseUrl: string }, more: ob
   }
 }
 
+const UNLIMITED = {
+  maxDeletes: 1_000_000,
+  maxDeletesPerDay: 1_000_000,
+  maxDeletePercent: 100,
+  maxUpdatePercent: null,
+}
+
+/** A `guards` section that holds nothing, so that only the care of a read keeps entries from being deleted. */
+export const NO_GUARDS = {
+  users: UNLIMITED,
+  groups: UNLIMITED,
+  memberships: UNLIMITED,
+  maxSourceShrinkPercent: 100,
+}
+
 /** A placeholder that `Site.configure` replaces with the URL of the site's own database. */
 export const OWN_DATABASE = 'postgres://the-site'
 

@@ -265,7 +265,7 @@ test('defaults are safe, paths start at the folder of the file', async () => {
     maxDeletePercent: 10,
     maxDeletesPerDay: 100,
     maxUpdates: null,
-    maxUpdatePercent: null,
+    maxUpdatePercent: 50,
   }
   expect(config.syncs[0]).toMatchObject({
     schedule: undefined,
@@ -274,7 +274,7 @@ test('defaults are safe, paths start at the folder of the file', async () => {
     guards: {
       users: limits,
       groups: limits,
-      memberships: limits,
+      memberships: { ...limits, maxUpdatePercent: null },
       minSourceUsers: 1,
       maxSourceShrinkPercent: 20,
     },
