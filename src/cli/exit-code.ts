@@ -9,7 +9,7 @@ const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete
 
 /**
  * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, 3 held, 4 done
- * but some entries were quarantined or failed.
+ * but some entries were quarantined, failed or were missing in the directory.
  */
 export function runExitCode(run: Pick<RunSummary, 'state' | 'counts'>): number {
   switch (run.state) {
@@ -37,10 +37,10 @@ export function worstExitCode(codes: readonly number[]): number {
   return worst
 }
 
-/** The changes that were quarantined or failed in this run, and the entries still in quarantine from an earlier one. */
+/** The changes of this run that were not made, and the entries still in quarantine from an earlier one. */
 function leftBehind(run: Pick<RunSummary, 'counts'>): number {
-  const outcomes = run.counts?.outcomes ?? {}
-  return (outcomes.quarantined ?? 0) + (outcomes.failed ?? 0) + (run.counts?.notices.quarantined ?? 0)
+  const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
+  return quarantined + failed + missing + (run.counts?.notices.quarantined ?? 0)
 }
 
 function severity(code: number): number {

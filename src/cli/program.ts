@@ -28,7 +28,7 @@ Examples:
 
 Exit codes:
   0 done (plan: nothing to change)   2 plan found changes   3 held by a guard
-  4 done, but some entries were quarantined or failed       1 an error
+  4 done, but some changes were not made                    1 an error
   64 wrong usage                     78 wrong configuration`
 
 /** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */

@@ -53,6 +53,8 @@ export interface ChangeWorkerDeps {
 const OUTAGE_AFTER = 5
 /** More changes than these in a row that an API which answers cannot do are no fault of theirs. */
 const FAULTY_CHANGES = 20
+/** Updates in a row whose entries are missing; with one more the directory is not the one that was read. */
+const MOST_MISSING = 20
 
 /** Starts a worker that applies the changes of one sync. Closing it lets the changes in flight finish. */
 export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
@@ -67,6 +69,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
   const fence = new Fence(deps.db, deps.sync, times.fence)
   /** The changes that failed since one did not. */
   const failing = new Set<number>()
+  let missing = { run: 0, inRow: 0 }
   const log = deps.log.child({ sync: deps.sync })
   breaker.onBreak(() => log.warn('the directory does not answer; changes wait'))
   breaker.onReset(() => log.info('the directory answers again'))
@@ -130,8 +133,11 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       case 'applied':
       case 'found':
       case 'already':
-      case 'missing':
+        missing = { run: attempt.run, inRow: 0 }
         return endAttempt(deps.db, attempt, outcome.result, outcome)
+      case 'missing':
+        await endAttempt(deps.db, attempt, outcome.result, outcome)
+        return countMissing(attempt.run)
       case 'rate-limited':
         await undoAttempt(deps.db, attempt)
         return giveBack(outcome.retryAfterMs)
@@ -147,6 +153,13 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       case 'unavailable':
         return tryAgain(attempt, outcome)
     }
+  }
+
+  async function countMissing(run: number): Promise<void> {
+    missing = { run, inRow: missing.run === run ? missing.inRow + 1 : 1 }
+    if (missing.inRow <= MOST_MISSING) return
+    const detail = `${missing.inRow} entries in a row that the directory has just listed are not in it any more`
+    await stopRun(deps.db, run, 'directory-unexpected', `${detail}; the next run reads it again`)
   }
 
   async function refuse(

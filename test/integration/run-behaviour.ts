@@ -11,7 +11,7 @@ import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/ap
 import { type NamedBackend, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
-import { readService } from '../support/read-service.ts'
+import { callService, readService } from '../support/read-service.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import {
@@ -267,6 +267,33 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await expectEqual()
       })
 
+      test.each([
+        [1, 'done', 4],
+        [21, 'failed', 1],
+      ])('because somebody deleted %i users after the read: the run is %s', async (gone, state, exitCode) => {
+        for (let index = 12; index < 30; index++) hire(`u${index}`)
+        let isDeleting = false
+        const afterRead = async () => {
+          if (!isDeleting) return
+          const eye = { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId }
+          for (const id of [...company.users.keys()].toSorted().slice(-gone)) {
+            expect(await callService(eye, 'DELETE', `/users/${id}`)).toBeLessThan(300)
+          }
+        }
+        const { sync, startWorker, codes } = harness({ afterRead })
+        await startWorker()
+        expect(await sync()).toMatchObject({ state: 'done' })
+        for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
+        isDeleting = true
+        const run = await sync()
+        expect(run).toMatchObject({ state, counts: { outcomes: { missing: gone } } })
+        expect(runExitCode(run)).toBe(exitCode)
+        expect(codes()).toEqual(state === 'done' ? [] : ['directory-unexpected'])
+        isDeleting = false
+        expect(await sync()).toMatchObject({ error: null, state: 'done' })
+        await expectEqual()
+      })
+
       test('because it fails in every run holds up nobody, and joins its groups once it is there', async () => {
         // More of them in front of the others than failures in a row make an outage.
         const failing = ['u0', 'u1', 'u10', 'u11', 'u2', 'u3', 'u4'].map((id) => failuresOf(id, Infinity))
@@ -321,6 +348,33 @@ export function describeRuns(kind: NamedBackend['name']): void {
         })
         await expectEqual()
       })
+
+      test.each(['writes', 'all requests'])(
+        'because a proxy answers %s with a web page for a while is written once it does not',
+        async (which) => {
+          for (let index = 12; index < 30; index++) hire(`u${index}`)
+          const { executor, requestRun, startWorker, waitForEnd, messages } = harness()
+          let isWriting = false
+          proxy.intercept = ({ method }) => {
+            isWriting ||= method !== 'GET'
+            const isHit = which === 'writes' ? method !== 'GET' : isWriting
+            return isHit ? { status: 200, page: '<title>Log in</title>' } : undefined
+          }
+          await startWorker()
+          const asked = await requestRun()
+          const working = executor.work(name, { scheduled: false })
+          await vi.waitFor(
+            () => expect(messages()).toContain('the directory does not answer; changes wait'),
+            20_000,
+          )
+          expect(writes()).toEqual([])
+          proxy.intercept = () => undefined
+          await working
+          const run = await waitForEnd(asked)
+          expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 34 } } })
+          await expectEqual()
+        },
+      )
 
       test('because its value does not stay is written twice and then reported', async () => {
         proxy.intercept = shoutNames

@@ -83,6 +83,27 @@ export const PLAN: readonly Protection[] = [
     test: GUARDS,
   },
   {
+    name: 'plan-read-that-a-second-look-proves-incomplete-is-refused',
+    file: 'plan/incomplete-read.ts',
+    find: 'missed.length * 100 <= read * MOST_SEEN_AGAIN_PERCENT',
+    replace: 'missed.length > 0',
+    test: 'unit/plan/incomplete-read.test.ts',
+  },
+  {
+    name: 'plan-directory-that-shows-nothing-after-a-good-run-is-held',
+    file: 'plan/guards.ts',
+    find: '    if (before === 0) return []\n    const detail =\n      `the directory shows no',
+    replace: '    if (before >= 0) return []\n    const detail =\n      `the directory shows no',
+    test: GUARDS,
+  },
+  {
+    name: 'plan-few-updates-are-no-large-share',
+    file: 'plan/guards.ts',
+    find: '        updates >= MIN_MASS_UPDATES &&\n',
+    replace: '',
+    test: GUARDS,
+  },
+  {
     name: 'plan-members-taken-out-have-a-limit',
     file: 'plan/guards.ts',
     find: "'set-members': 'memberships',",

@@ -82,6 +82,14 @@ export const STORES: readonly Protection[] = [
     only: 'leases in embedded > whose lease was taken over',
   },
   {
+    name: 'stores-many-missing-entries-stop-the-run',
+    file: 'queue/worker.ts',
+    find: '    if (missing.inRow <= MOST_MISSING) return\n',
+    replace: '    if (missing.inRow >= 0) return\n',
+    test: 'integration/run-behaviour-embedded.test.ts',
+    only: 'somebody deleted',
+  },
+  {
     name: 'stores-lease-ends-before-another-may-begin',
     file: 'store/lease.ts',
     find: 'times.expiry * 0.9',
