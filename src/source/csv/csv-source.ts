@@ -14,6 +14,7 @@ import { createMemberTable, type MemberTable } from './member-table.ts'
 import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
+import { isSpreadsheetError } from './spreadsheet.ts'
 import { amount, digits } from '../../directory/wording.ts'
 
 /** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
@@ -88,11 +89,26 @@ async function readUsers(
       ids: notBlank(cells(map.id)),
       idName: map.id,
       from: from(),
-      ...map.fieldsOf(cells),
+      ...fieldsOf(map, cells),
     })
     if (id === undefined || groupColumn === undefined) return
     for (const group of groupsOf(groupColumn, cells)) state.members.add(group, id)
   })
+}
+
+/** The mapped fields, where the error of a spreadsheet is no value; `faults` names such columns. */
+function fieldsOf<F extends { readonly faults: readonly string[] }>(
+  map: { fieldsOf(lookup: Lookup): F },
+  cells: Lookup,
+): F {
+  const faults = new Set<string>()
+  const fields = map.fieldsOf((column) => {
+    const values = cells(column)
+    if (!values.some(isSpreadsheetError)) return values
+    faults.add(`column "${column}": "${values[0]?.trim()}" is an error of a spreadsheet, not a value`)
+    return []
+  })
+  return faults.size === 0 ? fields : { ...fields, faults: [...fields.faults, ...faults] }
 }
 
 async function readMembers(input: NonNullable<Compiled['members']>, state: ReadState): Promise<void> {
@@ -114,7 +130,7 @@ async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadSta
       ids,
       idName: map.id,
       from: from(),
-      ...map.fieldsOf(cells),
+      ...fieldsOf(map, cells),
       members: resolved.ids,
       unknownMembers: resolved.unknown,
     })

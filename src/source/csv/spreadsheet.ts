@@ -10,6 +10,11 @@ export function spreadsheetProblem(id: string): string | undefined {
   return undefined
 }
 
+/** Whether a cell is what a spreadsheet shows for a failed formula. */
+export function isSpreadsheetError(cell: string): boolean {
+  return cell.includes('#') && FAILED.test(cell)
+}
+
 /** The delimiter in a first line that only Excel understands: `sep=;`. */
 export function statedDelimiter(line: string): string | undefined {
   return /^sep=(.)$/iu.exec(line)?.[1]

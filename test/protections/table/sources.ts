@@ -456,6 +456,14 @@ export const SOURCES: readonly Protection[] = [
     only: 'no number where',
   },
   {
+    name: 'sources-csv-error-of-a-spreadsheet-is-no-value',
+    file: 'source/csv/csv-source.ts',
+    find: '    if (!values.some(isSpreadsheetError)) return values\n',
+    replace: '    if (!values.some(isSpreadsheetError) || faults.size === 0) return values\n',
+    test: 'unit/source/csv/spreadsheets.test.ts',
+    only: 'the error of a spreadsheet',
+  },
+  {
     name: 'sources-csv-missing-trailer-is-refused',
     file: 'source/csv/proof.ts',
     find: '  if (line === undefined || !matcher.find()) {\n',

@@ -130,6 +130,25 @@ test.each([
   })
 })
 
+test('the error of a spreadsheet is no name, and is told', async () => {
+  await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,#N/A\n2,#REF!,"C#"\n' })
+  const { users, notices } = await read(usersOf(dir.path))
+  expect([...users.values()].map(({ id, name, email }) => [id, name, email])).toEqual([
+    ['1', undefined, 'a@x'],
+    ['2', 'C#', undefined],
+  ])
+  expect(notices.filter(({ code }) => code === 'value-failed')).toEqual([
+    expect.objectContaining({
+      id: '1',
+      detail: 'users.csv, row 2: column "name": "#N/A" is an error of a spreadsheet, not a value',
+    }),
+    expect.objectContaining({
+      id: '2',
+      detail: 'users.csv, row 3: column "mail": "#REF!" is an error of a spreadsheet, not a value',
+    }),
+  ])
+})
+
 test('an unnamed column at the end is not missed', async () => {
   expect(await seen('id;mail;name;\n1;a@x;Ann;\n2;b@x;Bo\n')).toEqual({
     ids: ['1', '2'],
