@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -10,6 +9,7 @@ import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection } from '../support/sync-config.ts'
 import { inLong, isLong } from '../support/long.ts'
+import { watchStalls } from '../support/machine-load.ts'
 
 const LIMIT = 50
 const COMPANY = people(inLong(100, 500))
@@ -58,8 +58,7 @@ test.each(['redis', 'store'] as const)(
   async (queue) => {
     const store = await createDatabase()
     await startThreeProcesses(store, queue === 'redis' ? redis.url : 'store')
-    const delays = monitorEventLoopDelay({ resolution: 5 })
-    delays.enable()
+    const stalls = watchStalls()
     const [corp, branch] = await Promise.all([site.run('sync', 'corp'), site.run('sync', 'branch')])
     expect(corp).toMatchObject({ code: 0, stderr: '' })
     expect(branch).toMatchObject({ code: 0, stderr: '' })
@@ -69,7 +68,7 @@ test.each(['redis', 'store'] as const)(
     const requests = (await service.requests()).toSorted((a, b) => a.at - b.at)
     const fullest = fullestSecond(requests)
     const rate = rateOfWriting(requests)
-    const allowed = LIMIT + extraRequests(delays.max / 1e6)
+    const allowed = stalls.allowed(LIMIT)
     const shares = await appliedByProcess(store)
     console.log(
       `queue on ${queue}: ${requests.length} requests, at most ${fullest} in a second (allowed ${allowed.toFixed(1)}), ` +
@@ -84,17 +83,6 @@ test.each(['redis', 'store'] as const)(
     }
   },
 )
-
-/** How late a request may reach the service without a second getting too many (ms). */
-const RESERVE = 100
-
-/**
- * On a busy machine requests that were sent in time arrive together, because processes get no CPU for a while: the
- * sender, and the service in this process, which was stalled for so long (ms) at most.
- */
-function extraRequests(stalled: number): number {
-  return (Math.max(0, 2 * stalled - RESERVE) * LIMIT) / 1000
-}
 
 /** The most requests in any stretch of one second, wherever it begins. */
 function fullestSecond(requests: readonly RequestLine[]): number {

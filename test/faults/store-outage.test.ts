@@ -76,6 +76,11 @@ function messages(daemon: Program): readonly string[] {
   return all.slice(all.indexOf('daemon started') + 1)
 }
 
+/** Each outage is told once when it begins and once when it ends; a server that is starting may be away again. */
+function outageOf(server: string): RegExp {
+  return new RegExp(`^(${server} does not answer; ${server} answers again; )+run ended$`)
+}
+
 describe('in the middle of a run', () => {
   test('Redis is killed and starts again: the run goes on', async () => {
     const daemon = await startRun('redis')
@@ -83,7 +88,7 @@ describe('in the middle of a run', () => {
     await sleep(inLong(300, 1000))
     await redis.start()
     await expectSameRun(daemon)
-    expect(messages(daemon)).toEqual(['Redis does not answer', 'Redis answers again', 'run ended'])
+    expect(messages(daemon).join('; ')).toMatch(outageOf('Redis'))
     await expectDone()
   })
 
@@ -101,7 +106,7 @@ describe('in the middle of a run', () => {
     await sleep(inLong(500, 2000))
     await postgres.start()
     await expectSameRun(daemon)
-    expect(messages(daemon)).toEqual(['the store does not answer', 'the store answers again', 'run ended'])
+    expect(messages(daemon).join('; ')).toMatch(outageOf('the store'))
     await expectDone()
   })
 
@@ -114,7 +119,7 @@ describe('in the middle of a run', () => {
     )
     await client.end()
     await expectSameRun(daemon)
-    expect(messages(daemon)).toEqual(['the store does not answer', 'the store answers again', 'run ended'])
+    expect(messages(daemon).join('; ')).toMatch(outageOf('the store'))
     await expectDone()
   })
 

@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
 /** CPU time of the measurement, in microseconds. */
 const MEASURED_CPU = 10_000
 
@@ -20,4 +22,23 @@ export function scaleToLoad(ms: number): number {
 export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
+}
+
+/** How late a request may be without a second getting too many: what the request budget keeps in reserve (ms). */
+const RESERVE_MS = 100
+
+/**
+ * Watches for how long this process gets no CPU. `allowed` is the number of requests that a second may show for a limit:
+ * on a busy machine requests that were sent in time arrive together, because the sender, the receiver or both were
+ * stalled.
+ */
+export function watchStalls(): { allowed(limit: number): number } {
+  const delays = monitorEventLoopDelay({ resolution: 5 })
+  delays.enable()
+  return {
+    allowed(limit) {
+      const stalledMs = delays.max / 1e6
+      return limit + (Math.max(0, 2 * stalledMs - RESERVE_MS) * limit) / 1000
+    },
+  }
 }
