@@ -106,9 +106,9 @@ function contradictionIn<Item>(
   second: Pass<Item>,
   found: number,
 ): string | undefined {
-  const [begin] = second.read
-  if (begin?.total === undefined) return undefined
-  const isShort = found + second.duplicates.length < begin.total
+  const begin = second.read.find(({ total }) => total !== undefined)?.total
+  if (begin === undefined) return undefined
+  const isShort = found + second.duplicates.length < begin
   if (!isShort && !hasSameItems(pages, first, second)) return undefined
   const claims = new Map([...first.read, ...second.read].map(({ total, number }) => [total, number]))
   const said = [...claims]

@@ -34,7 +34,6 @@ export interface PageFacts {
   readonly number: number
   /** From its header; `undefined` without one. */
   readonly total: number | undefined
-  readonly items: number
 }
 
 export interface ListSize {
@@ -176,7 +175,7 @@ function listingOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Lis
 }
 
 function factsOf(read: readonly Page<unknown>[]): PageFacts[] {
-  return read.map(({ total, items }, index) => ({ number: index + 1, total, items: items.length }))
+  return read.map(({ total }, index) => ({ number: index + 1, total }))
 }
 
 /** Pages that a list may grow by while it is read. */

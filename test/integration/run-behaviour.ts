@@ -104,6 +104,22 @@ export function describeRuns(kind: NamedBackend['name']): void {
         .map(({ method, url }) => `${method} ${url.slice(url.indexOf(path) + path.length)}`)
     }
 
+    /** A run whose writes the proxy does not let through until its changes wait for the directory. */
+    async function runThroughOutage() {
+      const { executor, requestRun, startWorker, waitForEnd, messages } = harness()
+      await startWorker()
+      const asked = await requestRun()
+      const working = executor.work(name, { scheduled: false })
+      await vi.waitFor(
+        () => expect(messages()).toContain('the directory does not answer; changes wait'),
+        20_000,
+      )
+      expect(writes()).toEqual([])
+      proxy.intercept = () => undefined
+      await working
+      return waitForEnd(asked)
+    }
+
     /** Somebody else takes the sync: the epoch goes up, and this process's renewal will find out. */
     async function takeAway(): Promise<void> {
       await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, owner = 'somebody else', renewed_at = now()
@@ -332,20 +348,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
       test('because the API refuses every write for a while does not fail for it', async () => {
         for (let index = 12; index < 60; index++) hire(`u${index}`)
         proxy.intercept = ({ method }) => (method === 'GET' ? undefined : { status: 500 })
-        const { executor, requestRun, startWorker, waitForEnd, messages } = harness()
-        await startWorker()
-        const asked = await requestRun()
-        const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(
-          () => expect(messages()).toContain('the directory does not answer; changes wait'),
-          20_000,
-        )
-        proxy.intercept = () => undefined
-        await working
-        expect(await waitForEnd(asked)).toMatchObject({
-          state: 'done',
-          counts: { outcomes: { applied: 64 } },
-        })
+        const run = await runThroughOutage()
+        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 64 } } })
         await expectEqual()
       })
 
@@ -353,24 +357,13 @@ export function describeRuns(kind: NamedBackend['name']): void {
         'because a proxy answers %s with a web page for a while is written once it does not',
         async (which) => {
           for (let index = 12; index < 30; index++) hire(`u${index}`)
-          const { executor, requestRun, startWorker, waitForEnd, messages } = harness()
           let isWriting = false
           proxy.intercept = ({ method }) => {
             isWriting ||= method !== 'GET'
             const isHit = which === 'writes' ? method !== 'GET' : isWriting
             return isHit ? { status: 200, page: '<title>Log in</title>' } : undefined
           }
-          await startWorker()
-          const asked = await requestRun()
-          const working = executor.work(name, { scheduled: false })
-          await vi.waitFor(
-            () => expect(messages()).toContain('the directory does not answer; changes wait'),
-            20_000,
-          )
-          expect(writes()).toEqual([])
-          proxy.intercept = () => undefined
-          await working
-          const run = await waitForEnd(asked)
+          const run = await runThroughOutage()
           expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 34 } } })
           await expectEqual()
         },

@@ -37,6 +37,7 @@ export function watchStalls(): { allowed(limit: number): number } {
   delays.enable()
   return {
     allowed(limit) {
+      delays.disable()
       const stalledMs = delays.max / 1e6
       return limit + (Math.max(0, 2 * stalledMs - RESERVE_MS) * limit) / 1000
     },

@@ -101,14 +101,15 @@ function fieldsOf<F extends { readonly faults: readonly string[] }>(
   map: { fieldsOf(lookup: Lookup): F },
   cells: Lookup,
 ): F {
-  const faults = new Set<string>()
+  let faults: Set<string> | undefined
   const fields = map.fieldsOf((column) => {
     const values = cells(column)
     if (!values.some(isSpreadsheetError)) return values
+    faults ??= new Set()
     faults.add(`column "${column}": "${values[0]?.trim()}" is an error of a spreadsheet, not a value`)
     return []
   })
-  return faults.size === 0 ? fields : { ...fields, faults: [...fields.faults, ...faults] }
+  return faults === undefined ? fields : { ...fields, faults: [...fields.faults, ...faults] }
 }
 
 async function readMembers(input: NonNullable<Compiled['members']>, state: ReadState): Promise<void> {

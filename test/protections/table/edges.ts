@@ -731,6 +731,14 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/client/pages.test.ts',
   },
   {
+    name: 'edges-client-pages-without-headers-do-not-hide-a-total',
+    file: 'client/pages.ts',
+    find: 'second.read.find(({ total }) => total !== undefined)?.total',
+    replace: 'second.read[0]?.total',
+    test: 'unit/client/pages.test.ts',
+    only: 'behind the first',
+  },
+  {
     name: 'edges-client-list-shorter-than-its-total-is-an-error',
     file: 'client/pages.ts',
     find: 'if (!isShort && !hasSameItems(pages, first, second))',

@@ -459,7 +459,7 @@ export const SOURCES: readonly Protection[] = [
     name: 'sources-csv-error-of-a-spreadsheet-is-no-value',
     file: 'source/csv/csv-source.ts',
     find: '    if (!values.some(isSpreadsheetError)) return values\n',
-    replace: '    if (!values.some(isSpreadsheetError) || faults.size === 0) return values\n',
+    replace: "    if (!values.some(isSpreadsheetError) || column !== '') return values\n",
     test: 'unit/source/csv/spreadsheets.test.ts',
     only: 'the error of a spreadsheet',
   },

@@ -111,6 +111,11 @@ test.each<[string, (page: number) => object, string]>([
     'page 1 says 45, page 3 says 0, and 40 were found',
   ],
   [
+    'pages behind the first that are empty and have no headers',
+    (page) => (page === 1 ? {} : { total: undefined, perPage: undefined, items: [] }),
+    'page 1 says 45, page 2 says nothing, and 20 were found',
+  ],
+  [
     'a total that differs on one page',
     onPage(2, { total: 46 }),
     'page 1 says 45, page 2 says 46, and 45 were found',
