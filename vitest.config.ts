@@ -4,6 +4,8 @@ import { LongestFirst } from './test/support/longest-first.ts'
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    // Test files leave no state behind; importing the code again for each costs more than many of their tests.
+    isolate: false,
     projects: [
       {
         test: {
@@ -11,8 +13,8 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           provide: { long: false },
           testTimeout: 60_000,
-          // Unit tests leave no state behind; importing the code again for each file took twice the time of the tests.
-          isolate: false,
+          // Vitest would take one worker on two cores.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

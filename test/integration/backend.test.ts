@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type Job, Worker } from 'bullmq'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -16,11 +16,11 @@ const HOUR = 3_600_000
 describe.each(allBackends())('queue on $name', ({ open }) => {
   let opened: OpenBackend
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     opened = await open()
   })
 
-  afterEach(async () => {
+  afterAll(async () => {
     await opened.close()
   })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { createRequestBudget, type RequestLimit } from '../../src/queue/request-budget.ts'
 import { allBackends, type OpenBackend } from '../support/backends.ts'
@@ -17,15 +17,15 @@ const SENDER = fileURLToPath(new URL('../support/budget-sender.ts', import.meta.
 describe.each(allBackends())('request budget, shared on $name', ({ name, open }) => {
   let opened: OpenBackend
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     opened = await open()
   })
 
-  afterEach(async () => {
+  afterAll(async () => {
     await opened.close()
   })
 
-  function budgetOf(limit: RequestLimit, key = 'key') {
+  function budgetOf(limit: RequestLimit, key = expect.getState().currentTestName!) {
     return createRequestBudget({ backend: opened.backend, pool: opened.store.pool }, key, limit)
   }
 
