@@ -22,6 +22,8 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
+          // The queue is the same as on PostgreSQL; the long tests run it on the embedded store as well.
+          exclude: ['test/integration/run-behaviour-embedded.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
           testTimeout: 300_000,

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { directoriesFixture } from '../support/fixture.ts'
+import type { RunningService } from '../support/service.ts'
 import { type ApiAnswer, ask } from './api.ts'
+import { backends } from './backends.ts'
 import { describeService } from './with-service.ts'
 import { inLong } from '../support/long.ts'
 
@@ -14,7 +16,7 @@ function idsOf(answer: ApiAnswer): string[] {
   return (answer.body as { external_id: string }[]).map((item) => item.external_id)
 }
 
-describeService('pages over many blocks of ids', { fixture: TWO }, (service) => {
+function testBlocks(service: () => RunningService): void {
   const create = async (directoryId: number, from: number, many: number): Promise<void> => {
     const ids = Array.from({ length: many }, (_, index) => `${directoryId}-${from + index}`)
     const users = ids.map((id) => ({ external_id: id }))
@@ -54,4 +56,14 @@ describeService('pages over many blocks of ids', { fixture: TWO }, (service) => 
       { numRuns: inLong(12, 150) },
     )
   })
-})
+}
+
+describeService(
+  'pages over many blocks of ids',
+  { fixture: TWO },
+  testBlocks,
+  inLong(
+    backends.filter(({ name }) => name === 'PostgreSQL'),
+    backends,
+  ),
+)

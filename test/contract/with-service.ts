@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { type RunningService, startService, type StartOptions } from '../support/service.ts'
 import { backends } from './backends.ts'
 
-/** Runs the tests on every backend against one service each; the tests get it from the function. */
+/** Runs the tests on each of the backends against one service each; the tests get it from the function. */
 export function describeService(
   name: string,
   options: StartOptions,
   tests: (service: () => RunningService) => void,
+  on = backends,
 ): void {
-  describe.each(backends)(`${name}, on $name`, ({ create }) => {
+  describe.each(on)(`${name}, on $name`, ({ create }) => {
     let service: RunningService | undefined
     const stack = new AsyncDisposableStack()
 

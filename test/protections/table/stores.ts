@@ -86,7 +86,7 @@ export const STORES: readonly Protection[] = [
     file: 'queue/worker.ts',
     find: '    if (missing.inRow <= MOST_MISSING) return\n',
     replace: '    if (missing.inRow >= 0) return\n',
-    test: 'integration/run-behaviour-embedded.test.ts',
+    test: RUNS,
     only: 'somebody deleted',
   },
   {
