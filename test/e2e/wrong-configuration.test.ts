@@ -4,6 +4,7 @@ import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/server-process.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { directorySection, databaseConfig, embeddedConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { type Slapd, startSlapd } from '../support/slapd.ts'
 
@@ -239,7 +240,10 @@ test('an unknown sync, an unknown run, an unknown command', async () => {
 
 test('the service has no key file', async () => {
   await using site = await openSite()
-  await site.configure({ dataDir: './data', service: { keyFile: './no-such-keys' } })
+  await site.configure({
+    dataDir: './data',
+    service: { store: await createDatabase(SERVICE_TEMPLATE), keyFile: './no-such-keys' },
+  })
   expectOneSentence(await site.run('service'), {
     code: 78,
     says: [/There is no key file .*no-such-keys/, /dirsyncd service key create/],
@@ -249,7 +253,10 @@ test('the service has no key file', async () => {
 test('the service has a key file with a bad line', async () => {
   await using site = await openSite()
   await site.write('keys', `# our keys\nk1 ${SECRET}\n`)
-  await site.configure({ dataDir: './data', service: { keyFile: './keys' } })
+  await site.configure({
+    dataDir: './data',
+    service: { store: await createDatabase(SERVICE_TEMPLATE), keyFile: './keys' },
+  })
   expectOneSentence(await site.run('service'), { code: 78, says: [/Line 2 of the key file .*keys/] })
 })
 

@@ -8,6 +8,7 @@ import { stringify } from 'yaml'
 import { type CheckItem, runCheck } from '../../src/compose/check.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../../src/log.ts'
+import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import { ldif } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 import { tempDir } from '../support/temp.ts'
@@ -17,6 +18,7 @@ let stack: AsyncDisposableStack
 let slapd: Slapd
 let dir: string
 let baseUrl: string
+let store: string
 
 beforeAll(async () => {
   stack = new AsyncDisposableStack()
@@ -38,6 +40,7 @@ beforeAll(async () => {
   slapd = stack.use(await startSlapd({ ldifs: [...people, group] }))
   dir = stack.use(await tempDir()).path
   baseUrl = await refuseTokens()
+  store = await createDatabase(STORE_TEMPLATE)
   await mkdir(join(dir, 'data'))
   await writeFile(join(dir, 'ca.pem'), slapd.ca)
   await writeFile(join(dir, 'password'), slapd.readers.reader.password)
@@ -61,7 +64,8 @@ async function check(source: object, samples = true): Promise<CheckItem[]> {
     token: { command: ['echo', 'token'] },
     allowedDomains: ['example.org', 'x'],
   }
-  const config = { dataDir: './data', admin: { listen: false }, syncs: [{ name: 'corp', source, directory }] }
+  const syncs = [{ name: 'corp', source, directory }]
+  const config = { dataDir: './data', store, admin: { listen: false }, syncs }
   await writeFile(file, stringify(config))
   const loaded = await loadConfig({ file, env: {} })
   const signal = AbortSignal.timeout(60_000)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type Interception, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
-import { allBackends, type OpenBackend } from '../support/backends.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
@@ -42,12 +42,12 @@ let directoryId: number
 let company: MutableCompany
 let tests = 0
 
-const [embedded] = allBackends()
+const postgres = backendNamed('postgres')
 
 beforeAll(async () => {
   service = await startService({ fixture: fixture() })
   proxy = await startApiProxy(service.baseUrl)
-  opened = await embedded!.open()
+  opened = await postgres.open()
 })
 afterAll(async () => {
   await opened?.close()

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { createRequestLog } from '../../src/service/http/request-log.ts'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
 import { type ApiRequest, ask } from '../contract/api.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { program } from '../support/packages.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -154,7 +155,8 @@ async function startLogs(stack: AsyncDisposableStack) {
 
 async function openEmbedded(stack: AsyncDisposableStack): Promise<Store> {
   const dir = stack.use(await tempDir())
-  const pool = await openEmbeddedPool(join(dir.path, 'db'))
+  await putEmptyStore(dir.path)
+  const pool = await openEmbeddedPool(join(dir.path, 'store'))
   const end = once(() => pool.end())
   stack.defer(end)
   return {
