@@ -106,9 +106,9 @@ function contradictionIn<Item>(
   second: Pass<Item>,
   found: number,
 ): string | undefined {
-  const begin = second.read.find(({ total }) => total !== undefined)?.total
-  if (begin === undefined) return undefined
-  const isShort = found + second.duplicates.length < begin
+  const stated = second.read.find(({ total }) => total !== undefined)?.total
+  if (stated === undefined) return undefined
+  const isShort = found + second.duplicates.length < stated
   if (!isShort && !hasSameItems(pages, first, second)) return undefined
   const claims = new Map([...first.read, ...second.read].map(({ total, number }) => [total, number]))
   const said = [...claims]

@@ -11,7 +11,7 @@ export interface Backend {
   remove(): Promise<void>
 }
 
-/** Every suite here runs on all of them. */
+/** The suites here run on all of them, but for long ones, which do so in `npm run test:long` only. */
 export const backends: readonly { readonly name: string; readonly create: () => Promise<Backend> }[] = [
   { name: 'embedded', create: createEmbedded },
   { name: 'PostgreSQL', create: createPostgres },

@@ -305,6 +305,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const run = await sync()
         expect(run.state).toBe(state)
         expect(run.counts?.outcomes.missing).toBeGreaterThanOrEqual(Math.min(gone, 21))
+        expect(run.counts?.outcomes.missing).toBeLessThanOrEqual(gone)
         expect(runExitCode(run)).toBe(exitCode)
         expect(codes()).toEqual(state === 'done' ? [] : ['directory-unexpected'])
         isDeleting = false
