@@ -1,3 +1,4 @@
+import type { ServerEvidence } from './evidence.ts'
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
 import { byCodeUnit } from './normalize.ts'
 
@@ -70,6 +71,8 @@ export interface SourceSnapshot {
   /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
+  /** Which server was read; sources other than LDAP have their own proofs. */
+  readonly server?: ServerEvidence | undefined
 }
 
 /** A complete read of the directory. */

@@ -1,3 +1,4 @@
+import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { TraceStep } from './mapping/trace.ts'
@@ -7,13 +8,28 @@ export interface Source {
   /**
    * Reads everything once. Resolves with a complete snapshot or throws a `DirsyncdError`
    * (`source-unreachable`, `source-refused`, `source-incomplete`), but never with a part.
+   *
+   * @param preferred the server to ask first, where there are several
    */
-  read(signal: AbortSignal): Promise<SourceSnapshot>
+  read(signal: AbortSignal, preferred?: PreferredServer): Promise<SourceSnapshot>
   /**
    * The second look: reads these ids again, ignoring the sync's filter. The result has an entry for each of the ids.
    * Throws like `read`.
    */
   lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
+  /**
+   * Looks again at groups that would lose members, because somebody may have been renamed while users and groups were read
+   * one after the other. The result has an entry for each of the groups. Throws like `read`. A source that reads everything
+   * at one moment does not have it.
+   *
+   * @param snapshot the result of `read` that the losses come from
+   * @param losses for each id of a group, the ids of the users that it would lose
+   */
+  lookAtLosses?(
+    snapshot: SourceSnapshot,
+    losses: ReadonlyMap<string, readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, LossLook>>
   /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
   /** Explains how one entry's fields get their values; `undefined` if there is no such entry. Throws like `read`. */
