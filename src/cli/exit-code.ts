@@ -1,4 +1,4 @@
-import type { RunSummary } from '../control/control.ts'
+import type { BreachView, RunSummary } from '../control/control.ts'
 import { total } from './total.ts'
 
 /** The exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
@@ -7,18 +7,26 @@ export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as
 /** From the least bad to the worst. */
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.held, EXIT.error]
 
+/** What of a run decides about the exit code. */
+interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
+  readonly breaches: readonly Pick<BreachView, 'waitsFor'>[] | null
+}
+
 /**
- * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, 3 held, 4 done
- * but some entries were quarantined, failed or were missing in the directory.
+ * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, 3 held, also when
+ * only some changes wait for a person, 4 done but some changes wait for a better read, or some entries were quarantined, failed
+ * or were missing in the directory.
  */
-export function runExitCode(run: Pick<RunSummary, 'state' | 'counts'>): number {
+export function runExitCode(run: Ending): number {
+  const waitsFor = new Set(run.breaches?.map((breach) => breach.waitsFor))
   switch (run.state) {
     case 'held':
       return EXIT.held
     case 'planned':
-      return total(run.counts?.planned ?? {}) > 0 ? EXIT.changes : EXIT.done
+      return total(run.counts?.planned ?? {}) > 0 || waitsFor.size > 0 ? EXIT.changes : EXIT.done
     case 'done':
-      return leftBehind(run) > 0 ? EXIT.incomplete : EXIT.done
+      if (waitsFor.has('person')) return EXIT.held
+      return leftBehind(run) > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done
     case 'failed':
     case 'waiting':
     case 'reading':

@@ -166,6 +166,7 @@ export function openSetups(
         entries: sync.entries,
       },
       limits: sync.guards,
+      grace: sync.grace,
       queue: site.backend.createQueue<ChangeJob>(changesQueueName(sync.name)),
     })
   }

@@ -1,5 +1,6 @@
 import type { LogLevel } from '../log.ts'
 import type { Emails } from '../plan/emails.ts'
+import type { Grace } from '../plan/grace.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Membership, Policy } from '../plan/policy.ts'
 import type { EntryRules } from '../plan/selection.ts'
@@ -51,6 +52,7 @@ export interface SyncConfig {
   readonly entries: EntryRules | undefined
   readonly policy: Policy
   readonly guards: GuardLimits
+  readonly grace: Grace
 }
 
 export interface ServiceConfig {

@@ -12,6 +12,7 @@ import type {
   SyncConfig,
 } from './config.ts'
 import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
+import type { DeleteAfter, Grace } from '../plan/grace.ts'
 import { programEnvironment } from './program-environment.ts'
 import { createSecretReader, type Env, type SecretReader } from './secret.ts'
 import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
@@ -67,7 +68,19 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
     entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
+    grace: graceOptions(sync.guards),
   }
+}
+
+function graceOptions({ users, groups }: ParsedSync['guards']): Grace {
+  const user = graceRule(users.deleteAfter)
+  const group = graceRule(groups.deleteAfter)
+  return { deleteAfter: { ...(user && { user }), ...(group && { group }) } }
+}
+
+function graceRule(deleteAfter: ParsedSync['guards']['users']['deleteAfter']): DeleteAfter | undefined {
+  if (deleteAfter === 0) return undefined
+  return typeof deleteAfter === 'number' ? { ms: deleteAfter } : deleteAfter
 }
 
 function directoryConfig(

@@ -28,27 +28,44 @@ const queue = z.union([z.literal('store'), redis], {
 })
 const listen = z.union([z.literal(false), address], { error: `${ADDRESS_HELP}, or false` })
 
-const kindLimits = (updatePercent: number | null) =>
-  z
-    .strictObject({
-      maxDeletes: count.default(50).describe('Most deletes of one run.'),
-      maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
-      maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
-      maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
-      maxUpdatePercent: percent
-        .nullable()
-        .default(updatePercent)
-        .describe(
-          'Most updates of one run, as a share of what is there; counts from 20 updates on; null is no limit.',
-        ),
-    })
-    .prefault({})
+const DELETE_AFTER_HELP = 'must be 0, a duration such as 2h or 7d, or { runs: 3 }'
+
+const deleteAfter = z
+  .union(
+    [
+      z.literal(0),
+      duration,
+      z.strictObject({ runs: z.int().min(1).describe('In so many good reads in a row.') }),
+    ],
+    { error: DELETE_AFTER_HELP },
+  )
+  .default(0)
+  .describe(
+    'How long an entry must be absent before it is deleted: 0, a time such as 1h or 7d, or { runs: 3 }. It leaves its groups at once.',
+  )
+
+const entryLimits = () => z.strictObject({ ...limits(50), deleteAfter }).prefault({})
+
+const memberLimits = () => z.strictObject(limits(null)).prefault({})
+
+const limits = (updatePercent: number | null) => ({
+  maxDeletes: count.default(50).describe('Most deletes of one run.'),
+  maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
+  maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
+  maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
+  maxUpdatePercent: percent
+    .nullable()
+    .default(updatePercent)
+    .describe(
+      'Most updates of one run, as a share of what is there; counts from 20 updates on; null is no limit.',
+    ),
+})
 
 const guards = z
   .strictObject({
-    users: kindLimits(50).describe('Limits for users.'),
-    groups: kindLimits(50).describe('Limits for groups.'),
-    memberships: kindLimits(null).describe('Limits for members that are added to groups or removed.'),
+    users: entryLimits().describe('Limits for users.'),
+    groups: entryLimits().describe('Limits for groups.'),
+    memberships: memberLimits().describe('Limits for members that are added to groups or removed.'),
     minSourceUsers: count.default(1).describe('A source with fewer users holds the run.'),
     maxSourceShrinkPercent: percent
       .default(20)

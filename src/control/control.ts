@@ -1,5 +1,6 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change } from '../plan/change.ts'
+import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
@@ -16,13 +17,19 @@ export interface RunSummary {
   readonly startedAt: string | null
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
-  readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
+  readonly breaches: readonly BreachView[]
   readonly hold: HoldState | null
   /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
   readonly holdRun: number | null
   readonly digest: string | null
   /** One sentence, where the run failed. */
   readonly error: string | null
+}
+
+/** What holds a run, or with `waitsFor` only some of its changes. */
+export interface BreachView extends Pick<Breach, 'guard' | 'detail' | 'waitsFor'> {
+  /** How many changes. */
+  readonly changes: number
 }
 
 export interface ChangeView {

@@ -5,17 +5,17 @@ import type { DirectorySnapshot } from '../directory/snapshot.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { GuardLimits } from '../plan/guards.ts'
-import type { PlanRules, Withheld } from '../plan/inputs.ts'
+import type { Grace } from '../plan/grace.ts'
+import type { PlanRules } from '../plan/inputs.ts'
 import type { ChangeJob } from '../queue/changes.ts'
 import { drainRun } from '../queue/drain.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
-import { decisionsOf, keepDecisions } from '../store/decisions.ts'
-import { closeIntents, deletedLastDay, hasOpenIntents, unconverged } from '../store/journal.ts'
+import { findBaseline } from '../store/baselines.ts'
+import { closeIntents, deletedIdsLastDay, hasOpenIntents } from '../store/journal.ts'
 import { type Lease, takeLease } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
-import { outcomesOf, storePlan, unfinishedFingerprints } from '../store/plans.ts'
-import { keepQuarantined, quarantined } from '../store/quarantine.ts'
+import { outcomesOf, storePlan } from '../store/plans.ts'
 import {
   addRun,
   beginRun,
@@ -23,16 +23,15 @@ import {
   finishRun,
   holdRun,
   interruptRuns,
-  lastGood,
   nextWaitingRun,
   pruneRuns,
-  rememberGood,
   type RunRecord,
   setRunState,
 } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { countRun } from '../sync/report.ts'
-import { type Memory, type Planned, type RunDeps, runSync } from '../sync/run.ts'
+import { type Planned, type RunDeps, runSync } from '../sync/run.ts'
+import { recall, rememberAbsences, rememberRun } from './memory.ts'
 
 /** Everything that a run of one sync works with. */
 export interface SyncSetup {
@@ -43,6 +42,7 @@ export interface SyncSetup {
   readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
+  readonly grace: Grace
   readonly queue: Queue<ChangeJob>
 }
 
@@ -136,14 +136,18 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         await sleep(times.fence.settle, undefined, { signal })
         await closeIntents(db, sync)
       },
-      recall: () => recall(db, sync, target),
+      grace: setup.grace,
+      recall: () => recall(db, { sync, target }),
+      recallBaseline: (kind) => findBaseline(db, { sync, target }, kind),
+      recallDeleted: () => deletedIdsLastDay(db, sync, target),
       enter: (state) => setRunState(db, run.run, state),
       keep: (planned) => keep(run, planned),
       hold: async (planned) => {
-        await holdRun(db, run, planned.breaches, countRun(planned))
+        await holdRun(db, run, 'held', { breaches: planned.breaches, counts: countRun(planned) })
+        await rememberAbsences(db, run, planned.absent, setup.grace)
       },
       apply: (signal) => apply(setup, { run: run.run, epoch: lease.epoch }, signal),
-      complete: (planned) => complete(run, planned),
+      complete: (planned) => complete(setup, run, planned),
     }
   }
 
@@ -168,7 +172,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     await storePlan(db, run.run, planned.plan)
     await setRunState(db, run.run, 'planning', {
       directoryMoved: planned.directory.moved,
-      approved: planned.breaches.length > 0,
+      approved: planned.isApproved,
       digest: planned.plan.digest,
       counts,
       breaches: planned.breaches,
@@ -176,15 +180,15 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     if (run.mode === 'plan') await finishRun(db, run.run, { state: 'planned', counts })
   }
 
-  async function complete(run: RunRecord, planned: Planned): Promise<void> {
+  async function complete(setup: SyncSetup, run: RunRecord, planned: Planned): Promise<void> {
     const counts = countRun(planned, await outcomesOf(db, run.run))
-    if (run.only_entries === null) {
-      const open = [...planned.plan.withheld, ...(await unfinishedFingerprints(db, run.run))]
-      await rememberGood(db, run, counts)
-      await keepDecisions(db, run.sync, run.target, open)
-      await keepQuarantined(db, run.sync, run.target, open)
-      await closeHold(db, run.sync)
+    if (run.only_entries === null) await rememberRun(db, run, planned, setup.grace)
+    const { breaches } = planned
+    if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {
+      await holdRun(db, run, 'done', { breaches, counts })
+      return
     }
+    if (run.only_entries === null) await closeHold(db, run.sync)
     await finishRun(db, run.run, { state: 'done', counts })
   }
 
@@ -202,25 +206,4 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   }
 
   return { work }
-}
-
-async function recall(db: Kysely<Tables>, sync: string, target: string): Promise<Memory> {
-  const withheld = new Map<string, Withheld>()
-  const decisions = await decisionsOf(db, sync, target)
-  for (const [fingerprint, detail] of decisions.rejected)
-    withheld.set(fingerprint, { code: 'rejected', detail })
-  for (const { fingerprint, detail } of await quarantined(db, sync, target)) {
-    withheld.set(fingerprint, { code: 'quarantined', detail })
-  }
-  for (const fingerprint of await unconverged(db, sync, target)) {
-    const detail =
-      'was written twice and the directory still shows another value; not written again for a day'
-    withheld.set(fingerprint, { code: 'does-not-converge', detail })
-  }
-  return {
-    withheld,
-    approved: decisions.approved,
-    lastGood: await lastGood(db, sync, target),
-    deletedLastDay: await deletedLastDay(db, sync, target),
-  }
 }

@@ -97,7 +97,7 @@ function summary(run: RunRecord): RunSummary {
     startedAt: run.started_at?.toISOString() ?? null,
     finishedAt: run.finished_at?.toISOString() ?? null,
     counts: run.counts,
-    breaches: (run.breaches ?? []).map(({ guard, detail }) => ({ guard, detail })),
+    breaches: (run.breaches ?? []).map(({ changes, ...breach }) => ({ ...breach, changes: changes.length })),
     hold: run.hold,
     holdRun: run.hold_run,
     digest: run.digest,

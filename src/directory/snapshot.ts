@@ -41,6 +41,10 @@ export type NoticeCode =
   | 'kept-by-policy'
   | 'kept-unproved' // would be deleted, but the source had unreadable entries
   | 'membership-differs'
+  | 'in-grace' // is absent, and will be deleted when it has been absent for long enough
+  | 'unproved' // the evidence of the read does not prove this change: it waits
+  | 'reborn' // was deleted by this sync within the last day and is back: it waits
+  | 'members-kept' // the group would lose members, and the second look did not prove it
   | 'quarantined'
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
@@ -71,6 +75,10 @@ export interface SourceSnapshot {
   /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
+  /** Calls `visit` with the id and the parent's normal DN of every entry that was seen, where entries have DNs. */
+  readonly eachPlace?: ((kind: Kind, visit: (id: string, container: string) => void) => void) | undefined
+  /** How many groups list a member, whoever it is; `undefined` where the source does not tell. */
+  readonly groupsWithMembers?: number | undefined
   /** Which server was read; sources other than LDAP have their own proofs. */
   readonly server?: ServerEvidence | undefined
 }

@@ -60,6 +60,11 @@ export interface Breach {
   readonly guard: string
   readonly detail: string
   readonly changes: readonly string[]
+  /**
+   * Set where the evidence of a read objects: then only these changes wait and the others are applied. For whom they wait:
+   * for a person, or for a better read, which may come by itself.
+   */
+  readonly waitsFor?: 'person' | 'better-read'
 }
 
 /** The sum of deletes or updates, and the fingerprints of the changes that count. */

@@ -1,3 +1,4 @@
+import type { LossLook } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, NoticeCode, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { Emails } from './emails.ts'
@@ -22,8 +23,28 @@ export interface PlanInputs {
   readonly rules: PlanRules
   /** By fingerprint, the changes not to make now: in quarantine, not converging, or rejected by a person. */
   readonly withheld: ReadonlyMap<string, Withheld>
+  /** What waits although the source says it. */
+  readonly waits?: Waits | undefined
   /** If set, only these entries are changed. */
   readonly only?: Only | undefined
+}
+
+/** What waits, for time to pass or because the read does not prove it. Every reason is a sentence for a person. */
+export interface Waits {
+  /** Why nothing but new entries and new members may be written. */
+  readonly allButNew?: string | undefined
+  /** Why the delete of an absent entry waits. */
+  readonly whyNotDeleted?: ((kind: Kind, id: string) => DeleteWait | undefined) | undefined
+  /** Why a new entry is not created. */
+  readonly whyNotCreated?: ((kind: Kind, id: string) => string | undefined) | undefined
+  /** What the second look says of groups that would lose members, by id. */
+  readonly losses?: ReadonlyMap<string, LossLook> | undefined
+}
+
+/** With `in-grace` the entry leaves its groups at once; what is `unproved` keeps its memberships too. */
+export interface DeleteWait {
+  readonly code: 'in-grace' | 'unproved'
+  readonly detail: string
 }
 
 /** Limits a run to single entries, by external id. */

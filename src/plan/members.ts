@@ -1,5 +1,6 @@
 import type { DirectoryGroup, GroupEntry, Kind } from '../directory/entry.ts'
 import { sortedUnique } from '../directory/normalize.ts'
+import type { Notice } from '../directory/snapshot.ts'
 import type { Difference } from './diff.ts'
 import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
@@ -28,7 +29,8 @@ export function* planMembers(
     if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
-    const want = wantedMembers(inputs, group, have, { userIds, isLeftAlone })
+    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone })
+    if (notices.length > 0) yield { id: group.id, notices }
     const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
     if (isSame(left, want)) continue
     if (rules.membership === 'report') {
@@ -51,14 +53,35 @@ function wantedMembers(
   group: GroupEntry,
   have: DirectoryGroup | undefined,
   { userIds, isLeftAlone }: { userIds: ReadonlySet<string>; isLeftAlone: (id: string) => boolean },
-): readonly string[] {
-  const members = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
+): { readonly want: readonly string[]; readonly notices: readonly Notice[] } {
+  const { source, waits, rules } = inputs
   const before = have?.members ?? []
-  const mayRemove = mayDelete(inputs.rules.policy) && inputs.source.unreadable === 0
+  const listed = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
+  const look = waits?.losses?.get(group.id)
+  const renamed = before.filter((id) => look?.stillMembers.includes(id))
+  const members = [...listed, ...renamed]
+  const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
+  if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }
+  const leaves = (id: string): boolean => waits?.whyNotDeleted?.('user', id)?.code === 'in-grace'
   const isKept = (id: string): boolean =>
-    userIds.has(id) && (!inputs.source.seen.user.has(id) || isLeftAlone(id))
-  const kept = mayRemove ? before.filter(isKept) : before
-  return sortedUnique([...members, ...kept])
+    userIds.has(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))
+  const want = sortedUnique([...members, ...before.filter(isKept)])
+  if (look?.unproved === undefined || !losesMembers(before, want, userIds)) return { want, notices: [] }
+  const detail = `${look.unproved}; "${group.name}" keeps its members`
+  return {
+    want: sortedUnique([...want, ...before]),
+    notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
+  }
+}
+
+/** Deleting a user takes the user out of the groups too, which is no loss of the group's own. */
+function losesMembers(
+  before: readonly string[],
+  want: readonly string[],
+  userIds: ReadonlySet<string>,
+): boolean {
+  const after = new Set(want)
+  return before.some((id) => userIds.has(id) && !after.has(id))
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

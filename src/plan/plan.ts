@@ -18,6 +18,7 @@ import { mayDelete, mayUpdate } from './policy.ts'
 import { linkRenewed } from './renewed.ts'
 import { ruleUserEmails } from './rulings.ts'
 import { compileSelections, type Selection } from './selection.ts'
+import { whyWaits } from './waits.ts'
 
 /** The phases of a plan in order: a phase begins when every change of the phase before it has its final state. */
 export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
@@ -217,7 +218,9 @@ class Draft {
       this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
       return
     }
-    this.#changes.push({ change, fingerprint: print })
+    const waits = whyWaits(this.#inputs.waits, kind, change)
+    if (waits) this.#notices.push({ kind, id: change.id, ...waits })
+    else this.#changes.push({ change, fingerprint: print })
   }
 
   /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */

@@ -51,22 +51,25 @@ function foremost(ids: readonly string[], rulings: EmailRulings): readonly strin
   return first.length > 0 ? first : ids
 }
 
-function* usersWithWritableEmail(
-  { source, directory, rules }: PlanInputs,
-  selection: Selection,
-): Generator<UserEntry> {
+function mayUpdateNow({ rules, waits }: PlanInputs): boolean {
+  return mayUpdate(rules.policy) && waits?.allButNew === undefined
+}
+
+function* usersWithWritableEmail(inputs: PlanInputs, selection: Selection): Generator<UserEntry> {
+  const { source, directory, rules } = inputs
   for (const want of source.users.values()) {
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)
     if (!mayHaveEmail(want.email, have, rules.allowedDomains)) continue
-    if (have === undefined || mayUpdate(rules.policy) || isSameEmail(have.email, want.email)) yield want
+    if (have === undefined || mayUpdateNow(inputs) || isSameEmail(have.email, want.email)) yield want
   }
 }
 
 /** Whether this plan may give the directory's user another e-mail. */
-function canMove(id: string, { source, rules, only, directory }: PlanInputs, selection: Selection): boolean {
+function canMove(id: string, inputs: PlanInputs, selection: Selection): boolean {
+  const { source, rules, only, directory } = inputs
   const want = source.users.get(id)
-  if (want?.email === undefined || !mayUpdate(rules.policy)) return false
+  if (want?.email === undefined || !mayUpdateNow(inputs)) return false
   if (only !== undefined && !only.users.includes(id)) return false
   if (selection.whyExcluded(id, want.from) !== undefined) return false
   return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
 import type { Change, Op } from '../plan/change.ts'
 import { GUARDED, type Guarded } from '../plan/guards.ts'
 import type { ChangeState } from './run-types.ts'
@@ -215,4 +216,24 @@ export async function hasSucceeded(db: Db, run: number, op: Op): Promise<boolean
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** The ids of the entries that this sync deleted on this target within the last 24 hours. */
+export async function deletedIdsLastDay(
+  db: Db,
+  sync: string,
+  target: string,
+): Promise<Readonly<Record<Kind, ReadonlySet<string>>>> {
+  const rows = await db
+    .selectFrom('dirsyncd.journal')
+    .select(['op', 'entry_id'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('op', 'in', ['delete-user', 'delete-group'])
+    .where('outcome', 'in', ['applied', 'found', 'already'])
+    .where(sql<boolean>`intent_at > now() - interval '24 hours'`)
+    .execute()
+  const ids = { user: new Set<string>(), group: new Set<string>() }
+  for (const { op, entry_id: id } of rows) ids[op === 'delete-user' ? 'user' : 'group'].add(id)
+  return ids
 }

@@ -140,15 +140,17 @@ async function countRows(
   return Number(row.count)
 }
 
-/** The fingerprints of the changes that this run did not bring to a good end. */
-export async function unfinishedFingerprints(db: Db, run: number): Promise<readonly string[]> {
-  const rows = await db
+/** The changes that this run did not bring to a good end. */
+export async function unfinishedChanges(
+  db: Db,
+  run: number,
+): Promise<readonly { op: Op; id: string; fingerprint: string }[]> {
+  return db
     .selectFrom('dirsyncd.changes')
-    .select('fingerprint')
+    .select(['op', 'entry_id as id', 'fingerprint'])
     .where('run', '=', run)
     .where('state', 'not in', ['applied', 'found', 'already'])
     .execute()
-  return rows.map((row) => row.fingerprint)
 }
 
 /** How many changes of a run are in each state. */

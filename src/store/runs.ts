@@ -184,14 +184,15 @@ export async function throwIfStopped(db: Db, run: number): Promise<void> {
 }
 
 /**
- * Ends a run as held. A sync has one live hold: where the open one holds the same changes it stays and this run points
- * to it, otherwise this run's replaces it. Returns the number of the run that carries the hold.
+ * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one live
+ * hold: where the open one holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
+ * number of the run that carries the hold.
  */
 export async function holdRun(
   db: Db,
   run: RunRecord,
-  breaches: readonly Breach[],
-  counts: RunCounts,
+  state: 'held' | 'done',
+  { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
     const open = await liveHold(trx, run.sync)
@@ -201,7 +202,7 @@ export async function holdRun(
     await trx
       .updateTable('dirsyncd.runs')
       .set({
-        state: 'held',
+        state,
         finished_at: sql<Date>`now()`,
         counts: JSON.stringify(counts),
         hold: same ? null : 'open',
@@ -254,23 +255,38 @@ export function listRuns(
   return query.execute()
 }
 
+/** How much the source had. */
+export interface LastGood {
+  readonly users: number
+  readonly groups: number
+  /** How many groups listed a member. */
+  readonly groupsWithMembers: number | undefined
+}
+
 /** What the last completed full run of this sync on this target read from the source. */
-export async function lastGood(
-  db: Db,
-  sync: string,
-  target: string,
-): Promise<{ users: number; groups: number } | undefined> {
+export async function lastGood(db: Db, sync: string, target: string): Promise<LastGood | undefined> {
   const row = await db
     .selectFrom('dirsyncd.last_good')
     .selectAll()
     .where('sync', '=', sync)
     .where('target', '=', target)
     .executeTakeFirst()
-  return row && { users: row.source_users, groups: row.source_groups }
+  if (row === undefined) return undefined
+  const { source_users: users, source_groups: groups, groups_with_members: listing } = row
+  return { users, groups, groupsWithMembers: listing ?? undefined }
 }
 
-export async function rememberGood(db: Db, run: RunRecord, counts: RunCounts): Promise<void> {
-  const values = { run: run.run, source_users: counts.sourceUsers, source_groups: counts.sourceGroups }
+export async function rememberGood(
+  db: Db,
+  run: RunRecord,
+  { users, groups, groupsWithMembers }: LastGood,
+): Promise<void> {
+  const values = {
+    run: run.run,
+    source_users: users,
+    source_groups: groups,
+    groups_with_members: groupsWithMembers ?? null,
+  }
   await db
     .insertInto('dirsyncd.last_good')
     .values({ sync: run.sync, target: run.target, ...values })

@@ -122,6 +122,28 @@ export interface LastGoodTable {
   run: number
   source_users: number
   source_groups: number
+  groups_with_members: number | null
+}
+
+export interface BaselinesTable {
+  sync: string
+  target: string
+  kind: Kind
+  /** SHA-256 of the rest, because most runs have nothing new to write. */
+  digest: string
+  depth: number
+  containers: JSONColumnType<readonly string[]>
+  entries: Buffer
+}
+
+export interface AbsencesTable {
+  sync: string
+  target: string
+  kind: Kind
+  entry_id: string
+  since: Timestamp
+  /** In how many good reads. */
+  reads: number
 }
 
 export interface SettingsTable {
@@ -139,5 +161,7 @@ export interface Tables {
   'dirsyncd.quarantine': QuarantineTable
   'dirsyncd.decisions': DecisionsTable
   'dirsyncd.last_good': LastGoodTable
+  'dirsyncd.baselines': BaselinesTable
+  'dirsyncd.absences': AbsencesTable
   'dirsyncd.settings': SettingsTable
 }

@@ -45,7 +45,7 @@ async function hold(...changes: string[]): Promise<number> {
   const run = (await findRun(db, await ask()))!
   const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
   await setRunState(db, run.run, 'planning', { breaches })
-  await holdRun(db, run, breaches, countsOf({}))
+  await holdRun(db, run, 'held', { breaches, counts: countsOf({}) })
   return run.run
 }
 

@@ -3,6 +3,7 @@ import { AccessManagementClient } from '../../src/client/client.ts'
 import { createExecutor, type Executor, type SyncSetup } from '../../src/control/executor.ts'
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
+import type { Grace } from '../../src/plan/grace.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChangeJob, changesQueueName } from '../../src/queue/changes.ts'
@@ -34,6 +35,8 @@ export interface SyncHarnessOptions {
   readonly company: MutableCompany
   /** Overrides of the default rules: policy `mirror`, members are written, all domains are allowed. */
   readonly rules?: Partial<PlanRules>
+  /** Default: nothing waits. */
+  readonly grace?: Partial<Grace>
   /** Called before each read of the source. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
   /** Called after each read of the directory, before the planning. */
@@ -102,6 +105,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
     limits: LIMITS,
+    grace: { deleteAfter: {}, ...options.grace },
     queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
   }
   const otherExecutor = (owner: string) =>

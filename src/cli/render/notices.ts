@@ -23,6 +23,11 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   excluded: 'left out by the lists of the sync; neither written nor deleted',
   protected: 'not deleted, because a list of the sync protects it',
   'value-kept': 'has a value in the directory that the source does not have; it was kept',
+  'in-grace': 'absent, and deleted when it has been absent for long enough',
+  unproved: 'waits, because the read does not prove it',
+  reborn:
+    'not created, because this sync deleted it within the last day; created after a good read a day later, or with dirsyncd approve',
+  'members-kept': 'keeps its members, because the second look did not prove that it lost them',
   'seen-again': 'was missing in the first look and found in the second; not deleted',
   'kept-by-policy': 'kept as it is by the policy of the sync',
   'kept-unproved': 'not deleted, because not every entry of the source could be understood',

@@ -3,9 +3,9 @@ import { OPS, type Op } from '../../plan/change.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
-import { amount, digits } from '../../directory/wording.ts'
+import { amount, digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { pointInTime, timeTaken } from './text.ts'
+import { timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
 const SHOWN = 20
@@ -29,6 +29,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
     titled('Not applied:', notApplied(view)),
     titled('Noticed:', renderNotices(view, shown)),
     holdLines(view),
+    waitLines(view),
     view.error === null ? [] : [`Failed: ${printable(view.error)}`],
   ]
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
@@ -105,8 +106,8 @@ function notApplied({ changes, counts }: RunView): string[] {
 }
 
 function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
-  if (breaches.length === 0) return []
-  const guards = breaches.map(({ guard, detail }) => `  ${guard}: ${printable(detail)}`)
+  const guards = breaches.filter(({ waitsFor }) => waitsFor === undefined).map(renderBreach)
+  if (guards.length === 0) return []
   const held = holdRun ?? run
   const waiting = hold === 'open' || (hold === null && state === 'held')
   const help = waiting
@@ -115,6 +116,30 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
       ]
     : []
   return [`${holdTitle(mode, hold)}:`, ...guards, ...help]
+}
+
+/** What the evidence does not prove waits, while the rest is applied. */
+function waitLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
+  const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
+  if (findings.length === 0) return []
+  const changes = findings.reduce((sum, each) => sum + each.changes, 0)
+  const held = holdRun ?? run
+  const isOpen = state === 'done' && (hold === 'open' || (hold === null && holdRun !== null))
+  const help =
+    isOpen && changes > 0
+      ? [
+          `Apply ${changes === 1 ? 'this change' : `these ${digits(changes)} changes`} with dirsyncd approve ${held}, or reject with dirsyncd reject ${held}.`,
+        ]
+      : []
+  const title =
+    mode === 'plan'
+      ? 'Not proved, so a sync would leave it:'
+      : 'Not proved, so it waits; the rest was applied:'
+  return [state === 'held' ? 'Not proved:' : title, ...findings.map(renderBreach), ...help]
+}
+
+function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
+  return `  ${guard}: ${printable(detail)}`
 }
 
 function holdTitle(mode: RunView['mode'], hold: RunView['hold']): string {

@@ -1,9 +1,9 @@
 import type { RunSummary } from '../../control/control.ts'
 import { total } from '../total.ts'
 import { renderTable } from './table.ts'
-import { digits } from '../../directory/wording.ts'
+import { digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { pointInTime, timeTaken } from './text.ts'
+import { timeTaken } from './text.ts'
 
 const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'PLANNED', 'NOTE']
 

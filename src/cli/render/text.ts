@@ -21,9 +21,3 @@ export function timeTaken(milliseconds: number): string {
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
 }
-
-/** An ISO time as people read it, in UTC: `2026-11-21 07:29:03Z`. */
-export function pointInTime(iso: string): string {
-  const date = new Date(iso)
-  return Number.isNaN(date.getTime()) ? iso : `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`
-}

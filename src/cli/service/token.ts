@@ -5,7 +5,7 @@ import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
-import { pointInTime } from '../render/text.ts'
+import { pointInTime } from '../../directory/wording.ts'
 import { printResult, printRows, withService } from './admin.ts'
 
 const CREATE_HELP = `

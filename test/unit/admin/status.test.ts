@@ -9,7 +9,7 @@ test('a name from outside runs no script in the page of an administrator', () =>
     sync: `sync ${SCRIPT}`,
     state: 'held',
     hold: 'open',
-    breaches: [{ guard: `guard ${SCRIPT}`, detail: `detail ${SCRIPT}` }],
+    breaches: [{ guard: `guard ${SCRIPT}`, detail: `detail ${SCRIPT}`, changes: 1 }],
   })
   const failed = runOf({ state: 'failed', error: `the directory said ${SCRIPT}` })
   const page = statusPage([held, failed])

@@ -19,7 +19,16 @@ const TABLE: readonly [name: string, state: RunState, counts: RunCounts | null, 
 ]
 
 test.each(TABLE)('%s', (_, state, counts, code) => {
-  expect(runExitCode({ state, counts })).toBe(code)
+  expect(runExitCode({ state, counts, breaches: [] })).toBe(code)
+})
+
+test.each([
+  ['a run of which some changes wait for a person', 'done', ['better-read', 'person'], 3],
+  ['a run of which some changes wait for a better read', 'done', ['better-read'], 4],
+  ['a plan of which everything waits', 'planned', ['person'], 2],
+] as const)('%s', (_, state, waits, code) => {
+  const breaches = waits.map((waitsFor) => ({ waitsFor }))
+  expect(runExitCode({ state, counts: countsOf({}), breaches })).toBe(code)
 })
 
 test.each([

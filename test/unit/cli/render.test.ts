@@ -187,8 +187,8 @@ test('a held run names every guard and what to do', () => {
     state: 'held',
     hold: 'open',
     breaches: [
-      { guard: 'max-deletes-users', detail: '60 of 100 users would be removed, limit 50' },
-      { guard: 'max-delete-percent-users', detail: '60 % of the users' },
+      { guard: 'max-deletes-users', detail: '60 of 100 users would be removed, limit 50', changes: 1 },
+      { guard: 'max-delete-percent-users', detail: '60 % of the users', changes: 1 },
     ],
   })
   expect(renderReport(view, { all: false }).slice(-6)).toEqual([
@@ -202,7 +202,12 @@ test('a held run names every guard and what to do', () => {
 })
 
 test('a run that waits for the hold of an earlier one sends people there', () => {
-  const view = runOf({ run: 14, state: 'held', holdRun: 12, breaches: [{ guard: 'g', detail: 'why' }] })
+  const view = runOf({
+    run: 14,
+    state: 'held',
+    holdRun: 12,
+    breaches: [{ guard: 'g', detail: 'why', changes: 1 }],
+  })
   expect(renderReport(view, { all: false }).at(-2)).toBe(
     'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
   )
@@ -210,7 +215,7 @@ test('a run that waits for the hold of an earlier one sends people there', () =>
 })
 
 test('a plan says which guards a sync would meet', () => {
-  const breaches = [{ guard: 'first-contact', detail: 'why' }]
+  const breaches = [{ guard: 'first-contact', detail: 'why', changes: 1 }]
   const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
   expect(lines).toContain('A sync would be held by:')
 })
@@ -242,7 +247,12 @@ test('a failed run ends with its sentence', () => {
 
 test('the list of runs', () => {
   const runs = [
-    runOf({ run: 13, state: 'held', hold: 'open', breaches: [{ guard: 'first-contact', detail: 'why' }] }),
+    runOf({
+      run: 13,
+      state: 'held',
+      hold: 'open',
+      breaches: [{ guard: 'first-contact', detail: 'why', changes: 1 }],
+    }),
     runOf({ run: 12, counts: countsOf({ planned: { 'create-user': 1500 } }) }),
   ]
   expect(renderRuns(runs)).toEqual([

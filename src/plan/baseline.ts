@@ -1,0 +1,224 @@
+import type { Sighting } from '../directory/snapshot.ts'
+
+/** The most containers that a baseline tells apart: what fits into `CONTAINER_BITS`. */
+const MOST_CONTAINERS = 2000
+const CONTAINER_BITS = 11
+const CONTAINER_MASK = (1n << 11n) - 1n
+/** Where the halves of a number of 64 bits are in this machine's memory. */
+const LOW = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 0 : 1
+const HIGH = 1 - LOW
+
+/** Calls `visit` with the id of every entry, and with the normal DN of the entry's parent. */
+export type EachPlace = (visit: (id: string, container: string) => void) => void
+
+/**
+ * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was in
+ * a container in which nobody is left, which is what a container looks like that became unreadable.
+ */
+export interface Baseline {
+  /** How many parts of a DN, from its end, name a container. Deeper containers count as the one that holds them. */
+  readonly depth: number
+  /** Normal DNs, sorted. */
+  readonly containers: readonly string[]
+  /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
+  readonly entries: BigUint64Array
+}
+
+/** Makes the baseline of a read. `kept` are entries that are absent from it and count where they were before. */
+export function takeBaseline(eachPlace: EachPlace, kept: EachPlace = () => undefined): Baseline {
+  const numbers = new Map<string, number>()
+  const hashes: number[] = []
+  const places: number[] = []
+  const visit = (id: string, container: string): void => {
+    let number = numbers.get(container)
+    if (number === undefined) numbers.set(container, (number = numbers.size))
+    hashes.push(hashOf(id))
+    places.push(number)
+  }
+  eachPlace(visit)
+  kept(visit)
+  const all = [...numbers.keys()]
+  const depth = greatestDepth(all)
+  const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()
+  const numberOf = new Map(containers.map((container, index) => [container, index]))
+  const renumbered = all.map((container) => numberOf.get(cut(container, depth)) ?? 0)
+  const entries = new BigUint64Array(hashes.length)
+  // Whole numbers of 32 bits, because a million BigInts would take a second.
+  const halves = new Uint32Array(entries.buffer)
+  for (const [index, hash] of hashes.entries()) {
+    const low = hash >>> 0
+    const high = Math.floor(hash / 2 ** 32)
+    halves[2 * index + LOW] = (low << CONTAINER_BITS) | (renumbered[places[index] ?? 0] ?? 0)
+    halves[2 * index + HIGH] = (high << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
+  }
+  return { depth, containers, entries: entries.sort() }
+}
+
+/** Names the entry's container in the baseline, or `undefined` if it was not read then. */
+export function containerOf({ entries, containers }: Baseline, id: string): string | undefined {
+  const wanted = BigInt(hashOf(id)) << BigInt(CONTAINER_BITS)
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((entries[middle] ?? 0n) < wanted) low = middle + 1
+    else high = middle
+  }
+  const found = entries[low]
+  if (found === undefined || (found ^ wanted) > CONTAINER_MASK) return undefined
+  return containers[Number(found & CONTAINER_MASK)]
+}
+
+/** A container in which nobody is left, and the entries that were there and are absent from the whole read. */
+export interface EmptiedContainer {
+  readonly container: string
+  readonly ids: readonly string[]
+}
+
+/** Fewer absent entries than these are no sign of a container that cannot be read. */
+const MIN_ABSENT = 5
+
+/** Whether the second look missed enough entries for a container that cannot be read. */
+export function mayBeEmptied(sightings: ReadonlyMap<string, Sighting>): boolean {
+  let absent = 0
+  for (const sighting of sightings.values()) if (sighting === 'gone') absent += 1
+  return absent >= MIN_ABSENT
+}
+
+/**
+ * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly in
+ * it, or in everything below it. Below counts only where more entries are absent than moved away, because a reorganisation
+ * empties whole branches and some of their people leave.
+ *
+ * @param eachPlace where the entries of this read are
+ * @param absent ids of entries that the second look did not find either
+ * @param sighted ids that the read does not have, and that the second look found: whoever can be seen is left
+ */
+export function findEmptied(
+  before: Baseline,
+  eachPlace: EachPlace,
+  { absent, sighted }: { readonly absent: readonly string[]; readonly sighted: readonly string[] },
+): EmptiedContainer[] {
+  if (absent.length < MIN_ABSENT) return []
+  const absentIn = new Map<string, string[]>()
+  for (const id of absent) {
+    const container = containerOf(before, id)
+    if (container !== undefined) listAt(absentIn, container).push(id)
+  }
+  const left = containersOf(before, eachPlace, sighted)
+  const branches: Branches = {
+    left: new Set([...left].flatMap(branchesOf)),
+    absent: countByBranch([...absentIn].map(([container, ids]) => [container, ids.length])),
+    before: countByBranch(countByContainer(before)),
+  }
+  const emptied = new Map<string, string[]>()
+  for (const [container, ids] of absentIn) {
+    const isEmptied = ids.length >= MIN_ABSENT && !left.has(container)
+    const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
+    if (name !== undefined) listAt(emptied, name).push(...ids)
+  }
+  return [...emptied].map(([container, ids]) => ({ container, ids: ids.toSorted() }))
+}
+
+/** By the DN of a branch: a container and everything below it. */
+interface Branches {
+  /** Those in which somebody is left. */
+  readonly left: ReadonlySet<string>
+  readonly absent: ReadonlyMap<string, number>
+  readonly before: ReadonlyMap<string, number>
+}
+
+/** The highest branch around a container in which nobody is left and from which more entries are absent than moved. */
+function topEmptied(container: string, { left, absent, before }: Branches): string | undefined {
+  let top: string | undefined
+  for (const branch of branchesOf(container)) {
+    if (left.has(branch)) break
+    const gone = absent.get(branch) ?? 0
+    const had = before.get(branch) ?? 0
+    // A parent that holds nothing else says less than the branch itself.
+    const isWider = top === undefined || had > (before.get(top) ?? 0)
+    if (gone >= MIN_ABSENT && gone * 2 > had && isWider) top = branch
+  }
+  return top
+}
+
+/** The containers in which somebody is left. */
+function containersOf(
+  before: Baseline,
+  eachPlace: EachPlace,
+  sighted: readonly string[],
+): ReadonlySet<string> {
+  const containers = new Set<string>()
+  eachPlace((_id, container) => containers.add(container))
+  const left = new Set([...containers].map((container) => cut(container, before.depth)))
+  for (const id of sighted) {
+    const container = containerOf(before, id)
+    if (container !== undefined) left.add(container)
+  }
+  return left
+}
+
+function countByContainer({ containers, entries }: Baseline): [container: string, count: number][] {
+  const counts = new Uint32Array(containers.length)
+  for (const entry of entries) {
+    const number = Number(entry & CONTAINER_MASK)
+    counts[number] = (counts[number] ?? 0) + 1
+  }
+  return containers.map((container, number) => [container, counts[number] ?? 0])
+}
+
+function countByBranch(
+  counts: readonly (readonly [container: string, count: number])[],
+): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const [container, count] of counts)
+    for (const branch of branchesOf(container)) sums.set(branch, (sums.get(branch) ?? 0) + count)
+  return sums
+}
+
+/** A container and all that hold it, the innermost first. */
+function branchesOf(container: string): string[] {
+  const parts = partsOf(container)
+  return parts.map((_, index) => parts.slice(index).join(','))
+}
+
+function greatestDepth(containers: readonly string[]): number {
+  let depth = Math.max(0, ...new Set(containers.map((container) => partsOf(container).length)))
+  while (depth > 0 && new Set(containers.map((container) => cut(container, depth))).size > MOST_CONTAINERS) {
+    depth -= 1
+  }
+  return depth
+}
+
+/** Normal DNs have no comma but between their parts. */
+function partsOf(dn: string): string[] {
+  return dn === '' ? [] : dn.split(',')
+}
+
+function cut(dn: string, depth: number): string {
+  const parts = partsOf(dn)
+  return parts.length <= depth ? dn : parts.slice(parts.length - depth).join(',')
+}
+
+function listAt(lists: Map<string, string[]>, key: string): string[] {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
+}
+
+/**
+ * A hash of 53 bits (cyrb53, public domain). Nobody gains by choosing ids that collide: a collision lets one absent entry
+ * count where another one is. SHA-1 would cost three times as much for every entry of every read.
+ */
+function hashOf(id: string): number {
+  let a = 0xdeadbeef
+  let b = 0x41c6ce57
+  for (let index = 0; index < id.length; index++) {
+    const unit = id.charCodeAt(index)
+    a = Math.imul(a ^ unit, 2_654_435_761)
+    b = Math.imul(b ^ unit, 1_597_334_677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909)
+  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909)
+  return 2 ** 32 * (b & 0x1fffff) + (a >>> 0)
+}

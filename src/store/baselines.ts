@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
+import type { Baseline } from '../plan/baseline.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+interface Owner {
+  readonly sync: string
+  readonly target: string
+}
+
+/** Where the entries of the last good run of this sync on this target were. */
+export async function findBaseline(
+  db: Db,
+  { sync, target }: Owner,
+  kind: Kind,
+): Promise<Baseline | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.baselines')
+    .select(['depth', 'containers', 'entries'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return row && { depth: row.depth, containers: row.containers, entries: numbersIn(row.entries) }
+}
+
+/** Writes nothing where the baseline is the one that is stored. */
+export async function keepBaseline(
+  db: Db,
+  { sync, target }: Owner,
+  kind: Kind,
+  { depth, containers, entries }: Baseline,
+): Promise<void> {
+  const bytes = bytesOf(entries)
+  const names = JSON.stringify(containers)
+  const digest = createHash('sha256').update(`${depth} ${names}`).update(bytes).digest('hex')
+  const stored = await db
+    .selectFrom('dirsyncd.baselines')
+    .select('digest')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  if (stored?.digest === digest) return
+  const values = { digest, depth, containers: names, entries: bytes }
+  await db
+    .insertInto('dirsyncd.baselines')
+    .values({ sync, target, kind, ...values })
+    .onConflict((conflict) => conflict.columns(['sync', 'target', 'kind']).doUpdateSet(values))
+    .execute()
+}
+
+/** Little-endian, whatever machine reads it later. */
+function bytesOf(numbers: BigUint64Array): Buffer {
+  const bytes = Buffer.alloc(numbers.byteLength)
+  numbers.forEach((number, index) => bytes.writeBigUInt64LE(number, index * 8))
+  return bytes
+}
+
+function numbersIn(bytes: Buffer): BigUint64Array {
+  const numbers = new BigUint64Array(bytes.length / 8)
+  for (let index = 0; index < numbers.length; index++) numbers[index] = bytes.readBigUInt64LE(index * 8)
+  return numbers
+}
