@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto'
+import type { ServerEvidence } from '../directory/evidence.ts'
+import { changedHint, comparePositions, type Difference } from '../directory/position.ts'
+import { digits } from '../directory/wording.ts'
+
+/** What the store keeps of the server of the last good read, as JSON. */
+export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
+  readonly database?: string | undefined
+  readonly position?: ServerEvidence['position']
+  /** ISO 8601: since when no read was as new as the last good one. */
+  readonly notNewerSince?: string | undefined
+  /** ISO 8601: when a server without a position last looked like another or a newly filled one. */
+  readonly changedAt?: string | undefined
+}
+
+/**
+ * What a read of this server may change:
+ * - `everything`
+ * - `confirmed-deletes`: everything, but deletes and removals only of what two good reads, `confirmAfter` apart, do not have
+ * - `additions`: new users and groups are created, and members added
+ * - `nothing`
+ */
+export type ServerScope = 'everything' | 'confirmed-deletes' | 'additions' | 'nothing'
+
+/** The server is not as new as the last good read, and a person may accept it all the same. */
+export interface ServerTrouble {
+  /** Names the trouble: equal in every run until the server, its database or the last good read is another. */
+  readonly token: string
+  /** It has lasted for a day, so that a person must decide. */
+  readonly needsPerson: boolean
+}
+
+export interface ServerJudgement {
+  readonly scope: ServerScope
+  /** One sentence without a full stop. */
+  readonly detail: string
+  readonly trouble: ServerTrouble | undefined
+  /** What to keep when the run completes. */
+  readonly next: ServerMemory
+  /** What to keep when it does not, because it fails or is held; `undefined` where nothing was kept before. */
+  readonly meanwhile: ServerMemory | undefined
+}
+
+export interface Circumstances {
+  readonly now: Date
+  /** The time between the two reads that confirm a delete. */
+  readonly confirmAfterMs: number
+  /** Whether a person has accepted the trouble with this token. */
+  readonly isAccepted: (token: string) => boolean
+}
+
+const NEEDS_PERSON_AFTER_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Judges by the last good read how much a read of this server may change. The known position is replaced by one that has
+ * all of it, or when a person accepts the server, and by nothing else.
+ */
+export function judgeServer(
+  memory: ServerMemory | undefined,
+  seen: ServerEvidence,
+  circumstances: Circumstances,
+): ServerJudgement {
+  const doubt = doubtAbout(memory, seen)
+  if (memory === undefined || doubt === undefined)
+    return seen.position === undefined
+      ? judgeByHints(memory, seen, circumstances)
+      : allowed(`${nameOf(seen)} has all that the last good read had`, memory, seen)
+  return judgeDoubt(memory, seen, doubt, circumstances)
+}
+
+interface Doubt {
+  readonly scope: 'additions' | 'nothing'
+  /** What is wrong, and what happens. */
+  readonly sentence: string
+}
+
+/** Why this read may not have all that the last good read had; `undefined` without a known position. */
+function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Doubt | undefined {
+  if (memory?.position === undefined) return undefined
+  const server = nameOf(seen)
+  if (seen.position === undefined) {
+    const [key = 'position', known] = Object.entries(memory.position).toSorted()[0] ?? []
+    const sentence = `${server} does not show how new its data is, and the last good read did (${said({ key, known, seen: undefined })})`
+    return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}` }
+  }
+  const { position } = memory
+  const comparison = comparePositions({ ...memory, position }, { ...seen, position: seen.position })
+  if (!('lacks' in comparison)) return undefined
+  const { order, lacks } = comparison
+  const last = `the last good read, of ${nameOf(memory)}`
+  if (order === 'older') {
+    const sentence = `${server} is older than ${last} (${said(lacks)})`
+    return { scope: 'nothing', sentence: `${sentence}; nothing is changed until it has caught up` }
+  }
+  const what = lacks.key === 'database' ? 'has another database than' : 'lacks changes, and has others than'
+  return { scope: 'additions', sentence: `${server} ${what} ${last} (${said(lacks)}); ${ONLY_ADDITIONS}` }
+}
+
+const ONLY_ADDITIONS = 'users and members are only added until it has all that the last good read had'
+
+function said({ key, known = 'nothing', seen = 'nothing' }: Difference): string {
+  return `${key}: ${known} then, ${seen} now`
+}
+
+function judgeDoubt(
+  memory: ServerMemory,
+  seen: ServerEvidence,
+  { scope, sentence }: Doubt,
+  { now, isAccepted }: Circumstances,
+): ServerJudgement {
+  const token = tokenOf(memory, seen)
+  if (isAccepted(token)) {
+    const detail = `a person accepted the state of ${nameOf(seen)}`
+    return { scope: 'everything', detail, trouble: undefined, next: remember(seen), meanwhile: memory }
+  }
+  const since = sinceOf(memory, now)
+  const needsPerson = now.getTime() - since.getTime() >= NEEDS_PERSON_AFTER_MS
+  const kept = { ...memory, notNewerSince: since.toISOString() }
+  const remedy = `it has been so since ${since.toISOString()}: approve to accept the state of this server`
+  const detail = needsPerson ? `${sentence}; ${remedy}` : sentence
+  return { scope, detail, trouble: { token, needsPerson }, next: kept, meanwhile: kept }
+}
+
+/** A clock that was set back must not delay the decision for ever. */
+function sinceOf({ notNewerSince }: ServerMemory, now: Date): Date {
+  const since = notNewerSince === undefined ? now : new Date(notNewerSince)
+  return since.getTime() <= now.getTime() ? since : now
+}
+
+function tokenOf(memory: ServerMemory, { url, address, database }: ServerEvidence): string {
+  const known = Object.entries(memory.position ?? {}).toSorted()
+  const text = JSON.stringify([url, address, database ?? null, memory.database ?? null, known])
+  return `server-${hash('sha256', text).slice(0, 32)}`
+}
+
+/** Without a position and without a known one, only the addresses and the hints tell one server from another. */
+function judgeByHints(
+  memory: ServerMemory | undefined,
+  seen: ServerEvidence,
+  { now, confirmAfterMs }: Circumstances,
+): ServerJudgement {
+  const server = nameOf(seen)
+  const change = memory === undefined ? undefined : changeOf(memory, seen)
+  const changedAt = change === undefined ? memory?.changedAt : now.toISOString()
+  const isRecent = changedAt !== undefined && now.getTime() - Date.parse(changedAt) < confirmAfterMs
+  if (!isRecent && seen.addresses <= 1)
+    return allowed(`${server} shows no position, and is the only server`, memory, seen)
+  const reason =
+    change !== undefined
+      ? `is another or a newly filled server (${said(change)})`
+      : isRecent
+        ? `was another or a newly filled server at ${changedAt}`
+        : `is one of ${digits(seen.addresses)} addresses of the source`
+  const detail = `${server} shows no position and ${reason}, so a delete waits for a second read that confirms it`
+  const next = { ...remember(seen), ...(isRecent && { changedAt }) }
+  return { scope: 'confirmed-deletes', detail, trouble: undefined, next, meanwhile: memory }
+}
+
+/** What says that this is not the server of the last good read, or not in its state of then. */
+function changeOf(memory: ServerMemory, seen: ServerEvidence): Difference | undefined {
+  if (memory.address !== seen.address) return { key: 'address', known: memory.address, seen: seen.address }
+  if (memory.database !== seen.database)
+    return { key: 'database', known: memory.database, seen: seen.database }
+  return changedHint(memory.hints, seen.hints)
+}
+
+function allowed(detail: string, memory: ServerMemory | undefined, seen: ServerEvidence): ServerJudgement {
+  const meanwhile = memory && { ...memory, notNewerSince: undefined }
+  return { scope: 'everything', detail, trouble: undefined, next: remember(seen), meanwhile }
+}
+
+function remember({ url, address, database, position, hints }: ServerEvidence): ServerMemory {
+  return { url, address, database, position, hints }
+}
+
+/** The URL, and the address where the URL does not say it. */
+function nameOf({ url, address }: Pick<ServerEvidence, 'url' | 'address'>): string {
+  const saysIt = url.includes(`//${address}:`) || url.includes(`//[${address}]:`)
+  return saysIt ? url : `${url} (${address})`
+}
