@@ -68,14 +68,20 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
     entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
-    grace: graceOptions(sync.guards),
+    grace: graceOptions(sync),
   }
 }
 
-function graceOptions({ users, groups }: ParsedSync['guards']): Grace {
+const CONFIRM_AFTER_MS = 60 * 60 * 1000
+
+function graceOptions({ guards: { users, groups }, source }: ParsedSync): Grace {
   const user = graceRule(users.deleteAfter)
   const group = graceRule(groups.deleteAfter)
-  return { deleteAfter: { ...(user && { user }), ...(group && { group }) } }
+  const confirmAfter = source.type === 'ldap' ? source.confirmAfter : undefined
+  return {
+    deleteAfter: { ...(user && { user }), ...(group && { group }) },
+    confirmAfterMs: confirmAfter ?? CONFIRM_AFTER_MS,
+  }
 }
 
 function graceRule(deleteAfter: ParsedSync['guards']['users']['deleteAfter']): DeleteAfter | undefined {
@@ -125,7 +131,7 @@ type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
 function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
-  const { type: _, tls, bind, timeouts, ...others } = source
+  const { type: _, tls, bind, timeouts, confirmAfter, ...others } = source
   return {
     ...others,
     tls: tlsOptions(tls, `${option}.tls`, context),
@@ -133,6 +139,7 @@ function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext
       bind: bind.external === true ? bind : passwordBind(bind, `${option}.bind`, context),
     }),
     timeouts: timeoutOptions(timeouts),
+    hidesServers: confirmAfter !== undefined,
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { path, secret, size, text, timeout, url } from './values.ts'
+import { duration, path, secret, size, text, timeout, url } from './values.ts'
 
 const valueSource = z.union([text, z.array(text).min(1)])
 
@@ -198,6 +198,13 @@ export const ldapSource = z
       .exactOptional()
       .describe(
         'Kind of server, for the defaults of ids, filters, members and disabled accounts. Left out: detected.',
+      ),
+    confirmAfter: duration
+      .exactOptional()
+      .describe(
+        'For servers that do not show how new their data is: how long after the first read without an entry a second one must ' +
+          'confirm it before the delete. Set it where a load balancer hides several servers. Left out: 1h where url stands for ' +
+          'several servers, and no such wait for one.',
       ),
     referrals: z
       .enum(['report', 'refuse'])

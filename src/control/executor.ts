@@ -23,6 +23,7 @@ import {
   finishRun,
   holdRun,
   interruptRuns,
+  lastGood,
   nextWaitingRun,
   pruneRuns,
   type RunRecord,
@@ -31,7 +32,7 @@ import {
 import type { Tables } from '../store/tables.ts'
 import { countRun } from '../sync/report.ts'
 import { type Planned, type RunDeps, runSync } from '../sync/run.ts'
-import { recall, rememberAbsences, rememberRun } from './memory.ts'
+import { recall, rememberHeldRun, rememberRun } from './memory.ts'
 
 /** Everything that a run of one sync works with. */
 export interface SyncSetup {
@@ -137,6 +138,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         await closeIntents(db, sync)
       },
       grace: setup.grace,
+      preferredServer: async () => (await lastGood(db, sync, target))?.server,
       recall: () => recall(db, { sync, target }),
       recallBaseline: (kind) => findBaseline(db, { sync, target }, kind),
       recallDeleted: () => deletedIdsLastDay(db, sync, target),
@@ -144,10 +146,10 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       keep: (planned) => keep(run, planned),
       hold: async (planned) => {
         await holdRun(db, run, 'held', { breaches: planned.breaches, counts: countRun(planned) })
-        await rememberAbsences(db, run, planned.absent, setup.grace)
+        await rememberHeldRun(db, run, planned)
       },
       apply: (signal) => apply(setup, { run: run.run, epoch: lease.epoch }, signal),
-      complete: (planned) => complete(setup, run, planned),
+      complete: (planned) => complete(run, planned),
     }
   }
 
@@ -180,15 +182,15 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     if (run.mode === 'plan') await finishRun(db, run.run, { state: 'planned', counts })
   }
 
-  async function complete(setup: SyncSetup, run: RunRecord, planned: Planned): Promise<void> {
+  async function complete(run: RunRecord, planned: Planned): Promise<void> {
     const counts = countRun(planned, await outcomesOf(db, run.run))
-    if (run.only_entries === null) await rememberRun(db, run, planned, setup.grace)
-    const { breaches } = planned
+    const { breaches, server } = planned
+    if (run.only_entries === null) await rememberRun(db, run, planned)
     if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {
       await holdRun(db, run, 'done', { breaches, counts })
       return
     }
-    if (run.only_entries === null) await closeHold(db, run.sync)
+    if (run.only_entries === null && server?.trouble === undefined) await closeHold(db, run.sync)
     await finishRun(db, run.run, { state: 'done', counts })
   }
 

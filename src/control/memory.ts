@@ -1,15 +1,16 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import { type Baseline, containerOf, takeBaseline } from '../plan/baseline.ts'
-import { type Grace, hasGrace } from '../plan/grace.ts'
+import type { Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
+import type { Plan } from '../plan/plan.ts'
 import { absencesOf, keepAbsences } from '../store/absences.ts'
 import { findBaseline, keepBaseline } from '../store/baselines.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { deletedLastDay, unconverged } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
-import { lastGood, rememberGood, type RunRecord } from '../store/runs.ts'
+import { keepServer, lastGood, rememberGood, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Memory, Planned } from '../sync/run.ts'
 
@@ -29,67 +30,77 @@ export async function recall(db: Db, { sync, target }: Pick<RunRecord, 'sync' | 
       'was written twice and the directory still shows another value; not written again for a day'
     withheld.set(fingerprint, { code: 'does-not-converge', detail })
   }
+  const good = await lastGood(db, sync, target)
   return {
     withheld,
     approved: decisions.approved,
-    lastGood: await lastGood(db, sync, target),
+    lastGood: good,
+    server: good?.server,
     deletedLastDay: await deletedLastDay(db, sync, target),
     absences: await absencesOf(db, { sync, target }),
     now: await timeOf(db),
   }
 }
 
-/** Keeps what a completed run of the whole sync read, as what the next one is compared with. */
-export async function rememberRun(db: Db, run: RunRecord, planned: Planned, grace: Grace): Promise<void> {
-  const { source, plan } = planned
+/**
+ * Keeps what a completed run of the whole sync read, as what the next one is compared with. A read of a server that was not as
+ * new as the last good one proves nothing, so only the trouble is kept.
+ */
+export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { source, plan, server } = planned
+  if (server?.trouble !== undefined) return keepServer(db, run, server.next)
   const unfinished = await unfinishedChanges(db, run.run)
   const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
-  const left = stillThere(planned, new Set(unfinished.map(({ op, id }) => `${op} ${id}`)))
+  const left = stillThere(planned, unfinished)
+  const waiting = awaitingDelete(plan, left)
   await rememberGood(db, run, {
-    users: source.seen.user.size + waitingDeletes(planned, 'user'),
-    groups: source.seen.group.size + waitingDeletes(planned, 'group'),
+    // What waits must not look as if the source had lost it before.
+    users: source.seen.user.size + waiting.user.length,
+    groups: source.seen.group.size + waiting.group.length,
     groupsWithMembers: source.groupsWithMembers,
+    server: server?.next,
   })
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await rememberAbsences(db, run, left, grace)
+  await keepAbsences(db, run, waiting)
   await keepDecisions(db, run.sync, run.target, open)
   await keepQuarantined(db, run.sync, run.target, open)
 }
 
-/** Counts a good read for the entries that are absent and were not deleted. */
-export async function rememberAbsences(
-  db: Db,
-  run: RunRecord,
-  absent: Planned['absent'],
-  grace: Grace,
-): Promise<void> {
+/** Keeps what a run of the whole sync read, although a guard held its plan: a good read counts for who is absent. */
+export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { server } = planned
   if (run.only_entries !== null) return
-  await keepAbsences(db, run, hasGrace(grace) ? absent : { user: [], group: [] })
+  if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
+  if (server?.trouble === undefined) await keepAbsences(db, run, awaitingDelete(planned.plan, planned.absent))
 }
 
 /** The absent entries that this run did not delete. */
 function stillThere(
   { plan, absent }: Planned,
-  unfinished: ReadonlySet<string>,
+  unfinished: readonly { readonly op: Op; readonly id: string }[],
 ): Record<Kind, readonly string[]> {
-  const deleted = { user: new Set<string>(), group: new Set<string>() }
-  for (const { change } of plan.changes) {
-    if (change.op !== 'delete-user' && change.op !== 'delete-group') continue
-    if (!unfinished.has(`${change.op} ${change.id}`))
-      deleted[change.op === 'delete-user' ? 'user' : 'group'].add(change.id)
-  }
+  const left = new Set(unfinished.map(({ op, id }) => `${op} ${id}`))
+  const planned = new Set(plan.changes.map(({ change }) => `${change.op} ${change.id}`))
+  const isLeft = (change: string): boolean => left.has(change) || !planned.has(change)
   return {
-    user: absent.user.filter((id) => !deleted.user.has(id)),
-    group: absent.group.filter((id) => !deleted.group.has(id)),
+    user: absent.user.filter((id) => isLeft(`delete-user ${id}`)),
+    group: absent.group.filter((id) => isLeft(`delete-group ${id}`)),
   }
 }
 
-/** What waits must not look as if the source had lost it before. */
-function waitingDeletes({ plan, absent }: Planned, kind: Kind): number {
-  const waiting = new Set<string | undefined>()
-  for (const { code, kind: of, id } of plan.notices)
-    if (of === kind && (code === 'unproved' || code === 'in-grace')) waiting.add(id)
-  return absent[kind].filter((id) => waiting.has(id)).length
+/** The absent entries that wait for their delete, or would be deleted now; the others are kept for another reason. */
+function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, readonly string[]> {
+  const waiting = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
+  for (const { code, kind, id } of plan.notices)
+    if (code === 'unproved' || code === 'in-grace') waiting[kind].add(id)
+  for (const { change } of plan.changes) {
+    if (change.op === 'delete-user') waiting.user.add(change.id)
+    if (change.op === 'delete-group') waiting.group.add(change.id)
+  }
+  return {
+    user: absent.user.filter((id) => waiting.user.has(id)),
+    group: absent.group.filter((id) => waiting.group.has(id)),
+  }
 }
 
 /** An entry that is absent and not deleted keeps its place, so that a container does not look smaller than it was. */

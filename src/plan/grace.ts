@@ -18,20 +18,20 @@ export interface Grace {
   /** Left out: deleted at once. */
   readonly deleteAfter: Readonly<Partial<Record<Kind, DeleteAfter>>>
   /**
-   * Set for a server that cannot show how new its data is, and may not be the one of the last read: an absence counts only
-   * when two good reads found it that are this many milliseconds apart.
+   * For servers that do not show how new their data is: an absence counts only when two good reads found it that are this many
+   * milliseconds apart.
    */
-  readonly confirmAfterMs?: number | undefined
+  readonly confirmAfterMs: number
 }
 
-/** Whether any delete may have to wait, so that absences must be remembered. */
-export function hasGrace({ deleteAfter, confirmAfterMs }: Grace): boolean {
-  return confirmAfterMs !== undefined || deleteAfter.user !== undefined || deleteAfter.group !== undefined
+/** The rules of one run. `confirmAfterMs` is set where this run's deletes need a second read that confirms them. */
+export interface GraceRule extends Pick<Grace, 'deleteAfter'> {
+  readonly confirmAfterMs: number | undefined
 }
 
 /** Why the delete of an absent entry waits, and until when; `undefined` when its time has come. */
-export function graceOf(
-  { deleteAfter, confirmAfterMs }: Grace,
+export function whyDeleteWaits(
+  { deleteAfter, confirmAfterMs }: GraceRule,
   absences: Absences,
   now: Date,
   kind: Kind,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { ServerEvidence } from '../directory/evidence.ts'
 import { changedHint, comparePositions, type Difference } from '../directory/position.ts'
 import { digits } from '../directory/wording.ts'
+import type { Breach } from './guards.ts'
 
 /** What the store keeps of the server of the last good read, as JSON. */
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
@@ -66,6 +67,14 @@ export function judgeServer(
       ? judgeByHints(memory, seen, circumstances)
       : allowed(`${nameOf(seen)} has all that the last good read had`, memory, seen)
   return judgeDoubt(memory, seen, doubt, circumstances)
+}
+
+/** What waits because of the server, for the report. An approval names the trouble. */
+export function serverFindings({ detail, trouble }: ServerJudgement): Breach[] {
+  if (trouble === undefined) return []
+  const { token, needsPerson } = trouble
+  const changes = needsPerson ? [token] : []
+  return [{ guard: 'server-not-newer', detail, changes, waitsFor: needsPerson ? 'person' : 'better-read' }]
 }
 
 interface Doubt {

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
+import type { ServerMemory } from '../plan/server.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 import { storable } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
@@ -261,6 +262,8 @@ export interface LastGood {
   readonly groups: number
   /** How many groups listed a member. */
   readonly groupsWithMembers: number | undefined
+  /** The server that was read, where the source has servers. */
+  readonly server: ServerMemory | undefined
 }
 
 /** What the last completed full run of this sync on this target read from the source. */
@@ -273,24 +276,35 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
     .executeTakeFirst()
   if (row === undefined) return undefined
   const { source_users: users, source_groups: groups, groups_with_members: listing } = row
-  return { users, groups, groupsWithMembers: listing ?? undefined }
+  return { users, groups, groupsWithMembers: listing ?? undefined, server: row.server ?? undefined }
 }
 
 export async function rememberGood(
   db: Db,
   run: RunRecord,
-  { users, groups, groupsWithMembers }: LastGood,
+  { users, groups, groupsWithMembers, server }: LastGood,
 ): Promise<void> {
   const values = {
     run: run.run,
     source_users: users,
     source_groups: groups,
     groups_with_members: groupsWithMembers ?? null,
+    server: server === undefined ? null : JSON.stringify(server),
   }
   await db
     .insertInto('dirsyncd.last_good')
     .values({ sync: run.sync, target: run.target, ...values })
     .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
+    .execute()
+}
+
+/** Keeps what is known of the server after a run that is no measure of the source. */
+export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): Promise<void> {
+  await db
+    .updateTable('dirsyncd.last_good')
+    .set({ server: JSON.stringify(server) })
+    .where('sync', '=', run.sync)
+    .where('target', '=', run.target)
     .execute()
 }
 

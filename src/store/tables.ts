@@ -6,6 +6,7 @@ import type { Change, Op } from '../plan/change.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Phase } from '../plan/plan.ts'
+import type { ServerMemory } from '../plan/server.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
@@ -123,6 +124,7 @@ export interface LastGoodTable {
   source_users: number
   source_groups: number
   groups_with_members: number | null
+  server: JSONColumnType<ServerMemory> | null
 }
 
 export interface BaselinesTable {

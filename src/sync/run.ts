@@ -2,12 +2,13 @@ import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import { type Baseline, mayBeEmptied } from '../plan/baseline.ts'
-import { type Evidence, lossesOf, prove, withLosses } from '../plan/evidence.ts'
-import { type Absences, type Grace, graceOf } from '../plan/grace.ts'
+import { type Evidence, lossesOf, prove, type ProvedPlan, withLosses } from '../plan/evidence.ts'
+import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
 import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
-import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
+import { deleteCandidates, makePlan, type Plan, withoutChanges } from '../plan/plan.ts'
+import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } from '../plan/server.ts'
 import type { Source } from '../source/source.ts'
 import { bothOrNeither } from './both.ts'
 
@@ -21,6 +22,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
     | (NonNullable<GuardFacts['lastGood']> & { readonly groupsWithMembers: number | undefined })
     | undefined
   readonly absences: Absences
+  /** The server of the last good read, where the source has servers. */
+  readonly server: ServerMemory | undefined
   /** The store's time. */
   readonly now: Date
 }
@@ -31,6 +34,8 @@ export interface Planned {
   readonly directory: DirectorySnapshot
   /** What may be applied, without what waits. */
   readonly plan: Plan
+  /** What the read says of its server; `undefined` where the source has none. */
+  readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly Breach[]
   /** Whether the plan makes deletes that a person approved. */
@@ -49,6 +54,8 @@ export interface RunDeps {
   readonly grace: Grace
   /** Waits until no request of an overtaken run can be under way any more. */
   readonly settle: (signal: AbortSignal) => Promise<void>
+  /** The server of the last good read. */
+  readonly preferredServer: () => Promise<PreferredServer | undefined>
   readonly recall: () => Promise<Memory>
   /** Where the entries of the last good run were. Asked for only when containers may have been emptied. */
   readonly recallBaseline: (kind: Kind) => Promise<Baseline | undefined>
@@ -67,8 +74,9 @@ export type RunEnd = 'planned' | 'held' | 'done'
 /** One pass: read both sides, plan, guard, apply. Whatever is thrown on the way, nothing was written before `apply`. */
 export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
+  const preferred = await deps.preferredServer()
   const [source, directory] = await bothOrNeither(
-    (both) => [deps.source.read(both), deps.readDirectory(both)],
+    (both) => [deps.source.read(both, preferred), deps.readDirectory(both)],
     signal,
   )
   await deps.enter('planning')
@@ -76,13 +84,15 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const sightings = await lookAgain(deps, source, absent, signal)
   refuseIncompleteRead(source, sightings)
   const memory = await deps.recall()
-  const inputs = inputsOf(deps, { source, directory, sightings, memory })
-  const { plan, findings } = await planAndProve(deps, inputs, memory, signal)
+  const server = judge(deps, source, memory)
+  const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
+  const { plan, findings } = await planAndProve(deps, inputs, { memory, server }, signal)
   const guards = checkGuards(plan, factsOf(source, directory, memory), deps.limits)
   const planned: Planned = {
     source,
     directory,
     plan,
+    server,
     breaches: [...guards, ...findings],
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
@@ -101,23 +111,51 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   return 'done'
 }
 
-interface Read extends Pick<PlanInputs, 'source' | 'directory' | 'sightings'> {
+/** What a read is held against. */
+interface Judged {
   readonly memory: Memory
+  readonly server: ServerJudgement | undefined
 }
 
-function inputsOf({ rules, only, grace }: RunDeps, { memory, ...read }: Read): PlanInputs {
-  const { withheld, absences, now } = memory
-  const whyNotDeleted = (kind: Kind, id: string) => graceOf(grace, absences, now, kind, id)
-  return { ...read, rules, withheld, only, waits: { whyNotDeleted } }
+function judge(
+  { grace }: RunDeps,
+  { server }: SourceSnapshot,
+  { server: before, now, approved }: Memory,
+): ServerJudgement | undefined {
+  if (server === undefined) return undefined
+  const { confirmAfterMs } = grace
+  return judgeServer(before, server, { now, confirmAfterMs, isAccepted: (token) => approved.has(token) })
+}
+
+type Read = Pick<PlanInputs, 'source' | 'directory' | 'sightings'> & Judged
+
+function inputsOf(
+  { rules, only, grace }: RunDeps,
+  { memory: { withheld, absences, now }, server, ...read }: Read,
+): PlanInputs {
+  const { deleteAfter, confirmAfterMs } = grace
+  const confirming = server?.scope === 'confirmed-deletes'
+  const rule = { deleteAfter, confirmAfterMs: confirming ? confirmAfterMs : undefined }
+  const whyNotDeleted = (kind: Kind, id: string) => whyDeleteWaits(rule, absences, now, kind, id)
+  const allButNew = server?.scope === 'additions' ? server.detail : undefined
+  return { ...read, rules, withheld, only, waits: { allButNew, whyNotDeleted } }
 }
 
 /** The plan of what the evidence proves. Groups that would lose members are looked at a second time first. */
-async function planAndProve(deps: RunDeps, inputs: PlanInputs, memory: Memory, signal: AbortSignal) {
+async function planAndProve(
+  deps: RunDeps,
+  inputs: PlanInputs,
+  { memory, server }: Judged,
+  signal: AbortSignal,
+): Promise<ProvedPlan> {
   const first = makePlan(inputs)
+  const doubts = server === undefined ? [] : serverFindings(server)
+  if (server?.scope === 'nothing') return { plan: withoutChanges(first), findings: doubts }
   const losses = await lookAtLosses(deps, inputs.source, first, signal)
   const decided = withLosses(inputs, losses)
   const plan = decided === inputs ? first : makePlan(decided)
-  return prove(decided, plan, await evidenceOf(deps, decided, memory, losses))
+  const proved = prove(decided, plan, await evidenceOf(deps, decided, memory, losses))
+  return { ...proved, findings: [...doubts, ...proved.findings] }
 }
 
 async function lookAtLosses(

@@ -588,7 +588,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-create-only-gives-no-email-away',
     file: 'plan/rulings.ts',
-    find: 'want?.email === undefined || !mayUpdate(rules.policy)',
+    find: 'want?.email === undefined || !mayUpdateNow(inputs)',
     replace: 'want?.email === undefined',
     test: EMAILS,
   },
@@ -700,21 +700,21 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-half-read-source-takes-no-member-out',
     file: 'plan/members.ts',
-    find: 'mayDelete(inputs.rules.policy) && inputs.source.unreadable === 0',
-    replace: 'mayDelete(inputs.rules.policy)',
+    find: 'mayDelete(rules.policy) && source.unreadable === 0',
+    replace: 'mayDelete(rules.policy)',
     test: CHANGES,
   },
   {
     name: 'plan-upsert-takes-no-member-out',
     file: 'plan/members.ts',
-    find: 'mayDelete(inputs.rules.policy) && inputs.source.unreadable === 0',
-    replace: 'inputs.source.unreadable === 0',
+    find: 'mayDelete(rules.policy) && source.unreadable === 0',
+    replace: 'source.unreadable === 0',
     test: CHANGES,
   },
   {
     name: 'plan-kept-user-keeps-its-groups',
     file: 'plan/members.ts',
-    find: '(!inputs.source.seen.user.has(id) || isLeftAlone(id))',
+    find: '(isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))',
     replace: 'isLeftAlone(id)',
     test: CHANGES,
   },
@@ -756,8 +756,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-members-are-unique',
     file: 'plan/members.ts',
-    find: 'sortedUnique([...members, ...kept])',
-    replace: '[...members, ...kept].toSorted()',
+    find: 'sortedUnique([...members, ...before.filter(isKept)])',
+    replace: '[...members, ...before.filter(isKept)].toSorted()',
     test: CHANGES,
   },
 
