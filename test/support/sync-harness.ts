@@ -39,6 +39,8 @@ export interface SyncHarnessOptions {
   readonly grace?: Partial<Grace>
   /** Called before each read of the source. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
+  /** Changes what a read of the source shows. */
+  readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
 }
@@ -174,12 +176,13 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
 }
 
 /** Reads the company anew each time; the second look finds no entry. */
-function memorySource({ company, onRead }: SyncHarnessOptions): Source {
+function memorySource({ company, onRead, asRead }: SyncHarnessOptions): Source {
   return {
     read: async (signal) => {
       await onRead?.(signal)
       signal.throwIfAborted()
-      return snapshotOf(company)
+      const snapshot = snapshotOf(company)
+      return asRead === undefined ? snapshot : asRead(snapshot)
     },
     lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, 'gone'] as const)),
     probe: async () => [],

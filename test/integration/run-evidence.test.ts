@@ -1,0 +1,319 @@
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import { createLocalControl } from '../../src/control/local.ts'
+import type { ServerEvidence } from '../../src/directory/evidence.ts'
+import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { findBaseline } from '../../src/store/baselines.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import { lastGood, type RunRecord } from '../../src/store/runs.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { readService } from '../support/read-service.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import {
+  type MutableCompany,
+  openSyncHarness,
+  type SyncHarness,
+  type SyncHarnessOptions,
+} from '../support/sync-harness.ts'
+
+const FIRST_DIRECTORY = 100
+const DIRECTORIES = 30
+const SALES = ['s1', 's2', 's3', 's4', 's5', 's6']
+
+let service: RunningService
+let opened: OpenBackend
+let stack: AsyncDisposableStack
+let directoryId = FIRST_DIRECTORY - 1
+let name: string
+let company: MutableCompany
+let server: ServerEvidence | undefined
+
+beforeAll(async () => {
+  const lines = Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: D ${n} }`)
+  service = await startService({ fixture: directoriesFixture(lines) })
+  opened = await backendNamed('postgres').open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await service?.close()
+})
+beforeEach(() => {
+  stack = new AsyncDisposableStack()
+  directoryId += 1
+  name = `evidence-${directoryId}`
+  company = { users: new Map(), groups: new Map() }
+  server = undefined
+  for (const id of [...SALES, 'o1', 'o2', 'o3']) hire(id)
+  company.groups.set('g', { name: 'Everybody', members: [...company.users.keys()] })
+})
+afterEach(() => stack.disposeAsync())
+
+function hire(id: string): void {
+  company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
+}
+
+/** They are in no answer of the source any more: gone, or not to be seen. */
+function lose(...ids: readonly string[]): void {
+  for (const id of ids) company.users.delete(id)
+  const members = company.groups.get('g')?.members.filter((id) => company.users.has(id)) ?? []
+  company.groups.set('g', { name: 'Everybody', members })
+}
+
+/** Users whose id begins with `s` are in the unit sales. */
+function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
+  return {
+    ...snapshot,
+    server,
+    eachPlace: (kind, visit) => {
+      for (const id of snapshot.seen[kind]) visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`)
+    },
+  }
+}
+
+async function start(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHarness> {
+  const place = { baseUrl: service.baseUrl, organizationId: 1, directoryId }
+  const token = () => FIXTURE.token
+  const harness = stack.use(
+    openSyncHarness(opened, { sync: name, service: place, token, company, asRead: withEvidence, ...options }),
+  )
+  await harness.startWorker()
+  return harness
+}
+
+async function seen(): Promise<{ users: string[]; members: string[] }> {
+  const content = await readService({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
+  return {
+    users: [...content.users.keys()].toSorted(),
+    members: [...(content.groups.get('g')?.members ?? [])],
+  }
+}
+
+function guardsOf({ breaches }: RunRecord): string[] {
+  return (breaches ?? []).map(
+    ({ guard, changes, waitsFor }) => `${guard} ${changes.length} ${waitsFor ?? 'guard'}`,
+  )
+}
+
+const target = () => `${service.baseUrl}/directories/${directoryId}`
+
+/** What `dirsyncd approve` and `reject` do. */
+function control() {
+  const targets = new Map([[name, target()]])
+  return createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
+}
+
+async function approve(run: number, { executor, waitForEnd }: SyncHarness): Promise<RunRecord> {
+  await control().approve(run, 'ada')
+  await executor.work(name, { scheduled: false })
+  const [newest] = await control().runs({ sync: name, limit: 1 })
+  return waitForEnd(newest?.run ?? 0)
+}
+
+describe('a unit in which nobody is left', () => {
+  test('is held for a person, and everything else is applied', async () => {
+    const harness = await start()
+    expect(runExitCode(await harness.sync())).toBe(0)
+    const everybody = (await seen()).users
+    lose(...SALES)
+    hire('new')
+    const held = await harness.sync()
+    expect(held).toMatchObject({ state: 'done', hold: 'open', hold_run: held.run })
+    expect(guardsOf(held)).toEqual(['container-emptied 6 person'])
+    expect(runExitCode(held)).toBe(3)
+    expect(await seen()).toEqual({ users: ['new', ...everybody].toSorted(), members: everybody })
+
+    // The next run waits with the same hold, and nothing of the unit is forgotten meanwhile.
+    const again = await harness.sync()
+    expect(again).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(runExitCode(again)).toBe(3)
+    expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(10)
+    expect(await lastGood(opened.store.db, name, target())).toMatchObject({ users: 10 })
+
+    const approved = await approve(held.run, harness)
+    expect(approved).toMatchObject({ state: 'done', hold: null, approved: true })
+    expect(runExitCode(approved)).toBe(0)
+    expect(await seen()).toEqual({ users: ['new', 'o1', 'o2', 'o3'], members: ['o1', 'o2', 'o3'] })
+    expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(4)
+  })
+
+  test('is left alone when a person rejects, without another word', async () => {
+    const harness = await start()
+    await harness.sync()
+    const everybody = await seen()
+    lose(...SALES)
+    const held = await harness.sync()
+    await control().reject(held.run, 'ada')
+    const after = await harness.sync()
+    expect(after).toMatchObject({ state: 'done', hold: null, hold_run: null })
+    expect(guardsOf(after)).toEqual([])
+    expect(await seen()).toEqual(everybody)
+  })
+
+  test('that can be seen again ends the hold', async () => {
+    const harness = await start()
+    await harness.sync()
+    const everybody = await seen()
+    lose(...SALES)
+    const held = await harness.sync()
+    for (const id of SALES) hire(id)
+    company.groups.set('g', { name: 'Everybody', members: everybody.members })
+    const after = await harness.sync()
+    expect(runExitCode(after)).toBe(0)
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'closed' })
+    expect(await seen()).toEqual(everybody)
+  })
+})
+
+describe('grace', () => {
+  test('delays the delete and not the end of the memberships, and ends when somebody is back', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
+    await harness.sync()
+    lose('o1', 'o2')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(0)
+    expect((await seen()).members).not.toContain('o1')
+    const [notice] = await noticesOf(opened.store.db, first.run, 10)
+    expect(notice).toMatchObject({ code: 'in-grace', id: 'o1' })
+    expect(notice?.detail).toContain('if 2 more runs in a row do not find it')
+    await harness.sync()
+    hire('o2')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+    lose('o2')
+    await harness.sync()
+    await harness.sync()
+    expect((await seen()).users).toContain('o2')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o2')
+  })
+
+  test('in time counts from the first good read, whatever becomes of the hold of a guard', async () => {
+    const hour = { deleteAfter: { user: { ms: 3_600_000 } } }
+    const harness = await start({ grace: hour })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    expect((await seen()).users).toContain('o1')
+    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${name}`.execute(
+      opened.store.db,
+    )
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+})
+
+describe('a server', () => {
+  const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerEvidence => ({
+    url: 'ldap://dc.example.org:389',
+    address,
+    addresses: 2,
+    database: 'one',
+    position,
+    hints: {},
+  })
+
+  test('that is older than the last good read changes nothing, and is asked again', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = at({ a: '19' }, '10.0.0.2')
+    lose('o1')
+    hire('new')
+    const behind = await harness.sync()
+    expect(runExitCode(behind)).toBe(4)
+    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect(behind.breaches?.[0]?.detail).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
+    expect(await seen()).toEqual(everybody)
+    server = at({ a: '21' })
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
+  })
+
+  test('that has other changes only adds, until a person accepts its state after a day', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = at({ a: '19', b: '5' }, '10.0.0.2')
+    lose('o1')
+    company.users.set('o2', { name: 'Renamed', email: 'o2@example.org' })
+    hire('new')
+    company.groups.set('g', {
+      name: 'Everybody',
+      members: ['new', ...(company.groups.get('g')?.members ?? [])],
+    })
+    const other = await harness.sync()
+    expect(runExitCode(other)).toBe(4)
+    expect(await seen()).toEqual({
+      users: ['new', ...everybody.users],
+      members: ['new', ...everybody.members],
+    })
+    await sql`UPDATE dirsyncd.last_good SET server = jsonb_set(server, '{notNewerSince}',
+      to_jsonb(to_char(now() - interval '25 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) WHERE sync = ${name}`.execute(
+      opened.store.db,
+    )
+    server = at({ a: '19', b: '6' }, '10.0.0.2')
+    const held = await harness.sync()
+    expect(runExitCode(held)).toBe(3)
+    expect(guardsOf(held)).toEqual(['server-not-newer 1 person'])
+    const accepted = await approve(held.run, harness)
+    expect(runExitCode(accepted)).toBe(0)
+    expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
+    expect((await lastGood(opened.store.db, name, target()))?.server?.position).toEqual({ a: '19', b: '6' })
+  })
+
+  test('that brings back whom this sync has just deleted does not make it create them for a day', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    lose('o1')
+    server = at({ a: '21' })
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+    hire('o1')
+    server = at({ a: '22' })
+    const reborn = await harness.sync()
+    expect(guardsOf(reborn)).toEqual(['reborn 1 better-read'])
+    expect(runExitCode(reborn)).toBe(4)
+    expect((await seen()).users).not.toContain('o1')
+    await sql`UPDATE dirsyncd.journal SET intent_at = now() - interval '25 hours' WHERE sync = ${name}`.execute(
+      opened.store.db,
+    )
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).toContain('o1')
+  })
+
+  test('that brings somebody back creates them at once when a person approves', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    hire('o1')
+    const reborn = await harness.sync()
+    expect(reborn).toMatchObject({ state: 'done', hold: 'open' })
+    await approve(reborn.run, harness)
+    expect((await seen()).users).toContain('o1')
+  })
+
+  test('that shows no position, and may not be the one of the last read, deletes after a second read', async () => {
+    const harness = await start({ grace: { deleteAfter: {}, confirmAfterMs: 3_600_000 } })
+    server = at(undefined)
+    await harness.sync()
+    lose('o1')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(0)
+    expect(await seen()).toMatchObject({
+      users: expect.arrayContaining(['o1']),
+      members: expect.arrayContaining(['o1']),
+    })
+    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${name}`.execute(
+      opened.store.db,
+    )
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+})

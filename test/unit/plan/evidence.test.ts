@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import type { LossLook } from '../../../src/directory/evidence.ts'
+import type { SourceSnapshot } from '../../../src/directory/snapshot.ts'
+import { takeBaseline } from '../../../src/plan/baseline.ts'
+import { type Evidence, lossesOf, prove, withLosses } from '../../../src/plan/evidence.ts'
+import type { PlanInputs } from '../../../src/plan/inputs.ts'
+import { makePlan } from '../../../src/plan/plan.ts'
+import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUser } from './build.ts'
+
+const NONE: Evidence = {
+  baselines: { user: undefined, group: undefined },
+  groupsWithMembers: undefined,
+  losses: new Map(),
+  deletedLastDay: { user: new Set(), group: new Set() },
+  approved: new Set(),
+}
+
+const SALES = ['s1', 's2', 's3', 's4', 's5']
+const OTHERS = ['o1', 'o2']
+const everybody = [...SALES, ...OTHERS]
+
+/** Users whose id begins with `s` are in the unit sales. */
+function placesOf(ids: readonly string[]): NonNullable<SourceSnapshot['eachPlace']> {
+  return (kind, visit) => {
+    if (kind === 'user') for (const id of ids) visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`)
+  }
+}
+
+function inputsOf(source: SourceSnapshot, more: Partial<PlanInputs> = {}): PlanInputs {
+  const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('few', 'Few', ['o1', 'o2'])]
+  const directory = directoryOf(
+    everybody.map((id) => haveUser(id)),
+    groups,
+  )
+  const gone = everybody.filter((id) => !source.seen.user.has(id))
+  return {
+    source,
+    directory,
+    sightings: { user: new Map(gone.map((id) => [id, 'gone'])), group: new Map() },
+    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+    withheld: new Map(),
+    ...more,
+  }
+}
+
+function readOf(
+  ids: readonly string[],
+  everybodys = ids,
+  more: Partial<SourceSnapshot> = {},
+): SourceSnapshot {
+  return sourceOf(
+    ids.map((id) => wantUser(id)),
+    [wantGroup('g', 'Everybody', everybodys), wantGroup('few', 'Few', ['o1', 'o2'])],
+    { eachPlace: placesOf(ids), ...more },
+  )
+}
+
+function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
+  const looks = evidence.losses ?? new Map<string, LossLook>()
+  const decided = withLosses(inputs, looks)
+  const { plan, findings } = prove(decided, makePlan(decided), { ...NONE, ...evidence })
+  return {
+    lines: linesOf(plan),
+    plan,
+    findings,
+    guards: findings.map(({ guard, waitsFor }) => `${guard} for a ${waitsFor}`),
+  }
+}
+
+const before = { user: takeBaseline((visit) => placesOf(everybody)('user', visit)), group: undefined }
+
+describe('a unit in which nobody is left', () => {
+  const inputs = inputsOf(readOf([...OTHERS, 'new']))
+
+  test('keeps its people and their memberships, and the rest is applied', () => {
+    const { lines, guards, findings, plan } = proved(inputs, { baselines: before })
+    expect(guards).toEqual(['container-emptied for a person'])
+    expect(findings[0]?.detail).toContain('5 users of "ou=sales,dc=org" are absent from the whole source')
+    expect(findings[0]?.changes).toHaveLength(5)
+    expect(lines).toEqual(['create-user new', 'set-members g'])
+    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+    expect(plan.notices.filter(({ code }) => code === 'unproved').map(({ id }) => id)).toEqual(SALES)
+  })
+
+  test('loses them when a person approved it', () => {
+    const approved = new Set(proved(inputs, { baselines: before }).findings[0]?.changes)
+    const { lines, guards } = proved(inputs, { baselines: before, approved })
+    expect(guards).toEqual([])
+    expect(lines.filter((line) => line.startsWith('delete-user'))).toEqual(
+      SALES.map((id) => `delete-user ${id}`),
+    )
+  })
+
+  test('holds nothing of what a person rejected', () => {
+    const changes = proved(inputs, { baselines: before }).findings[0]?.changes ?? []
+    const withheld = new Map(changes.map((print) => [print, { code: 'rejected', detail: 'no' } as const]))
+    const { guards, lines } = proved({ ...inputs, withheld }, { baselines: before })
+    expect(guards).toEqual([])
+    expect(lines).toEqual(['create-user new', 'set-members g'])
+  })
+
+  test('gives nobody an e-mail that stays with its people', () => {
+    const source = readOf(OTHERS)
+    const taker = wantUser('taker', 'Taker', 's1@example.org')
+    const users = new Map([...source.users, ['taker', taker] as const])
+    const seen = { ...source.seen, user: new Set(users.keys()) }
+    const { plan } = proved(inputsOf({ ...source, users, seen }), { baselines: before })
+    const created = plan.changes.find(({ change }) => change.op === 'create-user')
+    expect(created?.change).toMatchObject({ id: 'taker', want: { name: 'Taker' } })
+    expect(created?.change).not.toHaveProperty('want.email')
+  })
+
+  test('is no finding without a good run before', () => {
+    expect(proved(inputs).guards).toEqual([])
+  })
+
+  test('is no finding when a look outside of the filter sees its people', () => {
+    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'left-filter' : 'gone'] as const))
+    const seen = { ...inputs, sightings: { user, group: new Map() } }
+    expect(proved(seen, { baselines: before }).guards).toEqual([])
+  })
+})
+
+describe('a group that would lose members', () => {
+  test('is looked at with those that it would lose', () => {
+    const inputs = inputsOf(readOf(everybody, ['o1', 's1', 's2', 's3', 's4']))
+    expect(lossesOf(makePlan(inputs))).toEqual(new Map([['g', ['o2', 's5']]]))
+  })
+
+  test('does not lose those who are renamed meanwhile, and loses the others', () => {
+    const inputs = inputsOf(readOf(everybody, ['o1', 's1', 's2', 's3', 's4']))
+    const { plan, guards } = proved(inputs, { losses: new Map([['g', { stillMembers: ['o2'] }]]) })
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+      { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3', 's4'] },
+    ])
+    expect(guards).toEqual([])
+  })
+
+  test('loses nobody when the second look does not prove it, and gets its new members', () => {
+    const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
+    const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
+    const { plan, guards, findings } = proved(inputs, { losses })
+    expect(plan.changes.at(-1)?.change).toMatchObject({ id: 'g', want: ['new', ...everybody].toSorted() })
+    expect(guards).toEqual(['members-unproved for a better-read'])
+    expect(findings[0]?.detail).toContain('cn=g changed again')
+    expect(plan.notices).toMatchObject([{ code: 'members-kept', id: 'g' }])
+  })
+
+  test('keeps all of five or more when it has none left, until a person approves', () => {
+    const inputs = inputsOf(readOf(everybody, []))
+    const { lines, guards, findings } = proved(inputs)
+    expect(guards).toEqual(['group-emptied for a person'])
+    expect(lines).toEqual([])
+    const approved = new Set(findings[0]?.changes)
+    expect(proved(inputs, { approved }).lines).toEqual(['set-members g'])
+  })
+
+  test('loses them when something else proves that it is empty', () => {
+    const losses = new Map([['g', { stillMembers: [], provedEmpty: true }]])
+    expect(proved(inputsOf(readOf(everybody, [])), { losses }).lines).toEqual(['set-members g'])
+  })
+
+  test('of few members may lose all of them, unless its list cannot be read', () => {
+    const read = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', everybody), wantGroup('few', 'Few', [])],
+    )
+    expect(proved(inputsOf(read)).lines).toEqual(['set-members few'])
+    const losses = new Map([
+      ['few', { stillMembers: [], unproved: 'cn=few must have members by the schema' }],
+    ])
+    const { lines, guards, findings } = proved(inputsOf(read), { losses })
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['group-emptied for a person'])
+    expect(findings[0]?.detail).toContain('must have members by the schema')
+    expect(proved(inputsOf(read), { losses, approved: new Set(findings[0]?.changes) }).lines).toEqual([
+      'set-members few',
+    ])
+  })
+})
+
+describe('where no group lists a member any more', () => {
+  const read = sourceOf(
+    everybody.map((id) => wantUser(id)),
+    [wantGroup('g', 'Everybody', []), wantGroup('few', 'Few', [])],
+    { groupsWithMembers: 0 },
+  )
+
+  test('every group keeps its members until a person approves', () => {
+    const { lines, guards, findings } = proved(inputsOf(read), { groupsWithMembers: 2 })
+    expect(guards).toEqual(['members-gone for a person'])
+    expect(lines).toEqual([])
+    const approved = new Set(findings[0]?.changes)
+    expect(proved(inputsOf(read), { groupsWithMembers: 2, approved }).lines).toEqual([
+      'set-members few',
+      'set-members g',
+    ])
+  })
+
+  test('and none did before, nothing is special', () => {
+    expect(proved(inputsOf(read), { groupsWithMembers: 0 }).guards).toEqual(['group-emptied for a person'])
+  })
+})
+
+test('who was deleted within a day is not created again, unless a person approves', () => {
+  const inputs = inputsOf(readOf([...everybody, 'back', 'new']))
+  const deletedLastDay = { user: new Set(['back']), group: new Set<string>() }
+  const { lines, guards, findings, plan } = proved(inputs, { deletedLastDay })
+  expect(lines).toEqual(['create-user new', 'set-members g'])
+  expect(plan.changes.at(-1)?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+  expect(guards).toEqual(['reborn for a better-read'])
+  const approved = new Set(findings[0]?.changes)
+  expect(proved(inputs, { deletedLastDay, approved }).lines).toContain('create-user back')
+})
