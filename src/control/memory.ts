@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
-import { type Baseline, containerOf, takeBaseline } from '../plan/baseline.ts'
+import { takeBaseline } from '../plan/baseline.ts'
 import type { Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -103,7 +103,6 @@ function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, rea
   }
 }
 
-/** An entry that is absent and not deleted keeps its place, so that a container does not look smaller than it was. */
 async function rememberPlaces(
   db: Db,
   run: RunRecord,
@@ -112,17 +111,8 @@ async function rememberPlaces(
   absent: readonly string[],
 ): Promise<void> {
   if (eachPlace === undefined) return
-  const before: Baseline | undefined = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
-  const baseline = takeBaseline(
-    (visit) => eachPlace(kind, visit),
-    (visit) => {
-      if (before === undefined) return
-      for (const id of absent) {
-        const container = containerOf(before, id)
-        if (container !== undefined) visit(id, container)
-      }
-    },
-  )
+  const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
+  const baseline = takeBaseline((visit) => eachPlace(kind, visit), { absent, before })
   await keepBaseline(db, run, kind, baseline)
 }
 

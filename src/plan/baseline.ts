@@ -24,8 +24,14 @@ export interface Baseline {
   readonly entries: BigUint64Array
 }
 
-/** Makes the baseline of a read. `kept` are entries that are absent from it and count where they were before. */
-export function takeBaseline(eachPlace: EachPlace, kept: EachPlace = () => undefined): Baseline {
+/**
+ * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so that a
+ * container does not look smaller than it was.
+ */
+export function takeBaseline(
+  eachPlace: EachPlace,
+  kept?: { readonly absent: readonly string[]; readonly before: Baseline | undefined },
+): Baseline {
   const numbers = new Map<string, number>()
   const hashes: number[] = []
   const places: number[] = []
@@ -36,7 +42,10 @@ export function takeBaseline(eachPlace: EachPlace, kept: EachPlace = () => undef
     places.push(number)
   }
   eachPlace(visit)
-  kept(visit)
+  for (const id of kept?.absent ?? []) {
+    const container = kept?.before && containerOf(kept.before, id)
+    if (container !== undefined) visit(id, container)
+  }
   const all = [...numbers.keys()]
   const depth = greatestDepth(all)
   const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()

@@ -78,8 +78,12 @@ test('who was deleted before, or never read, is in no container', () => {
 })
 
 test('absent entries that are kept count where they were', () => {
-  const kept = takeBaseline(places(`${PEOPLE}: boss`), places(`${SALES}: a b`))
+  const kept = takeBaseline(places(`${PEOPLE}: boss`), {
+    absent: ['b', 'stranger'],
+    before: takeBaseline(sales),
+  })
   expect(containerOf(kept, 'b')).toBe(SALES)
+  expect(containerOf(kept, 'stranger')).toBeUndefined()
 })
 
 test('more containers than a baseline tells apart count as those that hold them', () => {
