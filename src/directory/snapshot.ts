@@ -71,6 +71,16 @@ export interface SourceSnapshot {
   /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
+  /**
+   * The groups that the source shows with at least one member, users or not, where it covers members: a number that falls to
+   * 0 means that the members cannot be read any more.
+   */
+  readonly groupsWithMembers?: number | undefined
+  /**
+   * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone, with
+   * the DN at which it was read, as the server spells it.
+   */
+  readonly eachPlace?: ((kind: Kind, visit: (id: string, dn: string) => void) => void) | undefined
   /** Which server was read; sources other than LDAP have their own proofs. */
   readonly server?: ServerEvidence | undefined
 }

@@ -2,7 +2,7 @@ import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Place } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import { normalizeDn } from './dn.ts'
+import { dnKey } from './dn.ts'
 import type { GlobalCatalog } from './global-catalog.ts'
 import type { LdapEntry } from './connection/message.ts'
 import type { LdapSourceOptions } from './options.ts'
@@ -60,7 +60,7 @@ export async function readPlace(
 
 /** Whether one base is in another; without that no entry can come twice. */
 function overlap(bases: readonly string[]): boolean {
-  const normal = bases.map((base) => normalizeDn(base) ?? base)
+  const normal = bases.map(dnKey)
   return normal.some((one, at) =>
     normal.some(
       (other, index) => index !== at && (other === '' || one === other || one.endsWith(`,${other}`)),
@@ -72,7 +72,7 @@ function createOnce(): (dn: string) => boolean {
   const seen = new Set<string>()
   return (dn) => {
     const { size } = seen
-    seen.add(normalizeDn(dn) ?? dn)
+    seen.add(dnKey(dn))
     return seen.size > size
   }
 }
