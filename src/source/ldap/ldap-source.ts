@@ -63,6 +63,14 @@ async function readAll(
     log.warn({ url }, ABOUT_CATALOGS)
     await requireInCatalog(connection, compiled)
   }
-  const reading: Reading = { connection, pageSize, referrals, log, catalog, referred: new Set() }
+  const reading: Reading = {
+    connection,
+    pageSize,
+    referrals,
+    log,
+    catalog,
+    referred: new Set(),
+    filled: new Set(),
+  }
   return snapshotOf(await readImage(reading, compiled), compiled)
 }

@@ -1,5 +1,6 @@
 import type { CompiledOptions } from './compile.ts'
-import type { LdapImage } from './image.ts'
+import type { LdapImage, UserRecord } from './image.ts'
+import { requireVisibleBases } from './bases.ts'
 import { readGroups } from './read-groups.ts'
 import type { Reading } from './read-place.ts'
 import { readUsers } from './read-users.ts'
@@ -13,7 +14,13 @@ export async function readImage(
   const records = createRecords({ users: place, groups }, reading.catalog)
   const index = records.createIndex()
   const users = await readUsers(reading, place, records, index)
-  if (groups === undefined) return { users, groups: [], others: [] }
-  const primaryNames = () => [...new Set(users.map(({ primaryGroup }) => primaryGroup ?? []).flat())]
-  return { users, ...(await readGroups(reading, { users: place, groups, records, index }, primaryNames)) }
+  const found =
+    groups && (await readGroups(reading, { users: place, groups, records, index }, () => primaryNames(users)))
+  await requireVisibleBases(reading, { users: place, groups })
+  return { users, ...(found ?? { groups: [], others: [] }) }
+}
+
+/** What users call their primary groups, each once. */
+export function primaryNames(users: readonly UserRecord[]): readonly string[] {
+  return [...new Set(users.flatMap(({ primaryGroup }) => primaryGroup ?? []))]
 }

@@ -19,6 +19,8 @@ export interface Reading {
   readonly catalog: GlobalCatalog | undefined
   /** Bases whose references to other servers are already in the log. */
   readonly referred: Set<string>
+  /** Bases below which the server showed an entry, by DN in its normal form. */
+  readonly filled: Set<string>
 }
 
 /** A place without its mapping. */
@@ -32,7 +34,7 @@ export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterT
  * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
  */
 export async function readPlace(
-  { connection, pageSize, referrals, log, referred }: Reading,
+  { connection, pageSize, referrals, log, referred, filled }: Reading,
   where: Where,
   attributes: readonly string[],
   onEntry: (entry: LdapEntry) => void,
@@ -47,6 +49,7 @@ export async function readPlace(
       else onEntry(entry)
     })
     const { references } = totals
+    if (totals.entries > 0) filled.add(dnKey(base))
     const scope = { base, filter: where.filterText }
     log.debug({ ...scope, ...totals, partial: partial.length }, 'read a part of the source')
     if (references > 0 && referrals === 'refuse') throw refused(connection, base, references)

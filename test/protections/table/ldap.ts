@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const AD = 'integration/source-ldap-active-directory.test.ts'
+const BASES = 'integration/source-ldap-bases.test.ts'
 const CONNECTIONS = 'integration/source-ldap-connections.test.ts'
 const FAULTS = 'integration/source-ldap-faults.test.ts'
 const MEMBERSHIP = 'integration/source-ldap-membership.test.ts'
@@ -157,6 +158,27 @@ export const LDAP: readonly Protection[] = [
     test: MEMBERSHIP,
   },
   {
+    name: 'ldap-contact-that-names-a-group-hides-no-members',
+    file: 'source/ldap/records.ts',
+    find: 'hidesMembers: isGroup && record.hidesMembers',
+    replace: 'hidesMembers: isGroup || record.hidesMembers',
+    test: 'unit/source/ldap/snapshot-of.test.ts',
+  },
+  {
+    name: 'ldap-base-that-shows-nothing-stops-the-read',
+    file: 'source/ldap/bases.ts',
+    find: '(await findEntry(connection, base, [])) !== undefined',
+    replace: 'key !== undefined',
+    test: BASES,
+  },
+  {
+    name: 'ldap-base-with-entries-below-it-may-hide-its-own',
+    file: 'source/ldap/bases.ts',
+    find: 'filled.has(key) || ',
+    replace: '',
+    test: BASES,
+  },
+  {
     name: 'ldap-references-are-refused-when-told-so',
     file: 'source/ldap/read-place.ts',
     find: "if (references > 0 && referrals === 'refuse') throw",
@@ -208,13 +230,6 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-hidden-members-are-looked-for-outside-of-the-filter',
-    file: 'source/ldap/read-groups.ts',
-    find: 'const [present = attribute] = ofCatalog',
-    replace: 'const present = attribute',
-    test: AD,
-  },
-  {
-    name: 'ldap-hidden-members-are-looked-for-where-members-tell-their-groups',
     file: 'source/ldap/records.ts',
     find: 'hidesMembers: isGroup && record.hidesMembers',
     replace: 'hidesMembers: isGroup && false',

@@ -168,6 +168,18 @@ describe('who is a member', () => {
   })
 })
 
+test('a contact that names a group is no group whose members the catalog hides', () => {
+  const catalog = { groupAttributes: ['groupType'], hidesMembers: (dn: string) => dn !== 'cn=g,dc=x' }
+  const snapshot = read({
+    users: { 'cn=Ann,dc=x': { cn: ['ann'], memberOf: ['cn=g,dc=x'] } },
+    groups: { 'cn=g,dc=x': { cn: ['g'] } },
+    others: { 'cn=contact,dc=x': { memberOf: ['cn=g,dc=x'] } },
+    options: { membersFrom: 'memberOf', nested: 'flatten' },
+    catalog,
+  })
+  expect(membersIn(snapshot)).toEqual({ g: ['ann'] })
+})
+
 describe('a snapshot', () => {
   const disabled = { 'cn=Bob,ou=p,dc=x': 'delete', 'cn=Cid,ou=p,dc=x': 'skip' } as const
   const twins = { ...USERS, 'cn=Ann,ou=q,dc=x': { cn: ['ann'] }, 'cn=two,dc=x': { cn: ['d', 'e'] } }
