@@ -75,10 +75,16 @@ export interface SourceSnapshot {
   /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
-  /** Calls `visit` with the id and the parent's normal DN of every entry that was seen, where entries have DNs. */
-  readonly eachPlace?: ((kind: Kind, visit: (id: string, container: string) => void) => void) | undefined
-  /** How many groups list a member, whoever it is; `undefined` where the source does not tell. */
+  /**
+   * The groups that the source shows with at least one member, users or not, where it covers members: a number that falls to
+   * 0 means that the members cannot be read any more.
+   */
   readonly groupsWithMembers?: number | undefined
+  /**
+   * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone, with
+   * the normal DN of the entry's parent.
+   */
+  readonly eachPlace?: ((kind: Kind, visit: (id: string, container: string) => void) => void) | undefined
   /** Which server was read; sources other than LDAP have their own proofs. */
   readonly server?: ServerEvidence | undefined
 }

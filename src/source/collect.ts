@@ -247,11 +247,12 @@ function duplicateNotices(kind: Kind, id: string, origins: ReadonlySet<string>):
   })
 }
 
-function usableId(candidate: Candidate): string | undefined {
+/** The id of an entry with exactly one id that can be used. */
+export function usableId(candidate: Pick<Candidate, 'ids'>): string | undefined {
   return candidateProblem(candidate) === undefined ? candidate.ids[0] : undefined
 }
 
-function candidateProblem({ ids }: Candidate): string | undefined {
+function candidateProblem({ ids }: Pick<Candidate, 'ids'>): string | undefined {
   const [id] = ids
   if (id === undefined) return 'there is no id'
   return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)

@@ -66,6 +66,11 @@ export function normalizeDn(dn: string): string | undefined {
   }
 }
 
+/** What entries are compared by: the normal form of the DN, or of a text that is no DN the text itself. */
+export function dnKey(dn: string): string {
+  return normalizeDn(dn) ?? dn
+}
+
 interface Part {
   readonly text: string
   readonly end: number

@@ -1,6 +1,5 @@
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import type { Log } from '../../log.ts'
-import { createCollector } from '../collect.ts'
 import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
@@ -9,9 +8,9 @@ import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-cata
 import { lookAgain } from './look-again.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
-import { readGroups } from './read-groups.ts'
+import { readImage } from './read-image.ts'
 import type { Reading } from './read-place.ts'
-import { createMembers, readUsers } from './read-users.ts'
+import { snapshotOf } from './snapshot-of.ts'
 import { createServers } from './connection/servers.ts'
 import { lookupIn } from './values.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
@@ -51,13 +50,12 @@ function profileOf({ rootDse }: LdapConnection, { vendor }: LdapSourceOptions): 
   return rootDse === undefined ? PROFILES.generic : PROFILES[vendorOf(lookupIn(rootDse))]
 }
 
-/** Users first: they are what the members of groups are looked up in. */
 async function readAll(
   connection: LdapConnection,
   compiled: CompiledOptions,
   log: Log,
 ): Promise<SourceSnapshot> {
-  const { users, groups, pageSize, referrals, profile } = compiled
+  const { pageSize, referrals, profile } = compiled
   const { url } = connection.endpoint
   log.debug({ url, vendor: profile.vendor }, 'reading the source')
   const catalog = globalCatalogOf(connection, compiled)
@@ -65,11 +63,14 @@ async function readAll(
     log.warn({ url }, ABOUT_CATALOGS)
     await requireInCatalog(connection, compiled)
   }
-  const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
-  const collector = createCollector(covers)
-  const reading: Reading = { connection, pageSize, referrals, log, catalog, referred: new Set() }
-  const members = createMembers(groups)
-  await readUsers(reading, users, collector, members)
-  if (groups !== undefined) await readGroups(reading, users, groups, collector, members)
-  return collector.snapshot()
+  const reading: Reading = {
+    connection,
+    pageSize,
+    referrals,
+    log,
+    catalog,
+    referred: new Set(),
+    filled: new Set(),
+  }
+  return snapshotOf(await readImage(reading, compiled), compiled)
 }

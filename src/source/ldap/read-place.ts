@@ -2,7 +2,7 @@ import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Place } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import { normalizeDn } from './dn.ts'
+import { dnKey } from './dn.ts'
 import type { GlobalCatalog } from './global-catalog.ts'
 import type { LdapEntry } from './connection/message.ts'
 import type { LdapSourceOptions } from './options.ts'
@@ -19,6 +19,8 @@ export interface Reading {
   readonly catalog: GlobalCatalog | undefined
   /** Bases whose references to other servers are already in the log. */
   readonly referred: Set<string>
+  /** Bases below which the server showed an entry, by DN in its normal form. */
+  readonly filled: Set<string>
 }
 
 /** A place without its mapping. */
@@ -32,7 +34,7 @@ export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterT
  * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
  */
 export async function readPlace(
-  { connection, pageSize, referrals, log, referred }: Reading,
+  { connection, pageSize, referrals, log, referred, filled }: Reading,
   where: Where,
   attributes: readonly string[],
   onEntry: (entry: LdapEntry) => void,
@@ -47,6 +49,7 @@ export async function readPlace(
       else onEntry(entry)
     })
     const { references } = totals
+    if (totals.entries > 0) filled.add(dnKey(base))
     const scope = { base, filter: where.filterText }
     log.debug({ ...scope, ...totals, partial: partial.length }, 'read a part of the source')
     if (references > 0 && referrals === 'refuse') throw refused(connection, base, references)
@@ -60,7 +63,7 @@ export async function readPlace(
 
 /** Whether one base is in another; without that no entry can come twice. */
 function overlap(bases: readonly string[]): boolean {
-  const normal = bases.map((base) => normalizeDn(base) ?? base)
+  const normal = bases.map(dnKey)
   return normal.some((one, at) =>
     normal.some(
       (other, index) => index !== at && (other === '' || one === other || one.endsWith(`,${other}`)),
@@ -72,7 +75,7 @@ function createOnce(): (dn: string) => boolean {
   const seen = new Set<string>()
   return (dn) => {
     const { size } = seen
-    seen.add(normalizeDn(dn) ?? dn)
+    seen.add(dnKey(dn))
     return seen.size > size
   }
 }

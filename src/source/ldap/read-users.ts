@@ -1,66 +1,42 @@
-import type { Collector } from '../collect.ts'
-import type { Lookup } from '../mapping.ts'
-import type { GroupPlace, UserPlace } from './compile.ts'
-import { bothOf } from './filter.ts'
-import { createMemberIndex, type MemberIndex } from './membership/members.ts'
-import { createMemberOf, type MemberOf } from './membership/member-of.ts'
+import type { UserPlace } from './compile.ts'
 import type { LdapEntry } from './connection/message.ts'
-import { createPrimaryGroups, type PrimaryGroups } from './membership/primary-group.ts'
+import { bothOf } from './filter.ts'
+import type { UserRecord } from './image.ts'
+import type { MemberIndex } from './membership/members.ts'
 import { type Reading, readPlace } from './read-place.ts'
+import type { Records } from './records.ts'
 import { lookupIn } from './values.ts'
 
-/** What the groups want to know of the users: who is meant by a member, and who says to be in a group. */
-export interface Members {
-  readonly index: MemberIndex
-  readonly memberOf: MemberOf
-  readonly primary: PrimaryGroups
-}
-
-export function createMembers(groups: GroupPlace | undefined): Members {
-  const fromGroups = groups?.membersFrom === 'member'
-  return {
-    index: createMemberIndex(fromGroups ? (groups.map.members ?? 'member') : undefined),
-    memberOf: createMemberOf(groups?.membersFrom === 'memberOf'),
-    primary: createPrimaryGroups(groups?.primaryGroup),
-  }
-}
-
-/** Reads the users into the collector and the members. Throws like `readPlace`. */
+/** Reads the users, into the index too. Throws like `readPlace`. */
 export async function readUsers(
   reading: Reading,
   place: UserPlace,
-  collector: Collector,
-  members: Members,
-): Promise<void> {
+  records: Records,
+  index: MemberIndex,
+): Promise<readonly UserRecord[]> {
   const { map, disabled } = place
   const locked = await readDisabled(reading, place)
   const watched = [...map.attributes, ...(disabled?.attributes ?? [])]
-  const more = [
-    ...members.index.attributes,
-    ...members.memberOf.attributes,
-    ...members.primary.userAttributes,
-  ]
+  const attributes = [...new Set([...watched, ...records.userAttributes])]
   const unseen = new Set(watched)
+  const users: UserRecord[] = []
   let entries = 0
 
   function take(entry: LdapEntry, isDisabled: boolean): void {
-    const lookup = lookupIn(entry)
-    const ids = lookup(map.id)
-    const gone = disabled?.action === 'delete'
-    const id = isDisabled
-      ? collector.addDisabled({ ids, idName: map.id, from: entry.dn, gone })
-      : collector.addUser({ ids, idName: map.id, from: entry.dn, ...map.fieldsOf(lookup) })
-    if (id !== undefined) addMember(members, id, entry, lookup)
+    const user = records.userOf(entry, isDisabled ? disabled?.action : undefined)
+    users.push(user)
+    index.addUser(user)
   }
 
   const sort = createSorting(locked, (entry) => lookupIn(entry)(map.id), take)
-  await readPlace(reading, place, [...new Set([...watched, ...more])], (entry) => {
+  await readPlace(reading, place, attributes, (entry) => {
     entries += 1
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
     sort.add(entry)
   })
   sort.finish()
   warnUnseen(reading, place, entries, unseen)
+  return users
 }
 
 /** Logs mapped attributes that no entry has: a typo, or the reader may not see them. */
@@ -122,15 +98,4 @@ async function readDisabled(reading: Reading, place: UserPlace): Promise<Locked>
     for (const id of lookupIn(entry)(map.id)) ids.add(id)
   })
   return { dns, ids }
-}
-
-function addMember(
-  { index, memberOf, primary }: Members,
-  id: string,
-  entry: LdapEntry,
-  lookup: Lookup,
-): void {
-  index.addUser(id, entry.dn, lookup('uid'))
-  memberOf.add(id, lookup)
-  primary.addUser(id, lookup)
 }

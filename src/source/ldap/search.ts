@@ -2,9 +2,11 @@ import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import type { LdapEntry, LdapResult } from './connection/message.ts'
+import { ANYTHING } from './filter.ts'
 import type { SearchScope } from './options.ts'
 import {
   ADMIN_LIMIT_EXCEEDED,
+  INSUFFICIENT_ACCESS,
   INVALID_DN,
   NO_SUCH_OBJECT,
   REFERRAL,
@@ -109,6 +111,25 @@ export async function searchSome(connection: LdapConnection, search: Search): Pr
   const page = await searchPage(connection, search, undefined, (entry) => entries.push(entry))
   requireSuccess(connection, search, page.result)
   return entries
+}
+
+/** What a server answers for an entry that it does not have, keeps from this reader, or leaves to another server. */
+const NOT_HERE: ReadonlySet<number> = new Set([NO_SUCH_OBJECT, INVALID_DN, INSUFFICIENT_ACCESS, REFERRAL])
+
+/** The entry with this DN; `undefined` where this server does not show one. Throws like `searchAll`. */
+export async function findEntry(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+): Promise<LdapEntry | undefined> {
+  const search = { base: dn, scope: 'base', ...ANYTHING, attributes, pageSize: undefined } as const
+  let found: LdapEntry | undefined
+  const { result } = await searchPage(connection, search, undefined, (entry) => {
+    found = entry
+  })
+  if (NOT_HERE.has(result.code)) return undefined
+  requireSuccess(connection, search, result)
+  return found
 }
 
 export interface FirstPage {

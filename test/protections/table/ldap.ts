@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const AD = 'integration/source-ldap-active-directory.test.ts'
+const BASES = 'integration/source-ldap-bases.test.ts'
 const CONNECTIONS = 'integration/source-ldap-connections.test.ts'
 const FAULTS = 'integration/source-ldap-faults.test.ts'
 const MEMBERSHIP = 'integration/source-ldap-membership.test.ts'
@@ -157,6 +158,27 @@ export const LDAP: readonly Protection[] = [
     test: MEMBERSHIP,
   },
   {
+    name: 'ldap-contact-that-names-a-group-hides-no-members',
+    file: 'source/ldap/records.ts',
+    find: 'hidesMembers: isGroup && record.hidesMembers',
+    replace: 'hidesMembers: isGroup || record.hidesMembers',
+    test: 'unit/source/ldap/snapshot-of.test.ts',
+  },
+  {
+    name: 'ldap-base-that-shows-nothing-stops-the-read',
+    file: 'source/ldap/bases.ts',
+    find: '(await findEntry(connection, base, [])) !== undefined',
+    replace: 'key !== undefined',
+    test: BASES,
+  },
+  {
+    name: 'ldap-base-with-entries-below-it-may-hide-its-own',
+    file: 'source/ldap/bases.ts',
+    find: 'filled.has(key) || ',
+    replace: '',
+    test: BASES,
+  },
+  {
     name: 'ldap-references-are-refused-when-told-so',
     file: 'source/ldap/read-place.ts',
     find: "if (references > 0 && referrals === 'refuse') throw",
@@ -194,45 +216,38 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-group-without-visible-members-is-left-alone',
-    file: 'source/ldap/read-groups.ts',
-    find: 'if (unknown.length > 0) {',
-    replace: 'if (unknown.length < 0) {',
+    file: 'source/ldap/snapshot-of.ts',
+    find: 'if (hiding.length > 0) {',
+    replace: 'if (hiding.length < 0) {',
     test: AD,
   },
   {
     name: 'ldap-group-that-holds-a-group-without-visible-members-is-left-alone',
-    file: 'source/ldap/read-groups.ts',
-    find: 'hidden.size === 0 ? [] : groupsWithin(nodes, draft.dn)',
-    replace: 'hidden.size === 0 || !groupsWithin(nodes, draft.dn) ? [] : [draft.dn]',
+    file: 'source/ldap/snapshot-of.ts',
+    find: 'membership.within(group).filter(',
+    replace: '[group].filter(',
     test: AD,
   },
   {
     name: 'ldap-hidden-members-are-looked-for-outside-of-the-filter',
-    file: 'source/ldap/read-groups.ts',
-    find: '      onOther(entry)\n      const dn',
-    replace: '      const dn',
-    test: AD,
-  },
-  {
-    name: 'ldap-hidden-members-are-looked-for-where-members-tell-their-groups',
-    file: 'source/ldap/read-groups.ts',
-    find: 'if (ofCatalog.every((name) => lookup(name).length > 0)) onGroup(entry)',
-    replace: '',
+    file: 'source/ldap/records.ts',
+    find: 'hidesMembers: isGroup && record.hidesMembers',
+    replace: 'hidesMembers: isGroup && false',
     test: AD,
   },
   {
     name: 'ldap-chain-does-not-bring-disabled-users-back',
-    file: 'source/ldap/read-groups.ts',
-    find: '(await chain(draft.candidate.from)).filter(collector.knowsUser)',
-    replace: '(await chain(draft.candidate.from))',
+    file: 'source/ldap/membership/membership.ts',
+    find: '...group.chained.filter((id) => known.has(id))',
+    replace: '...group.chained.filter((id) => known.size >= 0 || id)',
     test: AD,
   },
   // Membership.
   {
     name: 'ldap-member-that-names-two-users-is-nobody',
     file: 'source/ldap/membership/members.ts',
-    find: '(ambiguous.has(name) ? undefined : ids.get(name))',
-    replace: 'ids.get(name)',
+    find: '(ambiguous.has(name) ? undefined : users.get(name))',
+    replace: 'users.get(name)',
     test: 'unit/source/ldap/membership/members.test.ts',
   },
   {
@@ -251,16 +266,16 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-member-of-counts-in-any-spelling',
-    file: 'source/ldap/membership/member-of.ts',
-    find: 'const group = normalizeDn(dn) ?? dn',
-    replace: 'const group = dn',
+    file: 'source/ldap/records.ts',
+    find: 'const dns = createInterner(dnKey)',
+    replace: 'const dns = createInterner((dn) => dn)',
     test: AD,
   },
   {
     name: 'ldap-chain-includes-the-primary-group',
     file: 'source/ldap/membership/in-chain.ts',
-    find: 'return [...listed, ...(around.get(normalizeDn(group) ?? group) ?? [])]',
-    replace: 'return around.size < 0 ? [] : [...listed]',
+    find: 'primaryNames: around.get(dnKey(group)) ?? []',
+    replace: 'primaryNames: around.size < 0 ? [group] : []',
     test: AD,
   },
   {
@@ -693,7 +708,7 @@ export const LDAP: readonly Protection[] = [
   // What only odd servers and odd moments show.
   {
     name: 'ldap-without-members-covers-none',
-    file: 'source/ldap/ldap-source.ts',
+    file: 'source/ldap/snapshot-of.ts',
     find: 'members: groups?.membersFrom !== undefined }',
     replace: 'members: groups !== undefined }',
     test: AD,
@@ -748,8 +763,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-catalog-looks-for-hidden-groups-that-nobody-names',
     file: 'source/ldap/read-groups.ts',
-    find: 'if (isKnown && ofCatalog.length === 0) return found',
-    replace: 'if (isKnown) return found',
+    find: 'if (isOutside || reading.catalog !== undefined)',
+    replace: 'if (isOutside)',
     test: AD,
     only: 'looks for such groups outside of the filter',
   },
@@ -780,7 +795,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-bases-in-other-spellings-overlap',
     file: 'source/ldap/read-place.ts',
-    find: 'bases.map((base) => normalizeDn(base) ?? base)',
+    find: 'bases.map(dnKey)',
     replace: '[...bases]',
     test: AD,
     only: 'overlap in other spellings',
@@ -788,7 +803,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-entry-in-another-spelling-is-the-same',
     file: 'source/ldap/read-place.ts',
-    find: 'seen.add(normalizeDn(dn) ?? dn)',
+    find: 'seen.add(dnKey(dn))',
     replace: 'seen.add(dn)',
     test: AD,
     only: 'overlap in other spellings',

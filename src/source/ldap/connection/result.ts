@@ -36,6 +36,7 @@ export const ADMIN_LIMIT_EXCEEDED = 11
 export const NO_SUCH_OBJECT = 32
 export const INVALID_DN = 34
 export const INVALID_CREDENTIALS = 49
+export const INSUFFICIENT_ACCESS = 50
 const BUSY = 51
 const UNAVAILABLE = 52
 const OTHER = 80

@@ -1,28 +1,38 @@
 import { ExtensibleFilter, type Filter } from 'ldapts'
 import type { GroupPlace, UserPlace } from '../compile.ts'
-import { normalizeDn } from '../dn.ts'
+import { dnKey } from '../dn.ts'
 import { anyOf, bothOf } from '../filter.ts'
-import type { PrimaryGroups } from './primary-group.ts'
 import { type Reading, readPlace } from '../read-place.ts'
 import { lookupIn, valueBytes } from '../values.ts'
+import type { PrimaryGroupRule } from './primary-group.ts'
 
 /** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows links through every group within a group. */
 const IN_CHAIN = '1.2.840.113556.1.4.1941'
 
+/** What the server finds in a group and in all groups within it. */
+export interface Chain {
+  /** The ids of the users who are listed. */
+  readonly ids: readonly string[]
+  /** What users call the primary groups within the group: no chain leads to users whom no group lists. */
+  readonly primaryNames: readonly string[]
+}
+
 /**
- * Tells the ids of the users who are in the group with this DN or in any group within it, by asking the server. Rejects
- * like `readPlace`.
+ * Asks the server who is in the group with a DN. Rejects like `readPlace`.
+ *
+ * @param names what users call their primary groups, each once
  */
 export async function createChain(
   reading: Reading,
   users: UserPlace,
   groups: GroupPlace,
-  primary: PrimaryGroups,
-): Promise<(group: string) => Promise<readonly string[]>> {
-  const around = await primaryInChain(reading, groups, primary)
+  rule: PrimaryGroupRule,
+  names: readonly string[],
+): Promise<(group: string) => Promise<Chain>> {
+  const around = await primaryInChain(reading, groups, rule, names)
   return async (group) => {
-    const listed = await usersInChain(reading, users, group)
-    return [...listed, ...(around.get(normalizeDn(group) ?? group) ?? [])]
+    const ids = await usersInChain(reading, users, group)
+    return { ids, primaryNames: around.get(dnKey(group)) ?? [] }
   }
 }
 
@@ -38,24 +48,24 @@ async function usersInChain(reading: Reading, users: UserPlace, group: string): 
 }
 
 /**
- * The users whose primary group is within a group: no chain leads to them, because their primary group does not list them.
- * A search for each primary group finds the groups around it. Primary groups count that are below the bases of the groups,
- * as all groups within groups do.
+ * The primary groups within each group. A search for each primary group finds the groups around it. Primary groups count
+ * that are below the bases of the groups, as all groups within groups do.
  *
- * @returns a group's DN in its normal form → ids
+ * @returns a group's DN in its normal form → what users call the primary groups within it
  */
 async function primaryInChain(
   reading: Reading,
   groups: GroupPlace,
-  primary: PrimaryGroups,
+  rule: PrimaryGroupRule,
+  wanted: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const around = new Map<string, string[]>()
-  for (const { dn, users } of await primaryGroups(reading, groups, primary)) {
+  for (const { dn, names } of await primaryGroups(reading, groups, rule, wanted)) {
     const filterText = `for the groups around "${dn}"`
     const where = { ...groups, filter: bothOf(groups.filter, chain('member', dn)), filterText }
     await readPlace(reading, where, [groups.map.id], (entry) => {
-      const key = normalizeDn(entry.dn) ?? entry.dn
-      around.set(key, [...(around.get(key) ?? []), ...users])
+      const key = dnKey(entry.dn)
+      around.set(key, [...(around.get(key) ?? []), ...names])
     })
   }
   return around
@@ -64,15 +74,16 @@ async function primaryInChain(
 async function primaryGroups(
   reading: Reading,
   groups: GroupPlace,
-  primary: PrimaryGroups,
-): Promise<{ readonly dn: string; readonly users: readonly string[] }[]> {
-  const [attribute] = primary.groupAttributes
-  const values = attribute === undefined ? [] : primary.keys().flatMap((key) => valueBytes(attribute, key))
+  rule: PrimaryGroupRule,
+  wanted: readonly string[],
+): Promise<{ readonly dn: string; readonly names: readonly string[] }[]> {
+  const [attribute] = rule.groupAttributes
+  const values = attribute === undefined ? [] : wanted.flatMap((name) => valueBytes(attribute, name))
   if (attribute === undefined || values.length === 0) return []
-  const found: { dn: string; users: readonly string[] }[] = []
+  const found: { dn: string; names: readonly string[] }[] = []
   const where = { ...groups, filter: anyOf(attribute, values), filterText: 'for the primary groups of users' }
   await readPlace(reading, where, [attribute], (entry) => {
-    found.push({ dn: entry.dn, users: primary.usersOf(lookupIn(entry)) })
+    found.push({ dn: entry.dn, names: rule.namesOf(lookupIn(entry)) })
   })
   return found
 }

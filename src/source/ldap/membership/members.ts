@@ -1,24 +1,26 @@
 import { normalizeDn } from '../dn.ts'
+import type { UserRecord } from '../image.ts'
 
 /** Finds the users that a group's members name, by DN or, for `memberUid`, by the users' `uid`. */
 export interface MemberIndex {
   /** What the users must be asked for besides their mapping. */
   readonly attributes: readonly string[]
-  addUser(id: string, dn: string, uids: readonly string[]): void
+  /** Only users with a usable id can be members. */
+  addUser(user: UserRecord): void
   resolve(members: readonly string[]): Resolved
 }
 
-interface Resolved {
-  readonly ids: readonly string[]
+export interface Resolved {
+  readonly users: readonly UserRecord[]
   /** As the group spells them. */
-  readonly strangers: readonly string[]
+  readonly nonUsers: readonly string[]
 }
 
 /** `attribute` is the group's attribute with the members; without one nothing is kept in memory. */
 export function createMemberIndex(attribute: string | undefined): MemberIndex {
   switch (attribute?.toLowerCase()) {
     case undefined:
-      return { attributes: [], addUser: () => undefined, resolve: () => ({ ids: [], strangers: [] }) }
+      return { attributes: [], addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [] }) }
     case 'memberuid':
       return indexByUid()
     default:
@@ -27,57 +29,65 @@ export function createMemberIndex(attribute: string | undefined): MemberIndex {
 }
 
 function indexByDn(dnOf: (value: string) => string | undefined): MemberIndex {
-  const ids = createNames()
+  const names = createNames()
   return {
     attributes: [],
-    addUser(id, dn) {
-      const normal = normalizeDn(dn)
-      if (normal !== undefined) ids.add(normal, id)
+    addUser(user) {
+      const normal = normalizeDn(user.dn)
+      if (normal !== undefined) names.add(normal, user)
     },
     resolve: (members) =>
       resolveWith(members, (value) => {
         const normal = dnOf(value)
-        return normal === undefined ? undefined : ids.get(normal)
+        return normal === undefined ? undefined : names.get(normal)
       }),
   }
 }
 
-/** Ids by name. A name of several users (a `uid`, a DN that differs in what counts here for nothing) is nobody's. */
-function createNames(): { add(name: string, id: string): void; get(name: string): string | undefined } {
-  const ids = new Map<string, string>()
+/** Users by name. A name of several users (a `uid`, a DN that differs in what counts here for nothing) is nobody's. */
+function createNames(): {
+  add(name: string, user: UserRecord): void
+  get(name: string): UserRecord | undefined
+} {
+  const users = new Map<string, UserRecord>()
   const ambiguous = new Set<string>()
   return {
-    add(name, id) {
-      const other = ids.get(name)
-      if (other === undefined) ids.set(name, id)
-      else if (other !== id) ambiguous.add(name)
+    add(name, user) {
+      if (user.id === undefined) return
+      const other = users.get(name)
+      if (other === undefined) users.set(name, user)
+      else if (other.id !== user.id) ambiguous.add(name)
     },
-    get: (name) => (ambiguous.has(name) ? undefined : ids.get(name)),
+    get: (name) => (ambiguous.has(name) ? undefined : users.get(name)),
   }
 }
 
 function indexByUid(): MemberIndex {
-  const ids = createNames()
+  const names = createNames()
   return {
     attributes: ['uid'],
-    addUser(id, _dn, uids) {
-      for (const uid of uids) ids.add(uid, id)
+    addUser(user) {
+      for (const uid of user.uids) names.add(uid, user)
     },
-    resolve: (members) => resolveWith(members, (uid) => ids.get(uid)),
+    resolve: (members) => resolveWith(members, (uid) => names.get(uid)),
   }
 }
 
-function resolveWith(members: readonly string[], find: (value: string) => string | undefined): Resolved {
-  const ids: string[] = []
-  const strangers: string[] = []
+function resolveWith(members: readonly string[], find: (value: string) => UserRecord | undefined): Resolved {
+  const users: UserRecord[] = []
+  const nonUsers: string[] = []
   for (const member of members) {
-    // The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one.
-    if (member.trim() === '') continue
-    const id = find(member)
-    if (id === undefined) strangers.push(member)
-    else ids.push(id)
+    if (isNobody(member)) continue
+    const user = find(member)
+    if (user === undefined) nonUsers.push(member)
+    else users.push(user)
   }
-  return { ids, strangers: strangers.toSorted() }
+  return { users, nonUsers: nonUsers.toSorted() }
+}
+
+/** The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one. */
+export function isNobody(member: string): boolean {
+  return member.trim() === ''
 }
 
 /** The DN that a member is, in its normal form; `undefined` where members are no DNs. */

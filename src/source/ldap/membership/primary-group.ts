@@ -1,36 +1,34 @@
 import type { Lookup } from '../../mapping.ts'
 
 /**
- * Finds the users whose primary group a group is. Such a group does not list them: only the user says so, with the
- * last part of the group's SID (Active Directory) or the group's number (POSIX).
+ * How users name their primary group. Such a group does not list them: only the user says so, with the last part of the
+ * group's SID (Active Directory) or the group's number (POSIX).
  */
-export interface PrimaryGroups {
+export interface PrimaryGroupRule {
   /** What users and groups must be asked for. */
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
-  addUser(id: string, lookup: Lookup): void
-  /** What the users call their primary groups, each once. */
-  keys(): readonly string[]
-  /** The ids of the users. */
-  usersOf(lookup: Lookup): readonly string[]
+  /** What a user calls the primary group. */
+  nameIn(user: Lookup): string | undefined
+  /** What users call this group. */
+  namesOf(group: Lookup): readonly string[]
 }
 
-const NONE: PrimaryGroups = {
+const NONE: PrimaryGroupRule = {
   userAttributes: [],
   groupAttributes: [],
-  addUser: () => undefined,
-  keys: () => [],
-  usersOf: () => [],
+  nameIn: () => undefined,
+  namesOf: () => [],
 }
 
-export function createPrimaryGroups(by: 'sid' | 'gid' | undefined): PrimaryGroups {
+export function primaryGroupRule(by: 'sid' | 'gid' | undefined): PrimaryGroupRule {
   switch (by) {
     case undefined:
       return NONE
     case 'gid':
-      return collect(['gidNumber'], 'gidNumber', (lookup) => lookup('gidNumber')[0])
+      return ruleOf(['gidNumber'], 'gidNumber', (lookup) => lookup('gidNumber')[0])
     case 'sid':
-      return collect(['primaryGroupID', 'objectSid'], 'objectSid', primaryGroupSid)
+      return ruleOf(['primaryGroupID', 'objectSid'], 'objectSid', primaryGroupSid)
   }
 }
 
@@ -41,23 +39,15 @@ function primaryGroupSid(lookup: Lookup): string | undefined {
   return rid === undefined || sid === undefined ? undefined : sid.replace(/-\d+$/, `-${rid}`)
 }
 
-function collect(
+function ruleOf(
   userAttributes: readonly string[],
   groupAttribute: string,
-  groupOf: (lookup: Lookup) => string | undefined,
-): PrimaryGroups {
-  const users = new Map<string, string[]>()
+  nameIn: (lookup: Lookup) => string | undefined,
+): PrimaryGroupRule {
   return {
     userAttributes,
     groupAttributes: [groupAttribute],
-    addUser(id, lookup) {
-      const group = groupOf(lookup)
-      if (group === undefined) return
-      const others = users.get(group)
-      if (others === undefined) users.set(group, [id])
-      else others.push(id)
-    },
-    keys: () => [...users.keys()],
-    usersOf: (lookup) => lookup(groupAttribute).flatMap((group) => users.get(group) ?? []),
+    nameIn,
+    namesOf: (lookup) => lookup(groupAttribute),
   }
 }

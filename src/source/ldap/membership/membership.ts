@@ -1,0 +1,71 @@
+import type { GroupPlace } from '../compile.ts'
+import { dnKey } from '../dn.ts'
+import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
+import { memberDn } from './members.ts'
+import { byName } from './names.ts'
+import { flatten, type GroupNode, groupsWithin } from './nested.ts'
+
+/** Who is in the groups of an image, by the options' rules. */
+export interface Membership {
+  /** The ids of the users who are in the group; an id may come twice. */
+  membersOf(group: GroupRecord): Iterable<string>
+  /** Members that are neither users nor known groups, as the group spells them. */
+  strangersIn(group: GroupRecord): readonly string[]
+  /** The group and, where groups are flattened, all known groups within it. */
+  within(group: GroupRecord): readonly GroupRecord[]
+  /** Whether the server named anybody as its member, apart from users whose primary group it is. */
+  hasListed(group: GroupRecord): boolean
+}
+
+export function membershipOf({ users, groups, others }: LdapImage, place: GroupPlace): Membership {
+  const { nested, map } = place
+  const members = users.filter(({ id }) => id !== undefined)
+  const naming = byName(nested === 'in-chain' ? [] : members, ({ memberOf }) => memberOf)
+  const primary = byName(members, ({ primaryGroup }) => (primaryGroup === undefined ? [] : [primaryGroup]))
+  const known = seenIds(nested === 'in-chain' ? users : [])
+  const records = byKey(nested === 'flatten' ? [...others, ...groups] : [])
+  const parents = byName(records.keys(), (key) => records.get(key)?.memberOf ?? [])
+  const nodes = new Map<string, GroupNode>()
+  for (const [key, record] of records) {
+    const children = record.nonUsers.map(dnOf).filter((dn) => dn !== undefined)
+    nodes.set(key, { users: ownMembers(key, record), groups: [...children, ...(parents.get(key) ?? [])] })
+  }
+
+  function dnOf(value: string): string | undefined {
+    return memberDn(map.members ?? 'member', value)
+  }
+
+  function ownMembers(key: string, group: GroupRecord): string[] {
+    const ids = [
+      group.users,
+      naming.get(key) ?? [],
+      ...group.primaryNames.map((name) => primary.get(name) ?? []),
+    ]
+    return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
+  }
+
+  return {
+    membersOf: (group) =>
+      nested === 'flatten' ? flatten(nodes, dnKey(group.dn)) : ownMembers(dnKey(group.dn), group),
+    strangersIn: (group) => group.nonUsers.filter((value) => !nodes.has(dnOf(value) ?? '')),
+    within(group) {
+      if (nested !== 'flatten') return [group]
+      return [...groupsWithin(nodes, dnKey(group.dn))].flatMap((key) => records.get(key) ?? [])
+    },
+    hasListed: ({ users: listed, nonUsers, chained, dn }) =>
+      listed.length + nonUsers.length + chained.length > 0 || naming.has(dnKey(dn)),
+  }
+}
+
+function byKey(groups: readonly GroupRecord[]): ReadonlyMap<string, GroupRecord> {
+  return new Map(groups.map((group) => [dnKey(group.dn), group]))
+}
+
+/** Of all accounts that do not count as gone. */
+function seenIds(users: readonly UserRecord[]): ReadonlySet<string> {
+  return new Set(users.filter(({ disabled }) => disabled !== 'delete').flatMap(({ ids }) => ids))
+}
+
+function idsOf(users: readonly UserRecord[]): string[] {
+  return users.map(({ id }) => id).filter((id) => id !== undefined)
+}

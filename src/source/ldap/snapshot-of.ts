@@ -1,0 +1,81 @@
+import type { SourceSnapshot } from '../../directory/snapshot.ts'
+import { type Collector, createCollector, examples } from '../collect.ts'
+import type { CompiledOptions, GroupPlace } from './compile.ts'
+import { dnKey } from './dn.ts'
+import type { GroupRecord, LdapImage, UserRecord } from './image.ts'
+import { type Membership, membershipOf } from './membership/membership.ts'
+
+/**
+ * The snapshot of what a server said. It reads nothing: the same image and options give the same snapshot. Throws
+ * `source-incomplete` when not one of many entries has an id.
+ */
+export function snapshotOf(
+  image: LdapImage,
+  { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
+): SourceSnapshot {
+  const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
+  const collector = createCollector(covers)
+  for (const user of image.users) addUser(collector, users.map.id, user)
+  const membership = groups && membershipOf(image, groups)
+  for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)
+  return {
+    ...collector.snapshot(),
+    ...(membership &&
+      covers.members && { groupsWithMembers: image.groups.filter(membership.hasListed).length }),
+    eachPlace(kind, visit) {
+      const containerOf = createContainers()
+      for (const { ids, dn } of kind === 'user' ? image.users : image.groups) {
+        const container = containerOf(dn)
+        for (const id of ids) visit(id, container)
+      }
+    },
+  }
+}
+
+/** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */
+function createContainers(): (dn: string) => string {
+  const known = new Map<string, string>()
+  return (dn) => {
+    const comma = dn.indexOf(',')
+    // The first comma may belong to the value of the first part.
+    if (comma < 0 || /[\\"]/.test(dn.slice(0, comma))) return parentOf(dnKey(dn))
+    const text = dn.slice(comma + 1)
+    let container = known.get(text)
+    if (container === undefined) known.set(text, (container = dnKey(text)))
+    return container
+  }
+}
+
+function parentOf(normal: string): string {
+  const comma = normal.indexOf(',')
+  return comma < 0 ? '' : normal.slice(comma + 1)
+}
+
+function addUser(collector: Collector, idName: string, user: UserRecord): void {
+  const { ids, dn: from, disabled, email, name, employeeId, faults } = user
+  if (disabled === undefined) collector.addUser({ ids, idName, from, email, name, employeeId, faults })
+  else collector.addDisabled({ ids, idName, from, gone: disabled === 'delete' })
+}
+
+function addGroup(
+  collector: Collector,
+  { map }: GroupPlace,
+  membership: Membership,
+  group: GroupRecord,
+): void {
+  const { ids, dn: from, name, faults } = group
+  const candidate = { ids, idName: map.id, from }
+  const hiding = membership.within(group).filter(({ hidesMembers }) => hidesMembers)
+  if (hiding.length > 0) {
+    collector.addGroupWithHiddenMembers({ ...candidate, why: whyHidden(from, hiding) })
+    return
+  }
+  const members = membership.membersOf(group)
+  collector.addGroup({ ...candidate, name, faults, members, unknownMembers: membership.strangersIn(group) })
+}
+
+function whyHidden(from: string, hiding: readonly GroupRecord[]): string {
+  const others = hiding.map(({ dn }) => dn).filter((dn) => dn !== from)
+  const whose = others.length < hiding.length ? 'its members' : `the members of ${examples(others)} within it`
+  return `the global catalog does not have ${whose}, but only those of universal groups and of its own domain`
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
+import { compileOptions } from '../../../../src/source/ldap/compile.ts'
+import type { LdapEntry } from '../../../../src/source/ldap/connection/message.ts'
+import type { GlobalCatalog } from '../../../../src/source/ldap/global-catalog.ts'
+import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
+import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
+import { createRecords } from '../../../../src/source/ldap/records.ts'
+import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
+import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
+
+const BASE = 'dc=x'
+
+type Attributes = Readonly<Record<string, readonly string[]>>
+
+interface World {
+  readonly users: Readonly<Record<string, Attributes>>
+  /** Accounts that cannot log in, by what the options do with them. */
+  readonly disabled?: Readonly<Record<string, 'skip' | 'delete'>>
+  readonly groups: Readonly<Record<string, Attributes>>
+  /** Groups outside of the filter. */
+  readonly others?: Readonly<Record<string, Attributes>>
+  readonly options?: Partial<LdapGroupOptions>
+  readonly members?: string
+  readonly catalog?: GlobalCatalog
+  readonly withChain?: (group: GroupRecord) => GroupRecord
+}
+
+function entry(dn: string, attributes: Attributes): LdapEntry {
+  const values = Object.entries(attributes).map(([name, texts]) => {
+    return [name.toLowerCase(), texts.map((text) => Buffer.from(text))] as const
+  })
+  return { dn, attributes: new Map(values) }
+}
+
+function read({ users, disabled = {}, groups, others = {}, ...more }: World): SourceSnapshot {
+  const { options, members, catalog, withChain = (group: GroupRecord) => group } = more
+  const place = { base: BASE, scope: 'sub', filter: '(cn=*)' } as const
+  const map = { external_id: 'cn', name: 'cn', ...(members !== undefined && { members }) }
+  const compiled = compileOptions(
+    {
+      url: 'ldap://localhost',
+      tls: { startTls: false },
+      pageSize: 100,
+      timeouts: { connectMs: 1, answerMs: 1 },
+      users: { ...place, map: { external_id: 'cn', email: 'mail' } },
+      groups: { ...place, map, ...options },
+    },
+    { ...PROFILES.openldap, inChain: true },
+  )
+  const records = createRecords(compiled, catalog)
+  const index = records.createIndex()
+  const image: LdapImage = {
+    users: Object.entries(users).map(([dn, attributes]) => {
+      return records.userOf(entry(dn, attributes), disabled[dn])
+    }),
+    groups: [],
+    others: [],
+  }
+  for (const user of image.users) index.addUser(user)
+  return snapshotOf(
+    {
+      ...image,
+      groups: Object.entries(groups).map(([dn, values]) =>
+        withChain(records.groupOf(entry(dn, values), index)),
+      ),
+      others: Object.entries(others).map(([dn, values]) => records.otherOf(entry(dn, values), index)),
+    },
+    compiled,
+  )
+}
+
+function membersIn({ groups }: SourceSnapshot): Record<string, readonly string[]> {
+  return Object.fromEntries([...groups].map(([id, { members }]) => [id, members]))
+}
+
+const USERS = {
+  'cn=Ann,ou=p,dc=x': { cn: ['ann'], uid: ['a'], gidNumber: ['7'] },
+  'cn=Bob,ou=p,dc=x': { cn: ['bob'], uid: ['b'], gidNumber: ['8'] },
+  'cn=Cid,ou=p,dc=x': { cn: ['cid'], uid: ['c'] },
+}
+
+describe('who is a member', () => {
+  test('by DN, in any spelling; others are named', () => {
+    const snapshot = read({
+      users: USERS,
+      groups: {
+        'cn=g,dc=x': { cn: ['g'], member: ['CN=ann, OU=P, DC=x', 'cn=Cid,ou=p,dc=x', 'cn=z,dc=y', ''] },
+      },
+    })
+    expect(membersIn(snapshot)).toEqual({ g: ['ann', 'cid'] })
+    expect(snapshot.notices).toMatchObject([
+      { id: 'g', code: 'unknown-members', detail: expect.stringContaining('"cn=z,dc=y"') },
+    ])
+  })
+
+  test('by user name', () => {
+    const groups = { 'cn=g,dc=x': { cn: ['g'], memberUid: ['a', 'c', 'zoe'] } }
+    expect(membersIn(read({ users: USERS, groups, members: 'memberUid' }))).toEqual({ g: ['ann', 'cid'] })
+  })
+
+  test('by uniqueMember', () => {
+    const groups = { 'cn=g,dc=x': { cn: ['g'], uniqueMember: ["cn=Bob,ou=p,dc=x#'01'B"] } }
+    expect(membersIn(read({ users: USERS, groups, members: 'uniqueMember' }))).toEqual({ g: ['bob'] })
+  })
+
+  test('by what the users say, through groups outside of the filter too', () => {
+    const named = (dn: string) => ({ cn: ['ann'], memberOf: [dn] })
+    const world = {
+      users: { 'cn=Ann,dc=x': named('CN=Inner, dc=x') },
+      groups: { 'cn=outer,dc=x': { cn: ['outer'] } },
+      others: { 'cn=inner,dc=x': { memberOf: ['CN=Outer,DC=x'] } },
+    }
+    const flat = { membersFrom: 'memberOf', nested: 'flatten' } as const
+    expect(membersIn(read({ ...world, options: flat }))).toEqual({ outer: ['ann'] })
+    expect(membersIn(read({ ...world, options: { membersFrom: 'memberOf' } }))).toEqual({ outer: [] })
+  })
+
+  test('of groups within groups, where they are flattened', () => {
+    const world = {
+      users: USERS,
+      groups: {
+        'cn=outer,dc=x': { cn: ['outer'], member: ['cn=Ann,ou=p,dc=x', 'cn=helper,dc=x', 'cn=gone,dc=x'] },
+        'cn=inner,dc=x': { cn: ['inner'], member: ['cn=Bob,ou=p,dc=x', 'cn=outer,dc=x'] },
+      },
+      others: { 'cn=helper,dc=x': { member: ['cn=inner,dc=x', 'cn=Cid,ou=p,dc=x'] } },
+    }
+    const flat = read({ ...world, options: { nested: 'flatten' } })
+    expect(membersIn(flat)).toEqual({ outer: ['ann', 'bob', 'cid'], inner: ['ann', 'bob', 'cid'] })
+    expect(flat.notices.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/1 member is no user.*gone/),
+    ])
+    expect(membersIn(read(world))).toEqual({ outer: ['ann'], inner: ['bob'] })
+  })
+
+  test('by primary group', () => {
+    const groups = { 'cn=g,dc=x': { cn: ['g'], gidNumber: ['7'], member: ['cn=Bob,ou=p,dc=x'] } }
+    expect(membersIn(read({ users: USERS, groups, options: { primaryGroup: true } }))).toEqual({
+      g: ['ann', 'bob'],
+    })
+  })
+
+  test('by what the server found in the chain, without accounts that count as gone', () => {
+    const snapshot = read({
+      users: USERS,
+      disabled: { 'cn=Bob,ou=p,dc=x': 'delete', 'cn=Cid,ou=p,dc=x': 'skip' },
+      groups: { 'cn=g,dc=x': { cn: ['g'] } },
+      options: { nested: 'in-chain' },
+      withChain: (group) => ({ ...group, chained: ['ann', 'bob', 'cid', 'zoe'] }),
+    })
+    expect(membersIn(snapshot)).toEqual({ g: ['ann', 'cid'] })
+  })
+
+  test('is not told where the catalog hides the members of a group, or of one within it', () => {
+    const catalog = { groupAttributes: ['groupType'], hidesMembers: (dn: string) => dn === 'cn=inner,dc=x' }
+    const snapshot = read({
+      users: USERS,
+      groups: {
+        'cn=outer,dc=x': { cn: ['outer'], member: ['cn=inner,dc=x'] },
+        'cn=inner,dc=x': { cn: ['inner'] },
+        'cn=own,dc=x': { cn: ['own'], member: ['cn=Ann,ou=p,dc=x'] },
+      },
+      options: { nested: 'flatten' },
+      catalog,
+    })
+    expect(membersIn(snapshot)).toEqual({ own: ['ann'] })
+    expect([...snapshot.seen.group].toSorted()).toEqual(['inner', 'outer', 'own'])
+  })
+})
+
+test('a contact that names a group is no group whose members the catalog hides', () => {
+  const catalog = { groupAttributes: ['groupType'], hidesMembers: (dn: string) => dn !== 'cn=g,dc=x' }
+  const snapshot = read({
+    users: { 'cn=Ann,dc=x': { cn: ['ann'], memberOf: ['cn=g,dc=x'] } },
+    groups: { 'cn=g,dc=x': { cn: ['g'] } },
+    others: { 'cn=contact,dc=x': { memberOf: ['cn=g,dc=x'] } },
+    options: { membersFrom: 'memberOf', nested: 'flatten' },
+    catalog,
+  })
+  expect(membersIn(snapshot)).toEqual({ g: ['ann'] })
+})
+
+describe('a snapshot', () => {
+  const disabled = { 'cn=Bob,ou=p,dc=x': 'delete', 'cn=Cid,ou=p,dc=x': 'skip' } as const
+  const twins = { ...USERS, 'cn=Ann,ou=q,dc=x': { cn: ['ann'] }, 'cn=two,dc=x': { cn: ['d', 'e'] } }
+  const groups = {
+    'cn=g,dc=x': { cn: ['g'], member: ['cn=Ann,ou=p,dc=x'] },
+    'cn=h,dc=x': { cn: ['h'], member: ['cn=stranger,dc=y'] },
+    'cn=i,dc=x': { cn: ['i'], member: [''] },
+    'cn=j,dc=x': { cn: ['j'] },
+  }
+
+  test('names everything that was seen with its place, whatever became of it', () => {
+    const { eachPlace, seen } = read({ users: twins, disabled, groups })
+    const places: string[] = []
+    eachPlace?.('user', (id, container) => places.push(`${id} ${container}`))
+    expect(places).toEqual([
+      'ann ou=p,dc=x',
+      'bob ou=p,dc=x',
+      'cid ou=p,dc=x',
+      'ann ou=q,dc=x',
+      'd dc=x',
+      'e dc=x',
+    ])
+    expect([...seen.user].toSorted()).toEqual(['ann', 'cid', 'd', 'e'])
+    const ofGroups: string[] = []
+    eachPlace?.('group', (id) => ofGroups.push(id))
+    expect(ofGroups).toEqual(['g', 'h', 'i', 'j'])
+  })
+
+  test.each([
+    [String.raw`cn=Doe\, Ann,OU=P,dc=x`, 'ou=p,dc=x'],
+    ['cn="Doe, Ann",ou=p, dc=x', 'ou=p,dc=x'],
+    ['cn=Ann+uid=7,ou=p,dc=x', 'ou=p,dc=x'],
+    ['cn=top', ''],
+  ])('knows the place of %s', (dn, place) => {
+    const places: string[] = []
+    read({ users: { [dn]: { cn: ['ann'] } } }).eachPlace?.('user', (_id, container) => places.push(container))
+    expect(places).toEqual([place])
+  })
+
+  test('counts the groups that list anybody', () => {
+    expect(read({ users: twins, groups }).groupsWithMembers).toBe(2)
+    expect(read({ users: twins, groups, members: '2.5.4.31' }).groupsWithMembers).toBe(0)
+    const told = { users: { 'cn=A,dc=x': { cn: ['a'], memberOf: ['CN=J,dc=x'] } }, groups }
+    expect(read({ ...told, options: { membersFrom: 'memberOf' } }).groupsWithMembers).toBe(1)
+  })
+})
