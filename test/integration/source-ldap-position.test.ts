@@ -7,7 +7,7 @@ import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { startLdapRecorder } from '../support/ldap-recorder.ts'
-import { ldif, person } from '../support/people.ts'
+import { ldif } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
 
