@@ -125,7 +125,7 @@ async function makeInstance(directory: string, port: number, tlsPort: number, us
   return certificates
 }
 
-/** Turns TLS on and the access log off, and corrects an RDN that the suffix template misspells. */
+/** Turns TLS and the plug-in of change numbers on and the access log off, and corrects an RDN that the suffix template misspells. */
 function withSettings(dse: string, tlsPort: number): string {
   const settings = [
     'nsslapd-security: on',
@@ -134,6 +134,7 @@ function withSettings(dse: string, tlsPort: number): string {
   ]
   return dse
     .replace('cn: encrypted attributes keys', 'cn: encrypted attribute keys')
+    .replace(/(^dn: cn=USN,cn=plugins,cn=config\n(?:.+\n)*?nsslapd-pluginEnabled: )off/im, '$1on')
     .replace(/^cn: config\n/m, `cn: config\n${settings.join('\n')}\n`)
 }
 

@@ -4,7 +4,7 @@ import { startTcpRelay } from './tcp-relay.ts'
 
 /**
  * A fault that the proxy injects into one connection. `page` counts the searches of the connection from 1, without the
- * reads of the root DSE; `entry` counts the entries of the page from 1.
+ * reads of the root DSE and of the server's position; `entry` counts the entries of the page from 1.
  */
 export type LdapFault =
   | { readonly kind: 'none' }
@@ -37,8 +37,8 @@ export type LdapFault =
   /** Calls this function when the client requests the page, then forwards the request. */
   | { readonly kind: 'call'; readonly page: number; readonly call: () => void }
 
-/** A request of the connection's setup, in the order in which the client sends them. */
-export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i'
+/** A request of the connection's setup, in the order in which the client sends them; `position` comes again at the end. */
+export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i' | 'position'
 
 /** No answer, a closed connection, a notice of disconnection, or an answer with only this result code. */
 export type FaultAction = 'stall' | 'cut' | 'notice' | number
@@ -106,7 +106,7 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
     const step = stepOf(frame)
     startingTls = step === 'starttls'
     if (fault.kind === 'at' && fault.step === step) return act(client, frame, step, fault.action)
-    if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame))
+    if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame) || readsPosition(frame))
       return void target.write(frame.bytes)
     page += 1
     entry = 0
@@ -191,7 +191,8 @@ function parseFrame(bytes: Buffer): Frame {
 function stepOf(frame: Frame): Step | undefined {
   const { LDAP_REQ_BIND, LDAP_REQ_EXTENSION, LDAP_REQ_SEARCH } = ProtocolOperation
   if (frame.operation === LDAP_REQ_BIND) return 'bind'
-  if (frame.operation === LDAP_REQ_SEARCH) return readsRootDse(frame) ? 'root' : undefined
+  if (frame.operation === LDAP_REQ_SEARCH)
+    return readsRootDse(frame) ? 'root' : readsPosition(frame) ? 'position' : undefined
   if (frame.operation !== LDAP_REQ_EXTENSION) return undefined
   return frame.bytes.includes('1.3.6.1.4.1.1466.20037') ? 'starttls' : 'who-am-i'
 }
@@ -201,7 +202,8 @@ function act(client: Socket, { id }: Frame, step: Step, action: FaultAction): vo
   if (action === 'cut') return void client.destroy()
   if (action === 'notice') return void client.write(noticeOfDisconnection())
   const { LDAP_RES_BIND, LDAP_RES_EXTENSION, LDAP_RES_SEARCH } = ProtocolOperation
-  const operation = step === 'bind' ? LDAP_RES_BIND : step === 'root' ? LDAP_RES_SEARCH : LDAP_RES_EXTENSION
+  const isSearch = step === 'root' || step === 'position'
+  const operation = step === 'bind' ? LDAP_RES_BIND : isSearch ? LDAP_RES_SEARCH : LDAP_RES_EXTENSION
   const writer = new BerWriter()
   writer.startSequence()
   writer.writeInt(id)
@@ -218,6 +220,10 @@ function readsRootDse({ bytes }: Frame): boolean {
   reader.readInt()
   reader.readSequence()
   return reader.readString() === '' && reader.readEnumeration() === 0
+}
+
+function readsPosition({ bytes }: Frame): boolean {
+  return bytes.includes('contextCSN')
 }
 
 function searchDone(id: number, code: number, cookie: Buffer | undefined): Buffer {

@@ -16,20 +16,49 @@ export const SAMBA_BASE = 'DC=example,DC=test'
 const PASSWORD = 'Correct-Horse-8-Battery'
 const LOADER = fileURLToPath(new URL('./samba-load.py', import.meta.url))
 
+const ADMIN = { dn: 'Administrator@EXAMPLE.TEST', password: PASSWORD }
+
+const LOGIN = ['-U', 'Administrator', `--password=${PASSWORD}`, '--use-kerberos=off']
+
+export interface Samba extends VendorServer {
+  /** Starts a second controller of the domain, with what this one has now, on an address of its own. */
+  join(): Promise<Samba>
+  /** Takes over what the other controller has now. */
+  replicateFrom(other: VendorServer): Promise<void>
+}
+
 /**
- * Starts Debian's Samba as an Active Directory domain controller with only LDAP, in a new folder and on a new loopback
- * address. It needs root for the ports 389, 636, 3268 and 3269. The LDIF records may contain entries and modifications.
- * Unlike Windows, Samba has no limit of 1,500 values of `member` or 1,000 entries per page.
+ * Starts Debian's Samba as an Active Directory domain controller with only LDAP and what replication needs, in a new
+ * folder and on a new loopback address. It needs root for the ports 389, 636, 3268 and 3269. The LDIF records may contain
+ * entries and modifications. Unlike Windows, Samba has no limit of 1,500 values of `member` or 1,000 entries per page.
  */
-export async function startSamba(records: string): Promise<VendorServer> {
+export function startSamba(records: string): Promise<Samba> {
+  return startController('dc1', async (directory, config) => {
+    await provision(directory)
+    await load(directory, config, records)
+  })
+}
+
+function joinDomain(first: string): Promise<Samba> {
+  return startController('dc2', async (directory) => {
+    const what = [`--server=${first}`, '--dns-backend=NONE', '--no-dns-updates', `--targetdir=${directory}`]
+    const domain = ['--realm=EXAMPLE.TEST', '--workgroup=EXAMPLE', '--option=netbios name=DC2']
+    await run(program('samba-tool'), ['domain', 'join', 'example.test', 'DC', ...what, ...domain, ...LOGIN])
+  })
+}
+
+/** Starts the controller with this name on a new loopback address, once `fill` has made its database. */
+async function startController(
+  name: string,
+  fill: (directory: string, config: string) => Promise<void>,
+): Promise<Samba> {
   const directory = await mkdtemp(join(tmpdir(), 'dirsyncd-samba-'))
   try {
     const host = `127.${randomInt(16, 240)}.${randomInt(1, 250)}.${randomInt(1, 250)}`
-    await provision(directory)
     const certificates = await makeCertificates(directory, host)
     const config = join(directory, 'run.conf')
-    await writeFile(config, configOf(directory, host))
-    await load(directory, config, records)
+    await writeFile(config, configOf(directory, host, name))
+    await fill(directory, config)
     const server = await startServer({
       command: program('samba'),
       args: ['--foreground', '--interactive', '--no-process-group', '--model=single', '-s', config],
@@ -38,7 +67,6 @@ export async function startSamba(records: string): Promise<VendorServer> {
       dir: directory,
     })
     const url = `ldap://${host}`
-    const admin = { dn: 'Administrator@EXAMPLE.TEST', password: PASSWORD }
     return {
       host,
       port: 389,
@@ -47,9 +75,14 @@ export async function startSamba(records: string): Promise<VendorServer> {
       ldapsUrl: `ldaps://${host}`,
       ca: await readFile(certificates.caFile, 'utf8'),
       base: SAMBA_BASE,
-      admin,
+      admin: ADMIN,
       reader: { dn: 'reader@EXAMPLE.TEST', password: PASSWORD },
-      modify: (changes) => modifyOnline(directory, url, admin, changes),
+      modify: (changes) => modifyOnline(directory, url, ADMIN, changes),
+      join: () => joinDomain(host),
+      async replicateFrom(other) {
+        const what = [host, other.host, SAMBA_BASE, '--local', `--configfile=${config}`]
+        await run(program('samba-tool'), ['drs', 'replicate', ...what, ...LOGIN])
+      },
       async [Symbol.asyncDispose]() {
         await server.stop()
         await rm(directory, { recursive: true, force: true, maxRetries: 5 })
@@ -73,15 +106,15 @@ async function provision(directory: string): Promise<void> {
 }
 
 /** The server accepts passwords without TLS, so that the tests see what the daemon does. */
-function configOf(directory: string, host: string): string {
-  const file = (name: string) => join(directory, name)
+function configOf(directory: string, host: string, name: string): string {
+  const file = (path: string) => join(directory, path)
   return [
     '[global]',
     'server role = active directory domain controller',
-    'server services = ldap',
+    'server services = ldap rpc cldap drepl',
     'realm = EXAMPLE.TEST',
     'workgroup = EXAMPLE',
-    'netbios name = DC1',
+    `netbios name = ${name.toUpperCase()}`,
     'bind interfaces only = yes',
     `interfaces = ${host}/8`,
     'ldap server require strong auth = no',

@@ -29,6 +29,10 @@ export interface SlapdOptions {
   readonly global?: readonly string[]
   /** `access to …` lines before the default ones. */
   readonly acl?: readonly string[]
+  /** Lines of the database, such as `syncrepl …`. */
+  readonly database?: readonly string[]
+  /** Loads nothing at all, not even the suffix, because the server is filled by replication. */
+  readonly empty?: boolean
   /** Overlays of the database, such as `memberof`. They react to modifications, not to the initial load. */
   readonly overlays?: readonly string[]
 }
@@ -91,7 +95,7 @@ export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
     const certificates = options.tls === false ? undefined : await makeCertificates(directory, 'localhost')
     const config = join(directory, 'slapd.conf')
     await writeFile(config, configOf(directory, options, certificates !== undefined))
-    await load(directory, config, options)
+    if (options.empty !== true) await load(directory, config, options)
     const ca = certificates === undefined ? '' : await readFile(certificates.caFile, 'utf8')
     return await launch(directory, config, ca)
   } catch (error) {
@@ -114,7 +118,7 @@ const READERS: Readers = {
 }
 
 function configOf(directory: string, options: SlapdOptions, tls: boolean): string {
-  const { acl = [], global = [], overlays = [] } = options
+  const { acl = [], global = [], database = [], overlays = [] } = options
   const file = (name: string) => join(directory, name)
   const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map(
     (name) => `include /etc/ldap/schema/${name}.schema`,
@@ -141,6 +145,7 @@ function configOf(directory: string, options: SlapdOptions, tls: boolean): strin
     `rootpw "${ADMIN.password}"`,
     `directory ${file('data')}`,
     'dbnosync',
+    ...database,
     'index objectClass,entryUUID,uid,mail,member eq',
     `limits dn.exact="${READERS.sizeLimited.dn}" size.soft=500 size.hard=500 size.pr=noEstimate size.prtotal=unlimited`,
     `limits dn.exact="${READERS.totallyLimited.dn}" size=500 size.prtotal=500`,

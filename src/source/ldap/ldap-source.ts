@@ -7,6 +7,7 @@ import { explain } from './explain.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
 import { lookAgain } from './look-again.ts'
 import type { LdapSourceOptions } from './options.ts'
+import { readWithEvidence } from './position/position.ts'
 import { probe } from './probe.ts'
 import { readImage } from './read-image.ts'
 import type { Reading } from './read-place.ts'
@@ -24,9 +25,12 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
   const servers = createServers(checkOptions(options), options, log)
   const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
   return {
-    async read(signal) {
-      using connection = await servers.open(signal)
-      return await readAll(connection, compileFor(connection), log)
+    async read(signal, preferred) {
+      using connection = await servers.open(signal, preferred)
+      const compiled = compileFor(connection)
+      const read = () => readAll(connection, compiled, log)
+      const [snapshot, server] = await readWithEvidence(connection, compiled, read)
+      return { ...snapshot, server }
     },
     async lookAgain(kind, ids, signal) {
       if (ids.length === 0) return new Map()

@@ -3,11 +3,13 @@ import type { Lookup } from '../mapping.ts'
 import type { ProbeLine } from '../source.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection, TlsFacts } from './connection/connection.ts'
+import type { OpenServer } from './connection/servers.ts'
 import { normalizeDn } from './dn.ts'
 import { isGlobalCatalog } from './connection/endpoint.ts'
 import { bothOf } from './filter.ts'
 import { ABOUT_CATALOGS } from './global-catalog.ts'
 import type { LdapSourceOptions } from './options.ts'
+import { probePosition } from './position/probe-position.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { lookupIn } from './values.ts'
@@ -20,7 +22,7 @@ const PAGING = '1.2.840.113556.1.4.319'
  * the users and groups. Throws when a base does not exist.
  */
 export async function probe(
-  connection: LdapConnection,
+  connection: OpenServer,
   compiled: CompiledOptions,
   options: LdapSourceOptions,
 ): Promise<ProbeLine[]> {
@@ -31,6 +33,7 @@ export async function probe(
     tlsLine(connection),
     readerLine(connection, options),
     pagingLine(root, compiled),
+    ...(await probePosition(connection, compiled)),
   ]
   const pages: FirstPage[] = []
   for (const [label, place] of [

@@ -3,7 +3,7 @@ import type { LdapEntry } from './connection/message.ts'
 import type { Lookup } from '../mapping.ts'
 
 /** Attributes whose 16 bytes are a GUID in Microsoft's order. */
-const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid'])
+const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid', 'invocationid'])
 
 /** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
 const BINARY = new Set(['guid', 'jpegphoto', 'userpassword'])
@@ -51,7 +51,7 @@ export function lookupIn(entry: LdapEntry): Lookup {
     (entry.attributes.get(attribute.toLowerCase()) ?? []).map((value) => valueText(attribute, value))
 }
 
-function guidText(bytes: Buffer): string {
+export function guidText(bytes: Buffer): string {
   const hex = swapFirstFields(bytes).toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }

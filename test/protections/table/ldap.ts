@@ -575,8 +575,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-second-look-asks-the-server-that-was-read',
     file: 'source/ldap/connection/servers.ts',
-    find: 'return openFirst(used === undefined ? others : [used, ...others], signal)',
-    replace: 'return openFirst(others.length < 0 ? others : endpoints, signal)',
+    find: 'openAgain: (signal) => open(signal, used)',
+    replace: 'openAgain: (signal) => open(signal, used && undefined)',
     test: CONNECTIONS,
     only: 'a wrong password is tried once|is no reason to try|asks the server that was read',
   },

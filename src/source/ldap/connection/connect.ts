@@ -11,8 +11,8 @@ const KEEP_ALIVE_MS = 30_000
 
 /** Opens the bare connection. Rejects with `source-unreachable` or what the signal says. */
 export async function connectPlain(endpoint: Endpoint, ms: number, signal: AbortSignal): Promise<Socket> {
-  const { host, port } = endpoint
-  const socket = connect({ host, port, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
+  const { host, address = host, port } = endpoint
+  const socket = connect({ host: address, port, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
   return established(
     socket,
     { event: 'connect', what: 'connecting', option: 'connect' },

@@ -9,7 +9,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { LdapEntry } from './message.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isOutage, resultInWords, SUCCESS } from './result.ts'
-import { askWhoAmI, readRootDse } from './root-dse.ts'
+import { askWhoAmI, readRootDse, requireSynchronized } from './root-dse.ts'
 import { createWire, type Doing, type Wire } from './wire.ts'
 
 const START_TLS = '1.3.6.1.4.1.1466.20037'
@@ -28,6 +28,8 @@ export interface TlsFacts {
 export interface LdapConnection extends Disposable {
   readonly wire: Wire
   readonly endpoint: Endpoint
+  /** The IP address of the server. */
+  readonly address: string
   /** `undefined` without TLS. */
   readonly tls: TlsFacts | undefined
   /** What the server says about itself to this reader; `undefined` where it says nothing. */
@@ -59,6 +61,7 @@ export async function openConnection(
   const ifLost = client.cert === undefined ? 'perhaps it demands tls.certificate and tls.key' : undefined
   const plain = 'perhaps this port is for ldaps://'
   const line = { socket: first, ifLost: endpoint.encryption === 'ldaps' ? ifLost : plain }
+  const { address = direct.remoteAddress ?? endpoint.host } = endpoint
   const wire = createWire(line, endpoint.url, limits, signal)
   try {
     const starting = endpoint.encryption === 'starttls'
@@ -66,6 +69,7 @@ export async function openConnection(
     if (starting) wire.moveTo({ socket, ifLost })
     if (bind !== undefined) await authenticate(wire, endpoint, bind, password, limits.bindMs)
     const rootDse = await readRootDse(wire, endpoint.url, limits.bindMs)
+    requireSynchronized(endpoint.url, rootDse)
     const identity = await askWhoAmI(wire, endpoint.url, rootDse, limits.bindMs)
     if (bind !== undefined && identity === '') throw nobody(endpoint)
     log.debug(
@@ -73,7 +77,7 @@ export async function openConnection(
       'connected to the source',
     )
     const tls = tlsOf(socket)
-    return { wire, endpoint, tls, rootDse, identity, [Symbol.dispose]: () => wire.close(unbind) }
+    return { wire, endpoint, address, tls, rootDse, identity, [Symbol.dispose]: () => wire.close(unbind) }
   } catch (error) {
     wire.close()
     throw error

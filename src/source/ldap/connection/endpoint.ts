@@ -9,6 +9,8 @@ export interface Endpoint {
   /** For sentences: scheme, host and port. */
   readonly url: string
   readonly host: string
+  /** The address to connect to; left out: any that the system finds for the host. */
+  readonly address?: string
   readonly port: number
   readonly encryption: 'ldaps' | 'starttls' | 'none'
   /** With the certificate checked against the host of the URL, for StartTLS too. */

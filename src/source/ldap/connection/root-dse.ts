@@ -53,6 +53,14 @@ export async function askWhoAmI(
   return result.code === SUCCESS ? (result.value ?? Buffer.alloc(0)).toString() : undefined
 }
 
+/** Throws `source-unreachable` for a domain controller that says that it does not have everything yet. */
+export function requireSynchronized(url: string, root: LdapEntry | undefined): void {
+  const said = root?.attributes.get('issynchronized')?.map((value) => value.toString().toUpperCase())
+  if (said?.includes('FALSE') !== true) return
+  const what = 'the domain controller says that it has not taken over everything yet (isSynchronized: FALSE)'
+  throw new DirsyncdError('source-unreachable', `${url}: ${what}; wait for its replication`)
+}
+
 function within(what: string, ms: number): Doing {
   return { code: 'source-unreachable', what, within: { ms, option: 'bind' } }
 }

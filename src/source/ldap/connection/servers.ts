@@ -1,5 +1,7 @@
+import type { PreferredServer } from '../../../directory/evidence.ts'
 import { DirsyncdError, sentence } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
+import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
 import { type Credentials, loadCredentials } from './bind.ts'
 import { type LdapConnection, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -8,57 +10,82 @@ import { isCertificateProblem } from './tls-problem.ts'
 
 /** The servers of one source, of which every connection takes the first that can be used. */
 export interface Servers {
-  /** Tries them in the order of the options. Rejects with a `DirsyncdError` that names each with its reason. */
-  open(signal: AbortSignal): Promise<LdapConnection>
-  /** The same, beginning with the server that was used last: a replica may be some changes behind. */
-  openAgain(signal: AbortSignal): Promise<LdapConnection>
+  /**
+   * Tries every address of every URL in the order of the options, the preferred one first. Rejects with a
+   * `DirsyncdError` that names each with its reason.
+   */
+  open(signal: AbortSignal, preferred?: PreferredServer): Promise<OpenServer>
+  /** The same, beginning with the address that was used last: a replica may be some changes behind. */
+  openAgain(signal: AbortSignal): Promise<OpenServer>
+}
+
+export interface OpenServer extends LdapConnection {
+  /** How many servers the URLs stand for; more than one where a name has several addresses. */
+  readonly addresses: number
 }
 
 type Options = Pick<LdapSourceOptions, 'bind' | 'tls' | 'timeouts'>
 
 /** Only opening goes from one server to the next; a read that has begun is of one server or fails. */
-export function createServers(endpoints: readonly Endpoint[], options: Options, log: Log): Servers {
-  let used: Endpoint | undefined
+export function createServers(
+  endpoints: readonly Endpoint[],
+  options: Options,
+  log: Log,
+  lookUp: LookUp = lookUpBySystem,
+): Servers {
+  let used: PreferredServer | undefined
 
-  async function openFirst(inOrder: readonly Endpoint[], signal: AbortSignal): Promise<LdapConnection> {
+  async function open(signal: AbortSignal, preferred: PreferredServer | undefined): Promise<OpenServer> {
     const credentials = await loadCredentials(options)
-    const connection = await tryEach(inOrder, options, credentials, signal, log)
-    used = connection.endpoint
-    return connection
+    const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
+    const connection = await tryEach(inOrder(targets, preferred), options, credentials, signal, log)
+    used = { url: connection.endpoint.url, address: connection.address }
+    return { ...connection, addresses: countServers(targets) }
   }
 
-  return {
-    open: (signal) => openFirst(endpoints, signal),
-    openAgain(signal) {
-      const others = endpoints.filter((endpoint) => endpoint !== used)
-      return openFirst(used === undefined ? others : [used, ...others], signal)
-    },
-  }
+  return { open, openAgain: (signal) => open(signal, used) }
+}
+
+/** The preferred address, then the others of its URL, then those of the other URLs. */
+function inOrder(targets: readonly Target[], preferred: PreferredServer | undefined): readonly Target[] {
+  if (preferred === undefined) return targets
+  const rank = ({ endpoint: { url, address } }: Target) =>
+    url !== preferred.url ? 2 : address !== preferred.address ? 1 : 0
+  return targets.toSorted((a, b) => rank(a) - rank(b))
 }
 
 async function tryEach(
-  endpoints: readonly Endpoint[],
+  targets: readonly Target[],
   options: Options,
   credentials: Credentials,
   signal: AbortSignal,
   log: Log,
 ): Promise<LdapConnection> {
-  const failures: unknown[] = []
-  for (const endpoint of endpoints) {
+  const failures: { readonly target: Target; readonly error: unknown }[] = []
+  for (const target of targets) {
+    const { endpoint } = target
     try {
+      if ('problem' in target) throw target.problem
       return await openConnection(endpoint, options, credentials, signal, log)
     } catch (error) {
-      if (endpoints.length === 1 || !isOutOfService(error)) throw error
-      failures.push(error)
-      log.warn({ url: endpoint.url, reason: sentence(error) }, 'a server of the source cannot be used')
+      if (targets.length === 1 || !isOutOfService(error)) throw error
+      failures.push({ target, error })
+      const { url, address } = endpoint
+      log.warn({ url, address, reason: sentence(error) }, 'a server of the source cannot be used')
     }
   }
-  const each = failures.map(sentence).join('; ')
+  const each = failures.map(({ target, error }) => `${atAddress(target, targets)}${sentence(error)}`)
   throw new DirsyncdError(
     'source-unreachable',
-    `none of the ${endpoints.length} servers can be used: ${each}`,
-    { cause: new AggregateError(failures) },
+    `none of the ${targets.length} servers can be used: ${each.join('; ')}`,
+    { cause: new AggregateError(failures.map(({ error }) => error)) },
   )
+}
+
+/** Which of the URL's addresses it was, where there are several. */
+function atAddress({ endpoint: { url, address } }: Target, targets: readonly Target[]): string {
+  const isOnly = targets.filter(({ endpoint }) => endpoint.url === url).length === 1
+  return isOnly || address === undefined ? '' : `at ${address}: `
 }
 
 /** A server that said no, or showed a wrong certificate, is there: the next one could only hide that. */

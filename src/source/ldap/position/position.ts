@@ -1,0 +1,84 @@
+import type { ServerEvidence } from '../../../directory/evidence.ts'
+import { changedHint, comparePositions, type Difference } from '../../../directory/position.ts'
+import { DirsyncdError } from '../../../errors.ts'
+import type { CompiledOptions } from '../compile.ts'
+import type { OpenServer } from '../connection/servers.ts'
+import { readActiveDirectory } from './active-directory.ts'
+import { createAsk } from './ask.ts'
+import { readDs389 } from './ds389.ts'
+import { namingContextsOf } from './naming-contexts.ts'
+import { readOpenLdap } from './openldap.ts'
+import type { ServerState } from './server-state.ts'
+
+/** Reads, and proves that one server answered from the first entry to the last, with data that became no older. */
+export async function readWithEvidence<T>(
+  connection: OpenServer,
+  compiled: CompiledOptions,
+  read: () => Promise<T>,
+): Promise<readonly [T, ServerEvidence]> {
+  const before = await readServerState(connection, compiled)
+  const result = await read()
+  const after = await readServerState(connection, compiled)
+  const change = changeBetween(before, after)
+  if (change !== undefined) throw changed(connection, change)
+  const { endpoint, address, addresses } = connection
+  return [result, { url: endpoint.url, address, addresses, ...after }]
+}
+
+/**
+ * Asks the server for its database and position, in at most two requests and one for each naming context. What it does
+ * not show to this reader is left out. Rejects with `source-incomplete` where the connection fails.
+ */
+export async function readServerState(
+  connection: OpenServer,
+  { profile, users, groups }: CompiledOptions,
+): Promise<ServerState> {
+  const ask = createAsk(connection)
+  const bases = [...users.bases, ...(groups?.bases ?? [])]
+  const contexts = namingContextsOf(bases, connection.rootDse) ?? []
+  switch (profile.vendor) {
+    case 'openldap':
+      return readOpenLdap(ask, contexts)
+    case 'active-directory':
+      return readActiveDirectory(ask, contexts)
+    case '389ds':
+    case 'freeipa':
+      return readDs389(ask, contexts)
+    case 'lldap':
+    case 'generic':
+      return { database: undefined, position: undefined, hints: {} }
+  }
+}
+
+/** Why these two states are not of one server that goes forward. */
+function changeBetween(before: ServerState, after: ServerState): Difference | undefined {
+  if (before.database !== after.database)
+    return { key: 'database', known: before.database, seen: after.database }
+  const hint = changedHint(before.hints, after.hints)
+  if (hint !== undefined) return hint
+  if (before.position === undefined || after.position === undefined) {
+    if (before.position === after.position) return undefined
+    return { key: 'position', known: shown(before), seen: shown(after) }
+  }
+  const comparison = comparePositions(
+    { ...before, position: before.position },
+    { ...after, position: after.position },
+  )
+  return 'lacks' in comparison ? comparison.lacks : undefined
+}
+
+function shown({ position }: ServerState): string | undefined {
+  return position === undefined ? undefined : 'shown'
+}
+
+function changed(
+  { endpoint }: OpenServer,
+  { key, known = 'not shown', seen = 'not shown' }: Difference,
+): DirsyncdError {
+  const what = `${endpoint.url}: another or an older server answered before the read had ended`
+  const proof = `${key} was ${known} at the beginning, and is ${seen} at the end`
+  return new DirsyncdError(
+    'source-incomplete',
+    `${what} (${proof}); the next run reads again from the beginning`,
+  )
+}
