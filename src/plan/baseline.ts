@@ -101,12 +101,11 @@ export function mayBeEmptied(sightings: ReadonlyMap<string, Sighting>): boolean 
  *
  * @param eachPlace where the entries of this read are
  * @param absent ids of entries that the second look did not find either
- * @param sighted ids that the read does not have, and that the second look found: whoever can be seen is left
  */
 export function findEmptied(
   before: Baseline,
   eachPlace: EachPlace,
-  { absent, sighted }: { readonly absent: readonly string[]; readonly sighted: readonly string[] },
+  absent: readonly string[],
 ): EmptiedContainer[] {
   if (absent.length < MIN_ABSENT) return []
   const absentIn = new Map<string, string[]>()
@@ -114,7 +113,7 @@ export function findEmptied(
     const container = containerOf(before, id)
     if (container !== undefined) listAt(absentIn, container).push(id)
   }
-  const left = containersOf(before, eachPlace, sighted)
+  const left = containersOf(before, eachPlace)
   const branches: Branches = {
     left: new Set([...left].flatMap(branchesOf)),
     absent: countByBranch([...absentIn].map(([container, ids]) => [container, ids.length])),
@@ -152,19 +151,10 @@ function topEmptied(container: string, { left, absent, before }: Branches): stri
 }
 
 /** The containers in which somebody is left. */
-function containersOf(
-  before: Baseline,
-  eachPlace: EachPlace,
-  sighted: readonly string[],
-): ReadonlySet<string> {
+function containersOf({ depth }: Baseline, eachPlace: EachPlace): ReadonlySet<string> {
   const containers = new Set<string>()
   eachPlace((_id, container) => containers.add(container))
-  const left = new Set([...containers].map((container) => cut(container, before.depth)))
-  for (const id of sighted) {
-    const container = containerOf(before, id)
-    if (container !== undefined) left.add(container)
-  }
-  return left
+  return new Set([...containers].map((container) => cut(container, depth)))
 }
 
 function countByContainer({ containers, entries }: Baseline): [container: string, count: number][] {

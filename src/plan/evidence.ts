@@ -119,11 +119,8 @@ function emptiedContainers(
     const before = baselines[kind]
     if (before === undefined) return []
     const planned = fingerprintsById(plan, `delete-${kind}`)
-    const sighted = Map.groupBy(sightings[kind].keys(), (id) => sightings[kind].get(id) === 'gone')
-    const emptied = findEmptied(before, (visit) => eachPlace(kind, visit), {
-      absent: sighted.get(true) ?? [],
-      sighted: sighted.get(false) ?? [],
-    })
+    const absent = [...sightings[kind].keys()].filter((id) => sightings[kind].get(id) === 'gone')
+    const emptied = findEmptied(before, (visit) => eachPlace(kind, visit), absent)
     return emptied.flatMap(({ container, ids }) => {
       const waiting = ids.filter((id) => isUnapproved(planned.get(id), approved))
       if (waiting.length === 0) return []

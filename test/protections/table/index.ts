@@ -1,5 +1,6 @@
 import type { Protection } from '../protection.ts'
 import { EDGES } from './edges.ts'
+import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
 import { PLAN } from './plan.ts'
 import { SERVICE } from './service.ts'
@@ -8,6 +9,7 @@ import { STORES } from './stores.ts'
 
 export const PROTECTIONS: readonly Protection[] = [
   ...PLAN,
+  ...EVIDENCE,
   ...LDAP,
   ...SOURCES,
   ...EDGES,

@@ -113,12 +113,6 @@ describe('a unit in which nobody is left', () => {
   test('is no finding without a good run before', () => {
     expect(proved(inputs).guards).toEqual([])
   })
-
-  test('is no finding when a look outside of the filter sees its people', () => {
-    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'left-filter' : 'gone'] as const))
-    const seen = { ...inputs, sightings: { user, group: new Map() } }
-    expect(proved(seen, { baselines: before }).guards).toEqual([])
-  })
 })
 
 describe('a group that would lose members', () => {
@@ -211,4 +205,29 @@ test('who was deleted within a day is not created again, unless a person approve
   expect(guards).toEqual(['reborn for a better-read'])
   const approved = new Set(findings[0]?.changes)
   expect(proved(inputs, { deletedLastDay, approved }).lines).toContain('create-user back')
+})
+
+describe('where only new entries and members may be written', () => {
+  const waits = { allButNew: 'dc2 lacks changes' }
+
+  test('updates, deletes and removals wait, each with its name', () => {
+    const renamed = { ...readOf([...OTHERS, 's1', 'new'], ['o1', 'new']) }
+    const users = new Map([...renamed.users, ['o2', wantUser('o2', 'Renamed')] as const])
+    const { lines, plan } = proved(inputsOf({ ...renamed, users }, { waits }))
+    expect(lines).toEqual(['create-user new', 'set-members g'])
+    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+    expect(plan.notices.map(({ code, id }) => `${code} ${id}`)).toEqual(
+      ['o2', 's2', 's3', 's4', 's5'].map((id) => `unproved ${id}`),
+    )
+  })
+
+  test('nobody gets an e-mail whose owner gets another one in the source', () => {
+    const users = [
+      wantUser('o1', 'Name o1', 'other@example.org'),
+      wantUser('taker', 'Taker', 'o1@example.org'),
+    ]
+    const { plan } = proved(inputsOf(sourceOf(users, []), { waits }))
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ id: 'taker', want: { name: 'Taker' } }])
+    expect(plan.changes[0]?.change).not.toHaveProperty('want.email')
+  })
 })

@@ -215,7 +215,9 @@ describe('a snapshot', () => {
     ['cn=top', ''],
   ])('knows the place of %s', (dn, place) => {
     const places: string[] = []
-    read({ users: { [dn]: { cn: ['ann'] } } }).eachPlace?.('user', (_id, container) => places.push(container))
+    read({ users: { [dn]: { cn: ['ann'] } }, groups: {} }).eachPlace?.('user', (_id, container) =>
+      places.push(container),
+    )
     expect(places).toEqual([place])
   })
 

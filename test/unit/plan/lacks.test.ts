@@ -1,0 +1,311 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { LossLook } from '../../../src/directory/evidence.ts'
+import type { DirectoryGroup, DirectoryUser, Kind } from '../../../src/directory/entry.ts'
+import type { Sighting, SourceSnapshot } from '../../../src/directory/snapshot.ts'
+import { DirsyncdError } from '../../../src/errors.ts'
+import { type Baseline, containerOf, takeBaseline } from '../../../src/plan/baseline.ts'
+import { lossesOf, prove, withLosses } from '../../../src/plan/evidence.ts'
+import { refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
+import type { PlanInputs } from '../../../src/plan/inputs.ts'
+import { deleteCandidates, makePlan, type Plan } from '../../../src/plan/plan.ts'
+import { compileOptions } from '../../../src/source/ldap/compile.ts'
+import type { LdapEntry } from '../../../src/source/ldap/connection/message.ts'
+import { createRecords } from '../../../src/source/ldap/records.ts'
+import { snapshotOf } from '../../../src/source/ldap/snapshot-of.ts'
+import { PROFILES } from '../../../src/source/ldap/vendor.ts'
+import { inLong } from '../../support/long.ts'
+import { directoryOf } from './build.ts'
+
+/** What the company's LDAP really holds: who is in which unit, and in which groups. */
+interface Truth {
+  readonly units: Map<string, string>
+  readonly groups: Map<string, Set<string>>
+}
+
+/** What one read does not show. */
+interface Lack {
+  /** Units that the reader may not see any more; the server answers success and nothing. */
+  readonly units: readonly string[]
+  /** Groups whose member attribute the reader may not see any more. */
+  readonly groups: readonly string[]
+  /** Users that only the first look misses, as with a page that was lost. */
+  readonly missed: readonly string[]
+  /** Users who are renamed after the users are read and before the groups are. */
+  readonly renamed: readonly string[]
+}
+
+const PLACE = { base: 'dc=org', scope: 'sub', filter: '(cn=*)' } as const
+const COMPILED = compileOptions(
+  {
+    url: 'ldap://localhost',
+    tls: { startTls: false },
+    pageSize: 100,
+    timeouts: { connectMs: 1, answerMs: 1 },
+    users: { ...PLACE, map: { external_id: 'cn', email: 'mail', name: 'cn' } },
+    groups: { ...PLACE, map: { external_id: 'cn', name: 'cn', members: 'member' } },
+  },
+  PROFILES['389ds'],
+)
+
+function entryOf(dn: string, attributes: Readonly<Record<string, readonly string[]>>): LdapEntry {
+  const values = Object.entries(attributes).map(
+    ([name, texts]) => [name.toLowerCase(), texts.map((text) => Buffer.from(text))] as const,
+  )
+  return { dn, attributes: new Map(values) }
+}
+
+function dnOf(id: string, unit: string, isRenamed = false): string {
+  return `uid=${id}${isRenamed ? '-renamed' : ''},ou=${unit},ou=people,dc=org`
+}
+
+/** The first look, through the real image. */
+function look({ units, groups }: Truth, lack: Lack): SourceSnapshot {
+  const records = createRecords(COMPILED, undefined)
+  const index = records.createIndex()
+  const visible = [...units].filter(([id, unit]) => !lack.units.includes(unit) && !lack.missed.includes(id))
+  const users = visible.map(([id, unit]) =>
+    records.userOf(entryOf(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] }), undefined),
+  )
+  for (const user of users) index.addUser(user)
+  const listed = [...groups].map(([id, members]) => {
+    const dns = [...members].map((user) => dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)))
+    const member = lack.groups.includes(id) ? [] : dns
+    return records.groupOf(entryOf(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
+  })
+  return snapshotOf({ users, groups: listed, others: [] }, COMPILED)
+}
+
+/** The second look has the rights of the first one, and misses no page. */
+function lookAgain({ units }: Truth, lack: Lack, ids: readonly string[]): Map<string, Sighting> {
+  const isSeen = (id: string): boolean => units.has(id) && !lack.units.includes(units.get(id) ?? '')
+  return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'gone']))
+}
+
+function lookAtLosses(
+  { groups }: Truth,
+  lack: Lack,
+  losses: ReadonlyMap<string, readonly string[]>,
+): Map<string, LossLook> {
+  const looks = [...losses].map(([group, users]) => {
+    const listed = lack.groups.includes(group) ? new Set<string>() : groups.get(group)
+    return [group, { stillMembers: users.filter((user) => listed?.has(user)) }] as const
+  })
+  return new Map(looks)
+}
+
+/** What one sync remembers, and the directory that it writes to. */
+interface World {
+  users: Map<string, DirectoryUser>
+  groups: Map<string, DirectoryGroup>
+  baselines: Record<Kind, Baseline | undefined>
+  groupsWithMembers: number | undefined
+}
+
+/** One run; tells the guards that objected, or that it failed. */
+function run(world: World, truth: Truth, lack: Lack): string[] {
+  const source = look(truth, lack)
+  const directory = directoryOf([...world.users.values()], [...world.groups.values()])
+  const absent = deleteCandidates(source, directory)
+  const sightings = {
+    user: lookAgain(truth, lack, absent.user),
+    group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'gone'] as const)),
+  }
+  try {
+    refuseIncompleteRead(source, sightings)
+  } catch (error) {
+    if (error instanceof DirsyncdError) return [error.code]
+    throw error
+  }
+  const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
+  const inputs: PlanInputs = { source, directory, sightings, rules, withheld: new Map() }
+  const losses = lookAtLosses(truth, lack, lossesOf(makePlan(inputs)))
+  const decided = withLosses(inputs, losses)
+  const { plan, findings } = prove(decided, makePlan(decided), {
+    baselines: world.baselines,
+    groupsWithMembers: world.groupsWithMembers,
+    losses,
+    deletedLastDay: { user: new Set(), group: new Set() },
+    approved: new Set(),
+  })
+  apply(world, plan)
+  for (const kind of ['user', 'group'] as const) {
+    const entries = kind === 'user' ? world.users : world.groups
+    const left = absent[kind].filter((id) => entries.has(id))
+    world.baselines[kind] = takeBaseline((visit) => source.eachPlace?.(kind, visit), {
+      absent: left,
+      before: world.baselines[kind],
+    })
+  }
+  world.groupsWithMembers = source.groupsWithMembers
+  return findings.map(({ guard }) => guard)
+}
+
+function apply({ users, groups }: World, plan: Plan): void {
+  for (const { change } of plan.changes) {
+    const { id } = change
+    switch (change.op) {
+      case 'create-user':
+        users.set(id, { id, email: change.want.email ?? null, name: change.want.name ?? null })
+        break
+      case 'update-user':
+        users.set(id, { ...change.have, id, ...change.want })
+        break
+      case 'delete-user':
+        users.delete(id)
+        for (const group of groups.values())
+          groups.set(group.id, { ...group, members: group.members.filter((member) => member !== id) })
+        break
+      case 'create-group':
+      case 'update-group':
+        groups.set(id, { id, name: change.want.name, members: groups.get(id)?.members ?? [] })
+        break
+      case 'delete-group':
+        groups.delete(id)
+        break
+      case 'set-members':
+        groups.set(id, { id, name: change.name, members: change.want })
+        break
+    }
+  }
+}
+
+const UNITS = ['a', 'b', 'c', 'd']
+const GROUPS = ['g0', 'g1', 'g2']
+const PEOPLE = Array.from({ length: 40 }, (_, n) => `u${n}`)
+const NOTHING: Lack = { units: [], groups: [], missed: [], renamed: [] }
+
+const person = fc.constantFrom(...PEOPLE)
+const unit = fc.constantFrom(...UNITS)
+const group = fc.constantFrom(...GROUPS)
+const happening = fc.oneof(
+  fc.record({ what: fc.constant('join' as const), id: person, unit }),
+  fc.record({ what: fc.constant('move' as const), id: person, unit }),
+  fc.record({ what: fc.constant('leave' as const), id: person }),
+  fc.record({ what: fc.constant('enter' as const), id: person, group }),
+  fc.record({ what: fc.constant('quit' as const), id: person, group }),
+)
+const lack = fc.record({
+  units: fc.subarray(UNITS, { maxLength: 2 }),
+  groups: fc.subarray(GROUPS, { maxLength: 2 }),
+  missed: fc.oneof(fc.constant([]), fc.subarray(PEOPLE, { maxLength: 3 }), fc.subarray(PEOPLE)),
+  renamed: fc.subarray(PEOPLE, { maxLength: 4 }),
+})
+const round = fc.record({ happenings: fc.array(happening, { maxLength: 12 }), lack })
+const beginning = fc.record({
+  units: fc.array(unit, { minLength: PEOPLE.length, maxLength: PEOPLE.length }),
+  members: fc.tuple(...GROUPS.map(() => fc.subarray(PEOPLE, { minLength: 5 }))),
+})
+
+type Happening = typeof happening extends fc.Arbitrary<infer Value> ? Value : never
+
+function begin({ units, members }: { units: readonly string[]; members: readonly (readonly string[])[] }) {
+  const truth: Truth = {
+    units: new Map(PEOPLE.map((id, index) => [id, units[index] ?? 'a'])),
+    groups: new Map(GROUPS.map((id, index) => [id, new Set(members[index])])),
+  }
+  const world: World = {
+    users: new Map(),
+    groups: new Map(),
+    baselines: { user: undefined, group: undefined },
+    groupsWithMembers: undefined,
+  }
+  run(world, truth, NOTHING)
+  return { truth, world }
+}
+
+function happen({ units, groups }: Truth, happening: Happening): void {
+  const { id } = happening
+  switch (happening.what) {
+    case 'join':
+    case 'move':
+      if ((happening.what === 'join') !== units.has(id)) units.set(id, happening.unit)
+      break
+    case 'leave':
+      units.delete(id)
+      for (const members of groups.values()) members.delete(id)
+      break
+    case 'enter':
+      if (units.has(id)) groups.get(happening.group)?.add(id)
+      break
+    case 'quit':
+      groups.get(happening.group)?.delete(id)
+      break
+  }
+}
+
+/** Who is there, and who is in which group: as lines, so that a difference names itself. */
+function linesOf(
+  users: Iterable<string>,
+  groups: Iterable<readonly [string, Iterable<string>]>,
+): Set<string> {
+  const lines = new Set<string>()
+  for (const id of users) lines.add(`user ${id}`)
+  for (const [id, members] of groups) for (const member of members) lines.add(`${member} in ${id}`)
+  return lines
+}
+
+function directoryLines({ users, groups }: World): Set<string> {
+  return linesOf(
+    users.keys(),
+    [...groups].map(([id, { members }]) => [id, members] as const),
+  )
+}
+
+function truthLines({ units, groups }: Truth): Set<string> {
+  return linesOf(units.keys(), groups)
+}
+
+/**
+ * A lack that nobody can see: both looks miss fewer than five of a unit or a group, or somebody who was not in the unit in the
+ * last good run.
+ */
+function isTooSmall({ users, groups, baselines }: World, { units }: Truth, lack: Lack): boolean {
+  const hidden = [...users.keys()].filter((id) => lack.units.includes(units.get(id) ?? ''))
+  const placeOf = (id: string) => baselines.user && containerOf(baselines.user, id)
+  const moved = hidden.some((id) => placeOf(id) !== `ou=${units.get(id)},ou=people,dc=org`)
+  const perUnit = Map.groupBy(hidden, (id) => units.get(id))
+  const few = [...perUnit.values()].some((ids) => ids.length < 5)
+  return moved || few || lack.groups.some((id) => (groups.get(id)?.members.length ?? 0) < 5)
+}
+
+test('nothing that the source really has is taken away, whatever a read lacks', () => {
+  fc.assert(
+    fc.property(beginning, fc.array(round, { minLength: 1, maxLength: 4 }), (start, rounds) => {
+      const { truth, world } = begin(start)
+      for (const { happenings, lack } of rounds) {
+        for (const each of happenings) happen(truth, each)
+        if (isTooSmall(world, truth, lack)) continue
+        const before = directoryLines(world)
+        const real = truthLines(truth)
+        run(world, truth, lack)
+        const after = directoryLines(world)
+        const lost = [...before].filter((line) => real.has(line) && !after.has(line))
+        expect(lost).toEqual([])
+      }
+    }),
+    { numRuns: inLong(100, 5000) },
+  )
+})
+
+test('once a read lacks nothing, the directory is as the source and nothing waits', () => {
+  const few = fc.array(happening, { maxLength: 12 })
+  fc.assert(
+    fc.property(beginning, fc.array(round, { maxLength: 2 }), few, (start, rounds, last) => {
+      const { truth, world } = begin(start)
+      for (const { happenings, lack } of rounds) {
+        for (const each of happenings.filter(({ what }) => what !== 'leave' && what !== 'quit'))
+          happen(truth, each)
+        run(world, truth, lack)
+      }
+      run(world, truth, NOTHING)
+      expect(directoryLines(world)).toEqual(truthLines(truth))
+      // At most four leave a unit, and a group keeps somebody.
+      for (const each of last.slice(0, 4)) happen(truth, each)
+      if ([...truth.groups.values()].some((members) => members.size === 0)) return
+      expect(run(world, truth, NOTHING)).toEqual([])
+      expect(directoryLines(world)).toEqual(truthLines(truth))
+    }),
+    { numRuns: inLong(100, 2000) },
+  )
+})
