@@ -52,7 +52,7 @@ export const EVIDENCE: readonly Protection[] = [
     name: 'evidence-loss-that-is-not-proved-waits',
     file: 'plan/members.ts',
     find: 'if (look?.unproved === undefined || ',
-    replace: 'if (look !== null || ',
+    replace: 'if (look?.unproved !== null || ',
     test: FINDINGS,
   },
   {
@@ -103,7 +103,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: "if (server?.scope === 'nothing')",
     replace: "if (server?.detail === 'nothing')",
     test: RUNS,
-    only: 'a server that is older than',
+    only: 'a server .*that is older than',
   },
   {
     name: 'evidence-known-position-stays-after-a-doubtful-read',
@@ -111,7 +111,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: 'if (server?.trouble !== undefined) return keepServer(db, run, server.next)',
     replace: '',
     test: RUNS,
-    only: 'a server that has other changes',
+    only: 'a server .*that has other changes',
   },
   {
     name: 'evidence-held-part-opens-a-hold',
@@ -119,7 +119,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: 'waitsFor !== undefined && changes.length > 0',
     replace: 'waitsFor !== undefined && changes.length < 0',
     test: RUNS,
-    only: 'a unit in which nobody is left is held',
+    only: 'a unit in which nobody is left .*is held',
   },
   {
     name: 'evidence-waiting-people-count-in-the-last-good-run',
@@ -127,7 +127,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: 'source.seen.user.size + waiting.user.length',
     replace: 'source.seen.user.size',
     test: RUNS,
-    only: 'a unit in which nobody is left is held',
+    only: 'a unit in which nobody is left .*is held',
   },
   {
     name: 'grace-delete-waits',
@@ -142,7 +142,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: 'AND NOT EXISTS (SELECT FROM ${listed} WHERE absent.kind = a.kind AND absent.id = a.entry_id)',
     replace: 'AND NOT EXISTS (SELECT FROM ${listed})',
     test: RUNS,
-    only: 'grace delays the delete',
+    only: 'grace .*delays the delete',
   },
   {
     name: 'grace-second-read-confirms',
