@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Phase, Plan } from '../plan/plan.ts'
+import { MOST_REFUSALS } from './refusals.ts'
 import type { ChangeState } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
@@ -86,22 +87,22 @@ export interface Part {
   readonly tail: boolean
 }
 
-/** The numbers and operations of changes that wait for a final state, in order. */
+/** The changes that wait for an attempt, in order. */
 export async function pendingChanges(
   db: Db,
   run: number,
   part: Part,
   range: { after?: number; upTo?: number; limit: number },
-): Promise<readonly { number: number; op: Op }[]> {
+): Promise<readonly { number: number; op: Op; refusals: number }[]> {
   return pendingOf(db, run, part, range.upTo)
-    .select(['number', 'op'])
+    .select(['number', 'op', 'refusals'])
     .where('number', '>', range.after ?? 0)
     .orderBy('number')
     .limit(range.limit)
     .execute()
 }
 
-/** How many changes of a part, those with a number up to `upTo` or all, have no final state yet. */
+/** How many changes of a part, those with a number up to `upTo` or all, wait for an attempt. */
 export async function countPending(db: Db, run: number, part: Part, upTo?: number): Promise<number> {
   const row = await pendingOf(db, run, part, upTo)
     .select(({ fn }) => fn.countAll<string>().as('count'))
@@ -116,6 +117,7 @@ function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
     .where('state', '=', 'pending')
     .where('phase', '=', part.phase)
     .where('tail', '=', part.tail)
+    .where('refusals', '<', MOST_REFUSALS)
   return upTo === undefined ? query : query.where('number', '<=', upTo)
 }
 
