@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Phase, Plan } from '../plan/plan.ts'
-import { MOST_REFUSALS } from './refusals.ts'
 import type { ChangeState } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
@@ -80,6 +79,9 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
     detail: row.detail,
   }))
 }
+
+/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
+export const MOST_REFUSALS = 2
 
 /** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
 export interface Part {

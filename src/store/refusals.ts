@@ -1,21 +1,21 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
 import { type Answer, type Attempt, detailOf } from './journal.ts'
-import type { Part } from './plans.ts'
+import { MOST_REFUSALS, type Part } from './plans.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** The 403 answers to the changes of a run since it last applied one. A success that was sent before a refusal proves nothing. */
+/**
+ * The 403 answers to the changes of a run since the last success. A change that was sent before another one was refused
+ * is no success after it.
+ */
 export interface Refusals {
   /** How many changes were refused for the first time. */
   readonly inRow: number
-  /** How many changes were refused that were tried one by one, because too many had been refused before. */
+  /** How often a change was refused that was tried alone. */
   readonly probes: number
 }
-
-/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
-export const MOST_REFUSALS = 2
 
 /**
  * Journals an attempt that was refused with 403. The change keeps waiting: it is left to the end of the run and tried

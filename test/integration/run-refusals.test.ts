@@ -107,7 +107,7 @@ test('a service that forbids everything in the middle of a run stops it, and the
   expect((await seen()).users).toEqual(company.users)
 })
 
-test('a service that forbids everything for a short while costs nobody anything', async () => {
+test('a service that forbids everything in the middle of a run for a short while costs nobody anything', async () => {
   refuse((_, number) => number > 150 && number <= 150 + UNDER_WAY + 10)
   const done = await (await open())()
   expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
