@@ -190,14 +190,6 @@ export const STORES: readonly Protection[] = [
     only: 'stops it, and the next run completes',
   },
   {
-    name: 'stores-after-four-refusals-only-single-changes-are-tried',
-    file: 'store/journal.ts',
-    find: 'AND (${job.refusedInRowBelow}::integer IS NULL OR',
-    replace: 'AND (true OR ${job.refusedInRowBelow}::integer IS NULL OR',
-    test: REFUSALS,
-    only: 'stops it, and the next run completes',
-  },
-  {
     name: 'stores-success-ends-a-row-of-refusals',
     file: 'store/journal.ts',
     find: "AND ${state === 'applied'}\n",
@@ -218,7 +210,7 @@ export const STORES: readonly Protection[] = [
     name: 'stores-only-what-is-named-is-released',
     file: 'store/quarantine.ts',
     find: '  if (only === undefined) return ofTargets\n',
-    replace: '  if (only !== null) return ofTargets\n',
+    replace: '  if (only === undefined || targets.size >= 0) return ofTargets\n',
     test: 'e2e/quarantine.test.ts',
     only: 'without a daemon > release',
   },
