@@ -15,11 +15,14 @@ export interface AdminOptions {
   readonly operations: boolean
 }
 
+const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })
 const runRequest = z.strictObject({
   sync: z.string(),
   mode: z.enum(['sync', 'plan']),
-  only: z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) }).optional(),
+  only: onlyEntries.optional(),
 })
+const quarantineFilter = z.object({ sync: z.string().optional() })
+const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
 const decision = z.strictObject({ by: z.string().min(1) })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
@@ -79,5 +82,13 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
   })
   app.post('/runs/:run/reject', async (request) => {
     return control.reject(runNumber.parse(request.params).run, decision.parse(request.body).by)
+  })
+  app.get('/quarantine', async (request) => {
+    const { sync } = quarantineFilter.parse(request.query)
+    return control.quarantine(sync === undefined ? {} : { sync })
+  })
+  app.post('/quarantine/release', async (request) => {
+    const { sync, only } = releaseRequest.parse(request.body)
+    return control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
   })
 }

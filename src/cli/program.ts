@@ -5,6 +5,7 @@ import { addApprove } from './approve.ts'
 import { addCheck } from './check.ts'
 import type { Io, Runner } from './context.ts'
 import { addPlan } from './plan.ts'
+import { addQuarantine } from './quarantine.ts'
 import { addReject } from './reject.ts'
 import { addRuns } from './runs.ts'
 import { addService } from './service.ts'
@@ -63,6 +64,7 @@ export function createProgram(io: Io, run: Runner): Command {
     addRuns,
     addApprove,
     addReject,
+    addQuarantine,
     addCheck,
     addService,
   ]) {

@@ -1,5 +1,6 @@
 import type { Notice } from '../directory/snapshot.ts'
-import type { Change } from '../plan/change.ts'
+import type { Kind } from '../directory/entry.ts'
+import type { Change, Op } from '../plan/change.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
@@ -53,6 +54,29 @@ export interface RunRequest {
   readonly only?: Only
 }
 
+/** A change that the service refused for its own content. */
+export interface QuarantinedChange {
+  readonly sync: string
+  /** Null, like the id and the operation, where an older version remembered only the fingerprint. */
+  readonly kind: Kind | null
+  readonly id: string | null
+  readonly op: Op | null
+  readonly fingerprint: string
+  /** One sentence: what the service answered. */
+  readonly detail: string
+  /** ISO 8601, UTC, as the next two. */
+  readonly since: string
+  readonly triedAt: string
+  /** The first run after this time tries it again. */
+  readonly triedAgainAt: string
+}
+
+export interface ReleaseRequest {
+  /** Default: every sync. */
+  readonly sync?: string
+  readonly only?: Only
+}
+
 /** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
   /** Asks for a run and returns its number at once. */
@@ -65,4 +89,8 @@ export interface Control extends AsyncDisposable {
   approve(run: number, by: string): Promise<RunSummary>
   /** Rejects the open hold of this run: its breaching changes are left alone until they change; throws `run-unknown`. */
   reject(run: number, by: string): Promise<RunSummary>
+  /** What is in quarantine. */
+  quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
+  /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
+  release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
 }

@@ -1,10 +1,11 @@
 import { DirsyncdError } from '../errors.ts'
 import { decide } from '../store/decisions.ts'
+import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
 import { addRun, findRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
-import type { Control, RunSummary, RunView } from './control.ts'
+import type { Control, QuarantinedChange, ReleaseRequest, RunSummary, RunView } from './control.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
@@ -20,12 +21,21 @@ const DETAIL_LIMIT = 1000
 export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof Symbol.asyncDispose> {
   const { db } = deps
 
+  function targetOf(sync: string): string {
+    const target = deps.targets.get(sync)
+    if (target === undefined) throw unknownSync(sync, [...deps.targets.keys()])
+    return target
+  }
+
+  function filterOf({ sync, only }: ReleaseRequest) {
+    return { targets: sync === undefined ? deps.targets : new Map([[sync, targetOf(sync)]]), only }
+  }
+
   async function request(
     sync: string,
     run: Omit<Parameters<typeof addRun>[1], 'sync' | 'target'>,
   ): Promise<number> {
-    const target = deps.targets.get(sync)
-    if (target === undefined) throw unknownSync(sync, [...deps.targets.keys()])
+    const target = targetOf(sync)
     const number = await addRun(db, { sync, target, ...run })
     await deps.wake(sync)
     return number
@@ -57,6 +67,8 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
       await decide(db, run, 'rejected', by)
       return summary({ ...run, hold: 'rejected' })
     },
+    quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
+    release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   }
 }
 
@@ -102,5 +114,19 @@ function summary(run: RunRecord): RunSummary {
     holdRun: run.hold_run,
     digest: run.digest,
     error: run.error,
+  }
+}
+
+function quarantinedChange({ op, ...row }: QuarantinedRow): QuarantinedChange {
+  return {
+    sync: row.sync,
+    kind: op === null ? null : op.endsWith('-user') ? 'user' : 'group',
+    id: row.entry_id,
+    op,
+    fingerprint: row.fingerprint,
+    detail: row.detail,
+    since: row.since.toISOString(),
+    triedAt: row.tried_at.toISOString(),
+    triedAgainAt: row.tried_again_at.toISOString(),
   }
 }

@@ -1,5 +1,5 @@
 import { DirsyncdError } from '../errors.ts'
-import type { Control, RunSummary, RunView } from './control.ts'
+import type { Control, QuarantinedChange, RunSummary, RunView } from './control.ts'
 import { connectSocket } from './socket-client.ts'
 
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
@@ -24,6 +24,11 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
     },
     approve: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by }),
+    quarantine: (filter) => {
+      const query = new URLSearchParams({ ...filter })
+      return daemon.call<readonly QuarantinedChange[]>('GET', `/quarantine?${query.toString()}`)
+    },
+    release: (request) => daemon.call<readonly QuarantinedChange[]>('POST', '/quarantine/release', request),
     reject: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, { by }),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }

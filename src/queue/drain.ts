@@ -3,10 +3,11 @@ import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../errors.ts'
 import { PHASES } from '../plan/plan.ts'
-import { countPending, type Part, pendingChanges, prepareMembers, prepareUsers } from '../store/plans.ts'
+import { countPending, type Part, prepareMembers, prepareUsers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
-import { type ChangeJob, enqueueChanges } from './changes.ts'
+import type { ChangeJob } from './changes.ts'
+import { Feed } from './feed.ts'
 import { type JobTimes, type Times, TIMES } from './times.ts'
 
 export interface DrainDeps {
@@ -20,8 +21,8 @@ export interface DrainDeps {
 const WINDOW = 10_000
 
 /**
- * Has the workers apply every change of a run, phase by phase, and what failed twice at the end, again phase by phase:
- * there too a group needs its members to be there before. Returns when each change
+ * Has the workers apply every change of a run, phase by phase, and what failed twice or was refused at the end, again
+ * phase by phase: there too a group needs its members to be there before. Returns when each change
  * has its final state in the store; an empty queue proves nothing.
  *
  * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `times.outage.giveUp`
@@ -50,31 +51,20 @@ async function drainPart(
 ): Promise<void> {
   const { db, queue, window = WINDOW, times = TIMES } = deps
   const outageMs = times.outage.giveUp
-  const sweepMs = times.jobs.sweep
-  const name = part.tail ? 'tail' : 'phase'
+  const feed = new Feed({ db, queue, window, times }, run, part)
   const pace = new Pace(times.jobs.count)
-  let last = 0
-  let sweptAt = Date.now()
   for (;;) {
     signal.throwIfAborted()
     await throwIfStopped(db, run.run)
     const pending = await countPending(db, run.run, part)
-    if (pending === 0) return
-    const enqueued = last === 0 ? 0 : await countPending(db, run.run, part, last)
-    if (enqueued <= window / 2 && enqueued < pending) {
-      const next = await pendingChanges(db, run.run, part, { after: last, limit: window - enqueued })
-      await enqueueChanges(queue, run, next, name, times.retry)
-      last = next.at(-1)?.number ?? last
-    }
+    if (pending === 0) break
     const idleMs = pace.see(pending)
     if (idleMs > outageMs) throw outage(outageMs)
-    if (idleMs > sweepMs && Date.now() - sweptAt > sweepMs) {
-      const lost = await pendingChanges(db, run.run, part, { upTo: last, limit: window })
-      await enqueueChanges(queue, run, lost, name, times.retry)
-      sweptAt = Date.now()
-    }
+    await feed.fill(pending, idleMs)
     await sleep(pace.delayMs, undefined, { signal })
   }
+  await feed.decide()
+  await throwIfStopped(db, run.run)
 }
 
 /** Looks often while changes are being applied, and seldom while nothing moves. */

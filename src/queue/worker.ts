@@ -12,20 +12,15 @@ import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
-import {
-  type Attempt,
-  beginAttempt,
-  endAttempt,
-  failAttempt,
-  hasSucceeded,
-  undoAttempt,
-} from '../store/journal.ts'
-import { quarantine } from '../store/quarantine.ts'
+import { type Attempt, beginAttempt, endAttempt, failAttempt, undoAttempt } from '../store/journal.ts'
+import { isQuarantined, quarantine } from '../store/quarantine.ts'
+import { refuseForNow } from '../store/refusals.ts'
 import { stopRun } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { QueueBackend } from './backend.ts'
 import { ATTEMPTS, type ChangeJob, changesQueueName, PHASE_ATTEMPTS } from './changes.ts'
 import { Fence } from './fence.ts'
+import { REFUSED_IN_ROW } from './refusals.ts'
 import { type Times, TIMES } from './times.ts'
 
 /** Applies one change; `check` looks with GET before anything is sent. Never throws for what the API answers. */
@@ -80,7 +75,9 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
   })
 
   async function process(job: Job<ChangeJob>): Promise<void> {
-    const attempt = await beginAttempt(deps.db, job.data, deps.name)
+    const probe = job.data.probe === true
+    const refusedInRowBelow = probe ? null : REFUSED_IN_ROW
+    const attempt = await beginAttempt(deps.db, { ...job.data, refusedInRowBelow }, deps.name)
     if (attempt === undefined) return
     const outcome = await tryOnce(attempt)
     if (outcome === 'not-tried') {
@@ -91,7 +88,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       { run: attempt.run, change: attempt.number, op: attempt.change.op, ...outcome },
       'tried a change',
     )
-    await settle(attempt, outcome)
+    await settle(attempt, outcome, probe)
   }
 
   /** The breaker counts outages; an answer of any kind closes it again. */
@@ -128,7 +125,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     return new Error('cut short')
   }
 
-  async function settle(attempt: Attempt, outcome: Outcome): Promise<void> {
+  async function settle(attempt: Attempt, outcome: Outcome, probe: boolean): Promise<void> {
     switch (outcome.result) {
       case 'applied':
       case 'found':
@@ -144,9 +141,9 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       case 'refused':
         return refuse(attempt, outcome)
       case 'forbidden':
-        if (await hasSucceeded(deps.db, attempt.run, attempt.change.op)) return refuse(attempt, outcome)
-        await failAttempt(deps.db, attempt, { unsure: false, tail: false, counted: true }, outcome)
-        return stopRun(deps.db, attempt.run, 'scope-missing', outcome.detail)
+        // For what was in quarantine before, it was decided then what its 403 means.
+        if (await isQuarantined(deps.db, attempt)) return refuse(attempt, outcome)
+        return refuseForNow(deps.db, attempt, { probe }, outcome)
       case 'stop':
         await failAttempt(deps.db, attempt, { unsure: true, tail: false, counted: true }, outcome)
         return stopRun(deps.db, attempt.run, outcome.code, outcome.detail)

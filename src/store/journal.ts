@@ -24,15 +24,17 @@ export interface Attempt {
   readonly check: boolean
   /** Whether an earlier intent has no outcome. */
   readonly wasUnsure: boolean
+  /** How many changes of the run had been refused with 403 when the attempt began. */
+  readonly refusedBefore: number
 }
 
 /**
- * Loads a change and journals the intent to apply it, in one statement. Gives nothing when there is nothing to do any
- * more: the change has its final state, or its run is not the current one (fencing).
+ * Loads a change and journals the intent to apply it, in one statement. Gives nothing when there is nothing to do: the
+ * change has its final state, its run is not the current one (fencing), or the run had too many refusals in a row.
  */
 export async function beginAttempt(
   db: Db,
-  job: { run: number; number: number; epoch: number },
+  job: { run: number; number: number; epoch: number; refusedInRowBelow: number | null },
   worker: string,
 ): Promise<Attempt | undefined> {
   const { rows } = await sql<AttemptRow>`
@@ -43,9 +45,10 @@ export async function beginAttempt(
       WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state = 'pending'
         AND before.run = c.run AND before.number = c.number
         AND r.run = c.run AND r.state = 'applying' AND r.epoch = ${job.epoch} AND r.stop_code IS NULL
+        AND (${job.refusedInRowBelow}::integer IS NULL OR r.refused - r.refused_before_success < ${job.refusedInRowBelow})
         AND l.sync = r.sync AND l.epoch = r.epoch
       RETURNING c.change, c.op, c.entry_id, c.fingerprint, c.removes, c.attempts, c.tail,
-        before.unsure AS was_unsure, r.sync, r.target, r.directory_moved
+        before.unsure AS was_unsure, r.sync, r.target, r.directory_moved, r.refused
     ), noted AS (
       INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before, removes)
       SELECT ${job.run}, ${job.number}, sync, target, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have', removes
@@ -67,6 +70,7 @@ export async function beginAttempt(
     tail: row.tail,
     check: row.was_unsure || row.directory_moved,
     wasUnsure: row.was_unsure,
+    refusedBefore: row.refused,
   }
 }
 
@@ -77,6 +81,7 @@ interface AttemptRow {
   attempts: number
   tail: boolean
   was_unsure: boolean
+  refused: number
   sync: string
   target: string
   directory_moved: boolean
@@ -90,11 +95,12 @@ export interface Answer {
   readonly detail?: string | undefined
 }
 
-function detailOf({ detail }: Answer): string | null {
+/** The detail as the store can keep it. */
+export function detailOf({ detail }: Answer): string | null {
   return detail === undefined ? null : storable(detail)
 }
 
-/** Journals the outcome of an attempt that gave the change its final state. */
+/** Journals the outcome of an attempt that gave the change its final state. A success ends a row of refusals. */
 export async function endAttempt(
   db: Db,
   attempt: Attempt,
@@ -106,6 +112,9 @@ export async function endAttempt(
       UPDATE dirsyncd.changes
       SET state = ${state}, unsure = false, intent_at = NULL, detail = ${detailOf(answer)}
       WHERE run = ${attempt.run} AND number = ${attempt.number}
+    ), accepted AS (
+      UPDATE dirsyncd.runs SET refused_before_success = ${attempt.refusedBefore}, probes = 0
+      WHERE run = ${attempt.run} AND refused_before_success < ${attempt.refusedBefore} AND ${state === 'applied'}
     )
     UPDATE dirsyncd.journal
     SET ended_at = now(), outcome = ${state}, status = ${answer.status ?? null}, requests = ${answer.requests ?? null},

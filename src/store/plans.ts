@@ -80,28 +80,31 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
   }))
 }
 
+/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
+export const MOST_REFUSALS = 2
+
 /** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
 export interface Part {
   readonly phase: Phase
   readonly tail: boolean
 }
 
-/** The numbers and operations of changes that wait for a final state, in order. */
+/** The changes that wait for an attempt, in order. */
 export async function pendingChanges(
   db: Db,
   run: number,
   part: Part,
   range: { after?: number; upTo?: number; limit: number },
-): Promise<readonly { number: number; op: Op }[]> {
+): Promise<readonly { number: number; op: Op; refusals: number }[]> {
   return pendingOf(db, run, part, range.upTo)
-    .select(['number', 'op'])
+    .select(['number', 'op', 'refusals'])
     .where('number', '>', range.after ?? 0)
     .orderBy('number')
     .limit(range.limit)
     .execute()
 }
 
-/** How many changes of a part, those with a number up to `upTo` or all, have no final state yet. */
+/** How many changes of a part, those with a number up to `upTo` or all, wait for an attempt. */
 export async function countPending(db: Db, run: number, part: Part, upTo?: number): Promise<number> {
   const row = await pendingOf(db, run, part, upTo)
     .select(({ fn }) => fn.countAll<string>().as('count'))
@@ -116,6 +119,7 @@ function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
     .where('state', '=', 'pending')
     .where('phase', '=', part.phase)
     .where('tail', '=', part.tail)
+    .where('refusals', '<', MOST_REFUSALS)
   return upTo === undefined ? query : query.where('number', '<=', upTo)
 }
 

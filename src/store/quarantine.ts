@@ -1,4 +1,6 @@
 import { type Kysely, sql } from 'kysely'
+import type { Op } from '../plan/change.ts'
+import type { Only } from '../plan/inputs.ts'
 import type { Attempt } from './journal.ts'
 import { storable } from './storable.ts'
 import type { Tables } from './tables.ts'
@@ -10,11 +12,30 @@ export async function quarantine(db: Db, attempt: Attempt, why: string): Promise
   const detail = storable(why)
   await db
     .insertInto('dirsyncd.quarantine')
-    .values({ sync: attempt.sync, target: attempt.target, fingerprint: attempt.fingerprint, detail })
+    .values({
+      sync: attempt.sync,
+      target: attempt.target,
+      fingerprint: attempt.fingerprint,
+      op: attempt.change.op,
+      entry_id: attempt.change.id,
+      detail,
+    })
     .onConflict((conflict) =>
       conflict.columns(['sync', 'target', 'fingerprint']).doUpdateSet({ detail, tried_at: sql<Date>`now()` }),
     )
     .execute()
+}
+
+/** Whether the change was quarantined before, however long ago, and nobody released it since. */
+export async function isQuarantined(db: Db, { sync, target, fingerprint }: Attempt): Promise<boolean> {
+  const row = await db
+    .selectFrom('dirsyncd.quarantine')
+    .select('fingerprint')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('fingerprint', '=', fingerprint)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** The quarantined changes that were tried within the last day, with why the API refused them. */
@@ -41,4 +62,51 @@ export async function keepQuarantined(
 ): Promise<void> {
   await sql`DELETE FROM dirsyncd.quarantine WHERE sync = ${sync} AND target = ${target}
     AND fingerprint <> ALL(${fingerprints}::text[])`.execute(db)
+}
+
+export interface QuarantineFilter {
+  /** What each of the syncs writes to; only what these targets refused is meant. */
+  readonly targets: ReadonlyMap<string, string>
+  readonly only?: Only | undefined
+}
+
+export interface QuarantinedRow {
+  readonly sync: string
+  readonly fingerprint: string
+  /** Unknown, like the id, in a row of an older version whose change is not kept any more. */
+  readonly op: Op | null
+  readonly entry_id: string | null
+  readonly detail: string
+  readonly since: Date
+  readonly tried_at: Date
+  readonly tried_again_at: Date
+}
+
+const COLUMNS = sql`sync, fingerprint, op, entry_id, detail, since, tried_at,
+  tried_at + interval '24 hours' AS tried_again_at`
+
+/** What is in quarantine, by sync, entry and operation. */
+export async function listQuarantine(db: Db, filter: QuarantineFilter): Promise<readonly QuarantinedRow[]> {
+  const { rows } = await sql<QuarantinedRow>`SELECT ${COLUMNS} FROM dirsyncd.quarantine
+    WHERE ${matches(filter)} ORDER BY sync, entry_id, op, fingerprint`.execute(db)
+  return rows
+}
+
+/** Forgets that these changes were refused, so that the next run tries them again. Returns them. */
+export async function releaseQuarantine(
+  db: Db,
+  filter: QuarantineFilter,
+): Promise<readonly QuarantinedRow[]> {
+  const { rows } = await sql<QuarantinedRow>`WITH released AS (
+      DELETE FROM dirsyncd.quarantine WHERE ${matches(filter)} RETURNING *
+    ) SELECT ${COLUMNS} FROM released ORDER BY sync, entry_id, op, fingerprint`.execute(db)
+  return rows
+}
+
+function matches({ targets, only }: QuarantineFilter) {
+  const ofTargets = sql<boolean>`(sync, target) IN (
+    SELECT * FROM unnest(${[...targets.keys()]}::text[], ${[...targets.values()]}::text[]))`
+  if (only === undefined) return ofTargets
+  return sql<boolean>`${ofTargets} AND (op LIKE '%-user' AND entry_id = ANY(${only.users}::text[])
+    OR op NOT LIKE '%-user' AND entry_id = ANY(${only.groups}::text[]))`
 }

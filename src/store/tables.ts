@@ -43,6 +43,11 @@ export interface RunsTable {
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
   stop_reason: string | null
+  /** How many changes were refused with 403, and how many of them before the last attempt that succeeded had begun. */
+  refused: Generated<number>
+  refused_before_success: Generated<number>
+  /** Changes tried one by one, and refused, since the last success. */
+  probes: Generated<number>
   requested_at: Timestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
@@ -59,9 +64,11 @@ export interface ChangesTable {
   /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
   removes: number
   state: Generated<ChangeState>
-  /** Failed twice: left to the end of the run. */
+  /** Failed twice or was refused: left to the end of the run. */
   tail: Generated<boolean>
   attempts: Generated<number>
+  /** How often the service answered 403. */
+  refusals: Generated<number>
   /** An intent is journaled and nobody knows whether the API did it. */
   unsure: Generated<boolean>
   intent_at: NullableTimestamp
@@ -102,6 +109,9 @@ export interface QuarantineTable {
   sync: string
   target: string
   fingerprint: string
+  /** Both are null in a row of an older version whose change was not known any more. */
+  op: Op | null
+  entry_id: string | null
   detail: string
   since: Timestamp
   tried_at: Timestamp

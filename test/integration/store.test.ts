@@ -9,6 +9,8 @@ import type { Change } from '../../src/plan/change.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { changesOf, noticesOf, storePlan } from '../../src/store/plans.ts'
+import { listQuarantine, releaseQuarantine } from '../../src/store/quarantine.ts'
+import { quarantineEntries } from '../../src/store/migrations/0004-quarantine-entries.ts'
 import { addRun, findRun, finishRun, stopRun } from '../../src/store/runs.ts'
 import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
@@ -262,6 +264,29 @@ describe('a PostgreSQL server that cannot be used', () => {
     const opening = openStore({ kind: 'postgres', url, password: async () => 'wrong-secret' })
     await expect(opening).rejects.toThrow(/user locked\): the server refused the login/)
     await expect(opening).rejects.not.toThrow(/wrong-secret/)
+  })
+
+  test('what an older version quarantined gets the id of its entry where the change is still known', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { db } = await postgres(stack)
+    await sql`ALTER TABLE dirsyncd.quarantine DROP op, DROP entry_id`.execute(db)
+    await sql`ALTER TABLE dirsyncd.changes DROP refusals`.execute(db)
+    await sql`ALTER TABLE dirsyncd.runs DROP refused, DROP refused_before_success, DROP probes`.execute(db)
+    const run = await addRun(db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
+    await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
+      VALUES (${run}, 1, 'users', 'create-user', 'u1', 'known', '{}', 0)`.execute(db)
+    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail) VALUES
+      ('corp', 'here', 'known', 'refused'), ('corp', 'there', 'known', 'refused'), ('corp', 'here', 'lost', 'refused')
+      `.execute(db)
+    await quarantineEntries.up(db)
+    const targets = new Map([['corp', 'here']])
+    expect(await listQuarantine(db, { targets })).toMatchObject([
+      { fingerprint: 'known', op: 'create-user', entry_id: 'u1' },
+      { fingerprint: 'lost', op: null, entry_id: null },
+    ])
+    const only = { users: ['u1'], groups: ['u1'] }
+    expect(await releaseQuarantine(db, { targets, only })).toMatchObject([{ fingerprint: 'known' }])
+    expect(await releaseQuarantine(db, { targets })).toMatchObject([{ fingerprint: 'lost' }])
   })
 
   test('the password comes from where it is kept', async () => {

@@ -32,7 +32,8 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'kept-by-policy': 'kept as it is by the policy of the sync',
   'kept-unproved': 'not deleted, because not every entry of the source could be understood',
   'membership-differs': 'has other members in the source; not written',
-  quarantined: 'in quarantine, because the service refused it; tried again when it changes, or after a day',
+  quarantined:
+    'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release',
   'does-not-converge': 'the service stores another value than the one written, so it is no longer written',
   rejected: 'left alone, because a person rejected the change',
 }

@@ -2,6 +2,7 @@ import type { Migration } from 'kysely/migration'
 import { leases } from './0001-leases.ts'
 import { runs } from './0002-runs.ts'
 import { requestBudgets } from './0003-request-budgets.ts'
+import { quarantineEntries } from './0004-quarantine-entries.ts'
 import { evidence } from './0005-evidence.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
@@ -9,5 +10,6 @@ export const migrations: Record<string, Migration> = {
   '0001-leases': leases,
   '0002-runs': runs,
   '0003-request-budgets': requestBudgets,
+  '0004-quarantine-entries': quarantineEntries,
   '0005-evidence': evidence,
 }

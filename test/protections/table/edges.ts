@@ -888,9 +888,9 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-admin-entries-of-a-run-are-asked-for-strictly',
     file: 'admin/app.ts',
-    find: 'only: z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })',
+    find: 'const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })',
     replace:
-      'only: z.object({ users: z.array(z.string()).default([]), groups: z.array(z.string()).default([]) })',
+      'const onlyEntries = z.object({ users: z.array(z.string()).default([]), groups: z.array(z.string()).default([]) })',
     test: 'unit/admin/app.test.ts',
     only: 'misspelled',
   },

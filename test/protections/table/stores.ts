@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const RUNS = 'integration/run-behaviour-postgres.test.ts'
+const REFUSALS = 'integration/run-refusals.test.ts'
 
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
@@ -149,8 +150,77 @@ export const STORES: readonly Protection[] = [
     file: 'store/journal.ts',
     find: '  return row !== undefined',
     replace: '  return true',
-    test: RUNS,
-    only: 'runs on postgres .* 403 on the first write',
+    test: REFUSALS,
+    only: 'an operation that is always forbidden|changes that are all forbidden',
+  },
+  {
+    name: 'stores-forbidden-change-is-tried-again-before-it-is-quarantined',
+    file: 'store/plans.ts',
+    find: 'export const MOST_REFUSALS = 2',
+    replace: 'export const MOST_REFUSALS = 1',
+    test: REFUSALS,
+    only: 'in the middle of a run for a short while',
+  },
+  {
+    name: 'stores-refused-probe-is-no-second-refusal',
+    file: 'store/refusals.ts',
+    find: 'CASE WHEN ${probe} THEN 1 ELSE c.refusals + 1 END',
+    replace: 'CASE WHEN ${probe} THEN c.refusals + 1 ELSE c.refusals + 1 END',
+    test: REFUSALS,
+    only: 'the last changes of a run',
+  },
+  {
+    name: 'stores-success-that-was-sent-before-proves-nothing',
+    file: 'store/journal.ts',
+    find:
+      'refused_before_success = ${attempt.refusedBefore}, probes = 0\n' +
+      '      WHERE run = ${attempt.run} AND refused_before_success < ${attempt.refusedBefore} AND',
+    replace:
+      'refused_before_success = refused, probes = 0\n' +
+      '      WHERE run = ${attempt.run} AND refused_before_success < refused AND',
+    test: REFUSALS,
+    only: 'stops it, and the next run completes',
+  },
+  {
+    name: 'stores-many-refusals-in-a-row-stop-the-run',
+    file: 'queue/refusals.ts',
+    find: "probes < MOST_PROBES ? 'one-by-one' : 'stop'",
+    replace: "probes < MOST_PROBES * 10 ? 'one-by-one' : 'stop'",
+    test: REFUSALS,
+    only: 'stops it, and the next run completes',
+  },
+  {
+    name: 'stores-success-ends-a-row-of-refusals',
+    file: 'store/journal.ts',
+    find: "AND ${state === 'applied'}\n",
+    replace: "AND ${state === 'missing'}\n",
+    test: REFUSALS,
+    only: 'sixty scattered',
+  },
+  {
+    name: 'stores-what-was-in-quarantine-needs-no-new-decision',
+    file: 'queue/worker.ts',
+    find: 'if (await isQuarantined(deps.db, attempt)) return refuse(attempt, outcome)',
+    replace:
+      'if (attempt.number < 0 && (await isQuarantined(deps.db, attempt))) return refuse(attempt, outcome)',
+    test: REFUSALS,
+    only: 'a day later',
+  },
+  {
+    name: 'stores-only-what-is-named-is-released',
+    file: 'store/quarantine.ts',
+    find: '  if (only === undefined) return ofTargets\n',
+    replace: '  if (only === undefined || targets.size >= 0) return ofTargets\n',
+    test: 'e2e/quarantine.test.ts',
+    only: 'without a daemon > release',
+  },
+  {
+    name: 'stores-old-quarantine-is-told-whom-it-is-about',
+    file: 'store/migrations/0004-quarantine-entries.ts',
+    find: 'known.sync = q.sync AND known.target = q.target AND known.fingerprint = q.fingerprint',
+    replace: 'known.sync = q.sync AND known.target <> q.target AND known.fingerprint = q.fingerprint',
+    test: 'integration/store.test.ts',
+    only: 'older version',
   },
   {
     name: 'stores-refused-change-stays-quarantined',

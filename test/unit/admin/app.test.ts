@@ -8,6 +8,10 @@ const control = {
     asked.push(args)
     return { run: args[0] }
   },
+  release: async (...args: unknown[]) => {
+    asked.push(args)
+    return []
+  },
 } as unknown as AdminOptions['control']
 const app = buildAdminApp({ control, checkHealth: async () => undefined, operations: true })
 
@@ -36,6 +40,14 @@ test.each([
   expect(asked).toEqual([])
 })
 
+test('nothing is released for a request whose limit is misspelled', async () => {
+  for (const payload of [{ syncs: 'corp' }, { only: { user: ['a'] } }]) {
+    const answer = await app.inject({ method: 'POST', url: '/quarantine/release', payload })
+    expect(answer.statusCode).toBe(400)
+  }
+  expect(asked).toEqual([])
+})
+
 test('a daemon without its store is not healthy', async () => {
   const sick = buildAdminApp({
     control,
@@ -55,6 +67,7 @@ test('whoever reaches the TCP listener sees health and counts, and neither names
   })
   expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
   expect((await pages.inject({ url: '/' })).body).toContain('No sync has run yet')
-  for (const url of ['/runs', '/runs/7']) expect((await pages.inject({ url })).statusCode).toBe(404)
+  for (const url of ['/runs', '/runs/7', '/quarantine'])
+    expect((await pages.inject({ url })).statusCode).toBe(404)
   expect((await pages.inject({ method: 'POST', url: '/runs', payload: {} })).statusCode).toBe(404)
 })

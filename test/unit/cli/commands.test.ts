@@ -114,6 +114,8 @@ function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: nu
       ),
     approve: () => Promise.resolve().then(script.approve ?? unknownRun),
     reject: () => Promise.resolve().then(script.approve ?? unknownRun),
+    quarantine: () => Promise.resolve([]),
+    release: () => Promise.resolve([]),
     [Symbol.asyncDispose]() {
       seen.closed += 1
       return Promise.resolve()

@@ -1,0 +1,44 @@
+import type { QuarantinedChange } from '../../control/control.ts'
+import { amount } from '../../directory/wording.ts'
+import { printable } from '../../printable.ts'
+import { renderTable } from './table.ts'
+import { pointInTime } from './text.ts'
+
+const HEAD = ['SYNC', 'KIND', 'ID', 'REFUSED', 'SINCE', 'TRIED', 'TRIED AGAIN', 'WHY']
+
+/** The quarantined changes as a table. `now` is an ISO time. */
+export function renderQuarantine(changes: readonly QuarantinedChange[], now: string): string[] {
+  if (changes.length === 0) return ['Nothing is in quarantine.']
+  return renderTable(
+    HEAD,
+    changes.map((change) => row(change, now)),
+  )
+}
+
+function row(change: QuarantinedChange, now: string): string[] {
+  const { sync, kind, id, op, fingerprint, since, triedAt, triedAgainAt, detail } = change
+  return [
+    sync,
+    kind ?? '',
+    // A change that an older version quarantined is known by its fingerprint alone.
+    id === null ? `change ${fingerprint}` : printable(id),
+    op ?? 'unknown',
+    pointInTime(since),
+    pointInTime(triedAt),
+    triedAgainAt <= now ? 'in the next run' : `after ${pointInTime(triedAgainAt)}`,
+    printable(detail),
+  ]
+}
+
+/** How many changes were released, and what happens next. */
+export function renderReleased(released: readonly QuarantinedChange[]): string {
+  if (released.length === 0) return 'Nothing is in quarantine, so nothing was released.'
+  const bySync = Map.groupBy(released, ({ sync }) => sync)
+  const parts = [...bySync].map(([sync, changes]) => `${changes.length} of ${sync}`)
+  const next = [...bySync.keys()].map((sync) => `dirsyncd sync ${sync}`).join(' or ')
+  const them = released.length === 1 ? 'it' : 'them'
+  return (
+    `Released ${amount(released.length, 'change')} from quarantine: ${parts.join(', ')}. ` +
+    `The next run tries ${them} again, on schedule or now with ${next}.`
+  )
+}

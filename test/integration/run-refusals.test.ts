@@ -1,0 +1,189 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import type { RunRecord } from '../../src/store/runs.ts'
+import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { EMPTY_OBJECT } from '../support/empty-object.ts'
+import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { readService } from '../support/read-service.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openSyncHarness } from '../support/sync-harness.ts'
+
+const PEOPLE = 300
+/** Three workers with four changes each may be under way when the fourth one is refused. */
+const WORKERS = 3
+const UNDER_WAY = 12
+
+let service: RunningService
+let proxy: ApiProxy
+let opened: OpenBackend
+let stack: AsyncDisposableStack
+let company: MutableCompany
+let sync: string
+let tests = 0
+/** How many writes came, and how many of them were answered with 403. */
+let writes = { all: 0, refused: 0 }
+
+beforeAll(async () => {
+  const directories = Array.from({ length: 20 }, (_, n) => `{ id: ${100 + n}, name: Directory ${n} }`)
+  service = await startService({ fixture: directoriesFixture(directories) })
+  proxy = await startApiProxy(service.baseUrl)
+  opened = await backendNamed('postgres').open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await proxy?.[Symbol.asyncDispose]()
+  await service?.close()
+})
+beforeEach(() => {
+  stack = new AsyncDisposableStack()
+  tests += 1
+  sync = `refusals-${tests}`
+  company = { users: new Map(), groups: new Map() }
+  for (let index = 0; index < PEOPLE; index++) hire(`u${String(index).padStart(3, '0')}`)
+})
+afterEach(() => stack.disposeAsync())
+
+function hire(id: string): void {
+  company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
+}
+
+const place = () => ({ baseUrl: proxy.baseUrl, organizationId: 1, directoryId: 100 + tests })
+
+/** Answers those writes with 403 for which `isRefused` is true; it gets the number of the write, from 1. */
+function refuse(isRefused: (request: ProxiedRequest, number: number) => boolean): void {
+  writes = { all: 0, refused: 0 }
+  proxy.intercept = (request) => {
+    if (request.method === 'GET') return undefined
+    writes.all += 1
+    if (!isRefused(request, writes.all)) return undefined
+    writes.refused += 1
+    return { status: 403, answer: { title: 'Forbidden' } }
+  }
+}
+
+/** Refuses every write that is about one of these users. */
+function refuseUsers(ids: readonly string[]): void {
+  refuse(({ url, body }) => {
+    const values = new Set(new URLSearchParams(body).values())
+    return ids.some((id) => url.endsWith(`/users/${id}`) || (url.endsWith('/users') && values.has(id)))
+  })
+}
+
+async function open(token: string = FIXTURE.token): Promise<() => Promise<RunRecord>> {
+  const harness = stack.use(openSyncHarness(opened, { sync, service: place(), token: () => token, company }))
+  for (let worker = 0; worker < WORKERS; worker++) await harness.startWorker()
+  return harness.sync
+}
+
+async function quarantined(): Promise<readonly (string | null)[]> {
+  const query = opened.store.db.selectFrom('dirsyncd.quarantine').select(['entry_id', 'op'])
+  const rows = await query.where('sync', '=', sync).orderBy('entry_id').execute()
+  return rows.map(({ op, entry_id: id }) => `${op} ${id}`)
+}
+
+function seen() {
+  return readService({ ...FIXTURE, ...place(), baseUrl: service.baseUrl })
+}
+
+const STOPPED = { state: 'failed', stop_code: 'scope-missing' }
+
+test('a service that forbids everything in the middle of a run stops it, and the next run completes', async () => {
+  refuse((_, number) => number > 150)
+  const run = await open()
+  const stopped = await run()
+  expect(stopped).toMatchObject(STOPPED)
+  expect(stopped.error).toMatch(
+    /^The service refused \d+ changes in a row with 403 .*token.*Nobody was put into/,
+  )
+  expect(runExitCode(stopped)).toBe(1)
+  expect(await quarantined()).toEqual([])
+  expect(writes.refused).toBeGreaterThanOrEqual(24)
+  expect(writes.refused).toBeLessThanOrEqual(24 + UNDER_WAY)
+  refuse(() => false)
+  const next = await run()
+  expect(next).toMatchObject({ state: 'done', counts: { notices: EMPTY_OBJECT } })
+  expect(runExitCode(next)).toBe(0)
+  expect((await seen()).users).toEqual(company.users)
+})
+
+test('a service that forbids everything in the middle of a run for a short while costs nobody anything', async () => {
+  refuse((_, number) => number > 150 && number <= 150 + UNDER_WAY + 10)
+  const done = await (await open())()
+  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
+  expect(writes.refused).toBe(UNDER_WAY + 10)
+  expect(await quarantined()).toEqual([])
+  expect(runExitCode(done)).toBe(0)
+})
+
+test('a service that forbids the last changes of a run for a short while costs nobody anything', async () => {
+  refuse((_, number) => number > PEOPLE - 8 && number <= PEOPLE + 4)
+  const done = await (await open())()
+  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
+  expect(await quarantined()).toEqual([])
+})
+
+test.each([
+  ['three', ['u010', 'u150', 'u290']],
+  ['the last three', ['u297', 'u298', 'u299']],
+  ['eight neighbours', Array.from({ length: 8 }, (_, n) => `u10${n}`)],
+  ['sixty scattered', Array.from({ length: 60 }, (_, n) => `u${String(n * 4).padStart(3, '0')}`)],
+])('%s users whom the service always forbids are quarantined, exactly those', async (_, ids) => {
+  refuseUsers(ids)
+  const run = await open()
+  const done = await run()
+  const applied = PEOPLE - ids.length
+  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied, quarantined: ids.length } } })
+  expect(runExitCode(done)).toBe(4)
+  expect(await quarantined()).toEqual(ids.map((id) => `create-user ${id}`))
+  expect((await seen()).users.size).toBe(applied)
+  const next = await run()
+  expect(next).toMatchObject({ state: 'done', counts: { planned: EMPTY_OBJECT } })
+})
+
+test('a day later the forbidden users are tried again, and stay in quarantine although nothing succeeds', async () => {
+  const ids = ['u010', 'u011', 'u012', 'u013', 'u014', 'u015']
+  refuseUsers(ids)
+  const run = await open()
+  await run()
+  const yesterday = new Date(Date.now() - 25 * 3_600_000)
+  const query = opened.store.db.updateTable('dirsyncd.quarantine').set({ tried_at: yesterday })
+  await query.where('sync', '=', sync).execute()
+  const before = writes.refused
+  expect(await run()).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 6 } } })
+  expect(writes.refused).toBe(before + 6)
+})
+
+test('a token without the scope stops the run soon, and nobody is quarantined', async () => {
+  refuse(() => false)
+  const stopped = await (await open(FIXTURE.readOnlyToken))()
+  expect(stopped).toMatchObject(STOPPED)
+  expect(writes.all).toBeLessThanOrEqual(24 + UNDER_WAY)
+  expect(await quarantined()).toEqual([])
+  expect((await seen()).users.size).toBe(0)
+})
+
+test.each([1, 3, 6])('%i changes that are all forbidden are about the token', async (count) => {
+  const run = await open()
+  refuse(() => false)
+  await run()
+  for (let index = 0; index < count; index++) hire(`new${index}`)
+  refuse(() => true)
+  const stopped = await run()
+  expect(stopped).toMatchObject(STOPPED)
+  expect(stopped.error).toMatch(/403/)
+  expect(await quarantined()).toEqual([])
+})
+
+test('an operation that is always forbidden while others succeed is about the token; the others are applied', async () => {
+  const run = await open()
+  refuse(() => false)
+  await run()
+  for (const id of [...company.users.keys()].slice(0, 30)) company.users.delete(id)
+  for (let index = 0; index < 30; index++) hire(`new${index}`)
+  company.groups.set('g1', { name: 'One', members: ['new1'] })
+  refuse(({ method }) => method === 'DELETE')
+  const stopped = await run()
+  expect(stopped).toMatchObject({ ...STOPPED, counts: { outcomes: { applied: 32 } } })
+  expect(await quarantined()).toEqual([])
+})
