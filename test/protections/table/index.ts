@@ -2,6 +2,7 @@ import type { Protection } from '../protection.ts'
 import { EDGES } from './edges.ts'
 import { LDAP } from './ldap.ts'
 import { PLAN } from './plan.ts'
+import { SERVERS } from './servers.ts'
 import { SERVICE } from './service.ts'
 import { SOURCES } from './sources.ts'
 import { STORES } from './stores.ts'
@@ -9,6 +10,7 @@ import { STORES } from './stores.ts'
 export const PROTECTIONS: readonly Protection[] = [
   ...PLAN,
   ...LDAP,
+  ...SERVERS,
   ...SOURCES,
   ...EDGES,
   ...STORES,

@@ -73,7 +73,7 @@ describe('a server that shows its position', () => {
     [
       'incomparable',
       { position: position('99', { 'dc=example,dc=org 002': '1' }) },
-      'lacks changes, and has others',
+      'lacks changes that the last good read, of ldap://dc.example.org:389 (10.0.0.1), had',
     ],
     ['of another database', { database: 'other', position: position('200') }, 'database: db then, other now'],
     ['unreadable', { position: undefined }, 'does not show how new its data is'],
