@@ -120,8 +120,15 @@ export const SERVERS: readonly Protection[] = [
   {
     name: 'server-position-of-another-database-is-incomparable',
     file: 'directory/position.ts',
-    find: 'if (known.database !== undefined && known.database !== seen.database)',
-    replace: `if (known.database === '' && known.database !== seen.database)`,
+    find: '.find((part) => !databases.includes(part))',
+    replace: '.find((part) => databases.length < 0 && !databases.includes(part))',
+    test: ORDER,
+  },
+  {
+    name: 'server-with-other-contexts-is-incomparable',
+    file: 'directory/position.ts',
+    find: 'const gone = before.isDisjointFrom(now) ? new Set<string>() : before.difference(now)',
+    replace: 'const gone = before.difference(now)',
     test: ORDER,
   },
   {
