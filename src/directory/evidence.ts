@@ -13,7 +13,10 @@ export interface ServerEvidence {
   readonly address: string
   /** How many addresses the configured URLs stand for; with more than one, the next read may be of another server. */
   readonly addresses: number
-  /** What the server calls its database. A position says something about the same database only. */
+  /**
+   * What the server calls its databases: `dc=example,dc=org ID`, each behind its naming context, joined by `; `. A position
+   * says something about the same database only.
+   */
   readonly database: string | undefined
   /** Where it was when the read ended; `undefined` where the server does not show it to this reader. */
   readonly position: Position | undefined

@@ -22,17 +22,40 @@ export type Comparison =
   | { readonly order: 'equal' | 'newer' }
   | { readonly order: 'older' | 'incomparable'; readonly lacks: Difference }
 
-/** Positions of different databases are incomparable; a known position without a database is compared with any. */
+/**
+ * Positions of different databases are incomparable; a known position without a database is compared with any. Naming
+ * contexts that are not read any more do not count, unless all are others.
+ */
 export function comparePositions(known: DatabasePosition, seen: DatabasePosition): Comparison {
-  if (known.database !== undefined && known.database !== seen.database)
-    return {
-      order: 'incomparable',
-      lacks: { key: 'database', known: known.database, seen: seen.database },
-    }
-  const lacks = firstLack(known.position, seen.position)
-  const hasMore = firstLack(seen.position, known.position) !== undefined
+  const isRead = readContexts(known, seen)
+  const databases = partsOf(seen.database)
+  const other = partsOf(known.database)
+    .filter(isRead)
+    .find((part) => !databases.includes(part))
+  if (other !== undefined)
+    return { order: 'incomparable', lacks: { key: 'database', known: other, seen: seen.database } }
+  const still = Object.fromEntries(Object.entries(known.position).filter(([key]) => isRead(key)))
+  const lacks = firstLack(still, seen.position)
+  const hasMore = firstLack(seen.position, still) !== undefined
   if (lacks === undefined) return { order: hasMore ? 'newer' : 'equal' }
   return { order: hasMore ? 'incomparable' : 'older', lacks }
+}
+
+/** Whether a key or a database of the known position is not of a naming context that is no longer read. */
+function readContexts(known: DatabasePosition, seen: DatabasePosition): (key: string) => boolean {
+  const now = new Set(partsOf(seen.database).map(contextOf))
+  const before = new Set(partsOf(known.database).map(contextOf))
+  const gone = before.isDisjointFrom(now) ? new Set<string>() : before.difference(now)
+  return (key) => !gone.has(contextOf(key))
+}
+
+/** Each of them is the name of a naming context, a blank, and what the server calls that database. */
+function partsOf(database: string | undefined): readonly string[] {
+  return database === undefined ? [] : database.split('; ')
+}
+
+function contextOf(key: string): string {
+  return key.slice(0, Math.max(0, key.lastIndexOf(' ')))
 }
 
 /** The first key of `known` that is not in `seen`, or smaller there. */

@@ -101,11 +101,14 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
     const sentence = `${server} is older than ${last} (${said(lacks)})`
     return { scope: 'nothing', sentence: `${sentence}; nothing is changed until it has caught up` }
   }
-  const what = lacks.key === 'database' ? 'has another database than' : 'lacks changes, and has others than'
-  return { scope: 'additions', sentence: `${server} ${what} ${last} (${said(lacks)}); ${ONLY_ADDITIONS}` }
+  const what =
+    lacks.key === 'database'
+      ? `has another database than ${last}`
+      : `lacks changes that ${last}, had, and has other ones`
+  return { scope: 'additions', sentence: `${server} ${what} (${said(lacks)}); ${ONLY_ADDITIONS}` }
 }
 
-const ONLY_ADDITIONS = 'users and members are only added until it has all that the last good read had'
+const ONLY_ADDITIONS = 'users, groups and members are only added until it has all that the last good read had'
 
 function said({ key, known = 'nothing', seen = 'nothing' }: Difference): string {
   return `${key}: ${known} then, ${seen} now`
@@ -151,7 +154,8 @@ function judgeByHints(
   const server = nameOf(seen)
   const change = memory === undefined ? undefined : changeOf(memory, seen)
   const changedAt = change === undefined ? memory?.changedAt : now.toISOString()
-  const isRecent = changedAt !== undefined && now.getTime() - Date.parse(changedAt) < confirmAfterMs
+  // Either way, because the clock may have been set back.
+  const isRecent = changedAt !== undefined && Math.abs(now.getTime() - Date.parse(changedAt)) < confirmAfterMs
   if (!isRecent && seen.addresses <= 1)
     return allowed(`${server} shows no position, and is the only server`, memory, seen)
   const reason =

@@ -3,6 +3,7 @@ import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
 import { PLAN } from './plan.ts'
+import { SERVERS } from './servers.ts'
 import { SERVICE } from './service.ts'
 import { SOURCES } from './sources.ts'
 import { STORES } from './stores.ts'
@@ -11,6 +12,7 @@ export const PROTECTIONS: readonly Protection[] = [
   ...PLAN,
   ...EVIDENCE,
   ...LDAP,
+  ...SERVERS,
   ...SOURCES,
   ...EDGES,
   ...STORES,

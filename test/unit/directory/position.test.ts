@@ -57,6 +57,26 @@ describe('positions', () => {
     expect(comparePositions({ position: known }, { database: 'y', position: seen }).order).toBe('newer')
   })
 
+  test('a naming context that is read besides is no other database, and neither is one that is not read any more', () => {
+    const one = { database: 'dc=a id1', position: { 'dc=a 001': '5' } }
+    const both = { database: 'dc=a id1; dc=b id2', position: { 'dc=a 001': '5', 'dc=b 001': '7' } }
+    expect(comparePositions(one, both)).toEqual({ order: 'newer' })
+    expect(comparePositions(both, one)).toEqual({ order: 'equal' })
+    expect(comparePositions(both, { ...one, position: { 'dc=a 001': '4' } }).order).toBe('older')
+    expect(comparePositions(both, { ...both, position: one.position }).order).toBe('older')
+    const refilled = { database: 'dc=a id9', position: { 'dc=a 001': '6' } }
+    expect(comparePositions(both, refilled)).toEqual({
+      order: 'incomparable',
+      lacks: { key: 'database', known: 'dc=a id1', seen: 'dc=a id9' },
+    })
+  })
+
+  test('other naming contexts than all that were read are another database', () => {
+    const known = { database: 'dc=a id1', position: { 'dc=a 001': '5' } }
+    const seen = { database: 'ou=people,dc=a id1', position: { 'ou=people,dc=a 001': '5' } }
+    expect(comparePositions(known, seen).order).toBe('incomparable')
+  })
+
   test.each(['__proto__', 'constructor', 'toString'])('the key %s is one like others', (key) => {
     const known = JSON.parse(`{"${key}":"1"}`) as Position
     expect(compare(known, {}).order).toBe('older')

@@ -20,7 +20,7 @@ function evidence(more: Partial<ServerEvidence> = {}): ServerEvidence {
     url: 'ldap://dc.example.org:389',
     address: '10.0.0.1',
     addresses: 2,
-    database: 'db',
+    database: 'dc=example,dc=org db',
     position: { 'dc=example,dc=org 001': '100' },
     hints: {},
     ...more,
@@ -41,7 +41,11 @@ describe('a server that shows its position', () => {
   test('the first read may change everything, and its position is kept', () => {
     const { scope, next, meanwhile, trouble } = judgeServer(undefined, evidence(), at(0))
     expect({ scope, meanwhile, trouble }).toEqual({ scope: 'everything' })
-    expect(next).toMatchObject({ address: '10.0.0.1', database: 'db', position: position('100') })
+    expect(next).toMatchObject({
+      address: '10.0.0.1',
+      database: 'dc=example,dc=org db',
+      position: position('100'),
+    })
   })
 
   test.each([
@@ -73,9 +77,13 @@ describe('a server that shows its position', () => {
     [
       'incomparable',
       { position: position('99', { 'dc=example,dc=org 002': '1' }) },
-      'lacks changes, and has others',
+      'lacks changes that the last good read, of ldap://dc.example.org:389 (10.0.0.1), had',
     ],
-    ['of another database', { database: 'other', position: position('200') }, 'database: db then, other now'],
+    [
+      'of another database',
+      { database: 'dc=example,dc=org other', position: position('200') },
+      'database: dc=example,dc=org db then, dc=example,dc=org other now',
+    ],
     ['unreadable', { position: undefined }, 'does not show how new its data is'],
   ])('%s: additions only, and the last good read stays what is compared with', (_, more, words) => {
     const memory = memoryOf(evidence())

@@ -18,9 +18,7 @@ export function unite(states: readonly ContextState[], hints: ServerState['hints
 }
 
 function databaseOf(states: readonly ContextState[]): string | undefined {
-  const [first, ...others] = states
-  if (first === undefined || states.some(({ database }) => database === undefined)) return undefined
-  if (others.length === 0) return first.database
+  if (states.length === 0 || states.some(({ database }) => database === undefined)) return undefined
   return states.map(({ context, database }) => `${context} ${database}`).join('; ')
 }
 

@@ -43,7 +43,7 @@ describe('OpenLDAP', () => {
       position: { [`${ORG} 001`]: csn('001'), [`${ORG} 002`]: csn('002'), [`${SUB} 000`]: csn('000') },
       hints: {},
     })
-    expect((await readOpenLdap(ask, [ORG])).database).toBe('u1')
+    expect((await readOpenLdap(ask, [ORG])).database).toBe(`${ORG} u1`)
   })
 
   test.each<[string, Record<string, Attributes>]>([
@@ -85,7 +85,7 @@ describe('Active Directory', () => {
 
   test('a single controller has its own changes', async () => {
     expect(await readActiveDirectory(showing({ '': root, [SETTINGS]: own, [ORG]: alone }), [ORG])).toEqual({
-      database: text(9),
+      database: `${ORG} ${text(9)}`,
       position: { [`${ORG} ${text(1)}`]: '3939' },
       hints,
     })
@@ -158,7 +158,7 @@ describe('389-ds', () => {
   test('a reader of cn=config sees the newest change of each replica', async () => {
     const replica = { nsDS5ReplicaRoot: ['DC=example, dc=org'], nsds50ruv: ruv }
     expect(await readDs389(showing({ [REPLICA]: replica }), [ORG])).toEqual({
-      database: '6921a0e1000000010000',
+      database: `${ORG} 6921a0e1000000010000`,
       position: { [`${ORG} 1`]: newest(1), [`${ORG} 2`]: newest(2) },
       hints: {},
     })
