@@ -81,6 +81,7 @@ function graceOptions({ guards: { users, groups }, source }: ParsedSync): Grace 
   return {
     deleteAfter: { ...(user && { user }), ...(group && { group }) },
     confirmAfterMs: confirmAfter ?? CONFIRM_AFTER_MS,
+    hidesServers: confirmAfter !== undefined,
   }
 }
 
@@ -131,7 +132,7 @@ type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
 function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
-  const { type: _, tls, bind, timeouts, confirmAfter, ...others } = source
+  const { type: _, tls, bind, timeouts, confirmAfter: _after, ...others } = source
   return {
     ...others,
     tls: tlsOptions(tls, `${option}.tls`, context),
@@ -139,7 +140,6 @@ function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext
       bind: bind.external === true ? bind : passwordBind(bind, `${option}.bind`, context),
     }),
     timeouts: timeoutOptions(timeouts),
-    hidesServers: confirmAfter !== undefined,
   }
 }
 

@@ -60,7 +60,7 @@ export function takeBaseline(
     halves[2 * index + LOW] = (low << CONTAINER_BITS) | (renumbered[places[index] ?? 0] ?? 0)
     halves[2 * index + HIGH] = (high << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
   }
-  return { depth, containers, entries: entries.sort() }
+  return { depth, containers, entries: entries.toSorted() }
 }
 
 /** Names the entry's container in the baseline, or `undefined` if it was not read then. */

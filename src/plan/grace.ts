@@ -22,6 +22,8 @@ export interface Grace {
    * milliseconds apart.
    */
   readonly confirmAfterMs: number
+  /** Whether one address may lead to several servers, so that every absence needs a second read. */
+  readonly hidesServers: boolean
 }
 
 /** The rules of one run. `confirmAfterMs` is set where this run's deletes need a second read that confirms them. */

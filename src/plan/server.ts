@@ -46,6 +46,8 @@ export interface Circumstances {
   readonly now: Date
   /** The time between the two reads that confirm a delete. */
   readonly confirmAfterMs: number
+  /** Whether one address may lead to several servers. */
+  readonly hidesServers: boolean
   /** Whether a person has accepted the trouble with this token. */
   readonly isAccepted: (token: string) => boolean
 }
@@ -149,21 +151,23 @@ function tokenOf(memory: ServerMemory, { url, address, database }: ServerEvidenc
 function judgeByHints(
   memory: ServerMemory | undefined,
   seen: ServerEvidence,
-  { now, confirmAfterMs }: Circumstances,
+  { now, confirmAfterMs, hidesServers }: Circumstances,
 ): ServerJudgement {
   const server = nameOf(seen)
   const change = memory === undefined ? undefined : changeOf(memory, seen)
   const changedAt = change === undefined ? memory?.changedAt : now.toISOString()
   // Either way, because the clock may have been set back.
   const isRecent = changedAt !== undefined && Math.abs(now.getTime() - Date.parse(changedAt)) < confirmAfterMs
-  if (!isRecent && seen.addresses <= 1)
+  if (!isRecent && !hidesServers && seen.addresses <= 1)
     return allowed(`${server} shows no position, and is the only server`, memory, seen)
   const reason =
     change !== undefined
       ? `is another or a newly filled server (${said(change)})`
       : isRecent
         ? `was another or a newly filled server at ${changedAt}`
-        : `is one of ${digits(seen.addresses)} addresses of the source`
+        : seen.addresses > 1
+          ? `is one of ${digits(seen.addresses)} addresses of the source`
+          : 'may be one of several behind its address'
   const detail = `${server} shows no position and ${reason}, so a delete waits for a second read that confirms it`
   const next = { ...remember(seen), ...(isRecent && { changedAt }) }
   return { scope: 'confirmed-deletes', detail, trouble: undefined, next, meanwhile: memory }

@@ -123,8 +123,8 @@ function judge(
   { server: before, now, approved }: Memory,
 ): ServerJudgement | undefined {
   if (server === undefined) return undefined
-  const { confirmAfterMs } = grace
-  return judgeServer(before, server, { now, confirmAfterMs, isAccepted: (token) => approved.has(token) })
+  const isAccepted = (token: string): boolean => approved.has(token)
+  return judgeServer(before, server, { ...grace, now, isAccepted })
 }
 
 type Read = Pick<PlanInputs, 'source' | 'directory' | 'sightings'> & Judged

@@ -72,11 +72,19 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   }
 }
 
+const tokenOf = () => FIXTURE.token
+
 async function start(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHarness> {
   const place = { baseUrl: service.baseUrl, organizationId: 1, directoryId }
-  const token = () => FIXTURE.token
   const harness = stack.use(
-    openSyncHarness(opened, { sync: name, service: place, token, company, asRead: withEvidence, ...options }),
+    openSyncHarness(opened, {
+      sync: name,
+      service: place,
+      token: tokenOf,
+      company,
+      asRead: withEvidence,
+      ...options,
+    }),
   )
   await harness.startWorker()
   return harness
@@ -204,16 +212,16 @@ describe('grace', () => {
   })
 })
 
-describe('a server', () => {
-  const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerEvidence => ({
-    url: 'ldap://dc.example.org:389',
-    address,
-    addresses: 2,
-    database: 'one',
-    position,
-    hints: {},
-  })
+const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerEvidence => ({
+  url: 'ldap://dc.example.org:389',
+  address,
+  addresses: 2,
+  database: 'one',
+  position,
+  hints: {},
+})
 
+describe('a server', () => {
   test('that is older than the last good read changes nothing, and is asked again', async () => {
     const harness = await start()
     server = at({ a: '20' })

@@ -107,7 +107,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
     limits: LIMITS,
-    grace: { deleteAfter: {}, confirmAfterMs: 0, ...options.grace },
+    grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
   }
   const otherExecutor = (owner: string) =>

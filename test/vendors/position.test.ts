@@ -32,7 +32,12 @@ async function serverOf(server: VendorServer): Promise<ServerEvidence> {
 
 /** What the judgement makes of a read of `seen` when `known` was the last good one. */
 function scopeOf(known: ServerEvidence, seen: ServerEvidence): string {
-  const circumstances = { now: new Date(), confirmAfterMs: 3_600_000, isAccepted: () => false }
+  const circumstances = {
+    now: new Date(),
+    confirmAfterMs: 3_600_000,
+    hidesServers: false,
+    isAccepted: () => false,
+  }
   return judgeServer(judgeServer(undefined, known, circumstances).next, seen, circumstances).scope
 }
 

@@ -1,8 +1,7 @@
 import type { QuarantinedChange } from '../../control/control.ts'
-import { amount } from '../../directory/wording.ts'
+import { amount, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { renderTable } from './table.ts'
-import { pointInTime } from './text.ts'
 
 const HEAD = ['SYNC', 'KIND', 'ID', 'REFUSED', 'SINCE', 'TRIED', 'TRIED AGAIN', 'WHY']
 

@@ -86,8 +86,6 @@ export interface LdapSourceOptions {
   readonly vendor?: Vendor
   /** What becomes of answers that name other servers: they are logged and not followed, or the read fails. */
   readonly referrals?: 'report' | 'refuse'
-  /** Whether the URL may stand for more servers than it has addresses. */
-  readonly hidesServers?: boolean
   readonly users: LdapUserOptions
   readonly groups?: LdapGroupOptions
 }

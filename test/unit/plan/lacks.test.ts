@@ -188,13 +188,13 @@ const happening = fc.oneof(
   fc.record({ what: fc.constant('enter' as const), id: person, group }),
   fc.record({ what: fc.constant('quit' as const), id: person, group }),
 )
-const lack = fc.record({
+const anyLack = fc.record({
   units: fc.subarray(UNITS, { maxLength: 2 }),
   groups: fc.subarray(GROUPS, { maxLength: 2 }),
   missed: fc.oneof(fc.constant([]), fc.subarray(PEOPLE, { maxLength: 3 }), fc.subarray(PEOPLE)),
   renamed: fc.subarray(PEOPLE, { maxLength: 4 }),
 })
-const round = fc.record({ happenings: fc.array(happening, { maxLength: 12 }), lack })
+const round = fc.record({ happenings: fc.array(happening, { maxLength: 12 }), lack: anyLack })
 const beginning = fc.record({
   units: fc.array(unit, { minLength: PEOPLE.length, maxLength: PEOPLE.length }),
   members: fc.tuple(...GROUPS.map(() => fc.subarray(PEOPLE, { minLength: 5 }))),
@@ -218,22 +218,22 @@ function begin({ units, members }: { units: readonly string[]; members: readonly
   return { truth, world }
 }
 
-function happen({ units, groups }: Truth, happening: Happening): void {
-  const { id } = happening
-  switch (happening.what) {
+function happen({ units, groups }: Truth, event: Happening): void {
+  const { id } = event
+  switch (event.what) {
     case 'join':
     case 'move':
-      if ((happening.what === 'join') !== units.has(id)) units.set(id, happening.unit)
+      if ((event.what === 'join') !== units.has(id)) units.set(id, event.unit)
       break
     case 'leave':
       units.delete(id)
       for (const members of groups.values()) members.delete(id)
       break
     case 'enter':
-      if (units.has(id)) groups.get(happening.group)?.add(id)
+      if (units.has(id)) groups.get(event.group)?.add(id)
       break
     case 'quit':
-      groups.get(happening.group)?.delete(id)
+      groups.get(event.group)?.delete(id)
       break
   }
 }

@@ -11,6 +11,7 @@ function at(ms: number, accepted: readonly string[] = []): Circumstances {
   return {
     now: new Date(START + ms),
     confirmAfterMs: HOUR,
+    hidesServers: false,
     isAccepted: (token) => accepted.includes(token),
   }
 }
@@ -164,6 +165,14 @@ describe('a server that shows no position', () => {
     expect(judgeServer(memory, evidence(only), at(HOUR)).scope).toBe('everything')
   })
 
+  test('behind an address that may hide several: deletes wait for a second read', () => {
+    const alone = evidence({ position: undefined, addresses: 1 })
+    const { scope, detail } = judgeServer(undefined, alone, { ...at(0), hidesServers: true })
+    expect(scope).toBe('confirmed-deletes')
+    expect(detail).toContain('may be one of several behind its address')
+    expect(judgeServer(undefined, alone, at(0)).scope).toBe('everything')
+  })
+
   test('one of several: deletes wait for a second read', () => {
     const several = evidence({ ...only, addresses: 3 })
     const { scope, detail } = judgeServer(memoryOf(several), several, at(HOUR))
@@ -217,7 +226,12 @@ test('whatever servers show: the known position never falls, and less never beco
       for (const { hours, accept, completes, ...more } of steps) {
         ms += hours * HOUR
         const seen = evidence(more)
-        const circumstances = { now: new Date(START + ms), confirmAfterMs: HOUR, isAccepted: () => accept }
+        const circumstances = {
+          now: new Date(START + ms),
+          confirmAfterMs: HOUR,
+          hidesServers: false,
+          isAccepted: () => accept,
+        }
         const { scope, next, meanwhile, trouble } = judgeServer(memory, seen, circumstances)
         const known = memory?.position
         const isAsNew =
