@@ -190,7 +190,7 @@ export const SERVERS: readonly Protection[] = [
   {
     name: 'server-one-of-several-confirms-its-deletes',
     file: 'plan/server.ts',
-    find: 'if (!isRecent && seen.addresses <= 1)',
+    find: 'if (!isRecent && !hidesServers && seen.addresses <= 1)',
     replace: 'if (!isRecent)',
     test: JUDGEMENT,
   },
