@@ -32,6 +32,8 @@ interface Finding extends Required<Breach> {
   readonly kind: Kind
   readonly ids: readonly string[]
   readonly what: 'delete' | 'create' | 'members'
+  /** What is said of each entry. */
+  readonly notice: string
 }
 
 /** For each group that the plan takes members from, the ids of those members. */
@@ -91,7 +93,7 @@ function without(inputs: PlanInputs, findings: readonly Finding[]): Plan {
   const deletes = { user: new Map<string, string>(), group: new Map<string, string>() }
   const creates = { user: new Map<string, string>(), group: new Map<string, string>() }
   const losses = new Map(waits?.losses)
-  for (const { kind, ids, what, detail } of findings) {
+  for (const { kind, ids, what, notice: detail } of findings) {
     for (const id of ids) {
       if (what === 'delete') deletes[kind].set(id, detail)
       else if (what === 'create') creates[kind].set(id, detail)
@@ -136,6 +138,7 @@ function emptiedContainers(
           kind,
           ids: waiting,
           what: 'delete',
+          notice: `is absent, and no ${kind} is left in "${container}": not deleted`,
         } as const,
       ]
     })
@@ -163,6 +166,7 @@ function groupsWithoutMembers(
     kind: 'group',
     ids: of.map(({ change }) => change.id),
     what: 'members',
+    notice: detail,
   })
   if (inputs.source.groupsWithMembers === 0 && (groupsWithMembers ?? 0) > 0 && losing.length > 0) {
     const detail =
@@ -192,7 +196,19 @@ function reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Finding[] {
     const what = `${amount(ids.length, kind)} that this sync deleted within the last day ${ids.length === 1 ? 'is' : 'are'} back`
     const detail = `${what}; perhaps an older state of the source was read`
     const changes = ids.map((id) => creates.get(id) ?? '')
-    return [{ guard: 'reborn', detail, changes, waitsFor: 'better-read', kind, ids, what: 'create' } as const]
+    const notice = 'is back after this sync deleted it within the last day: not created yet'
+    return [
+      {
+        guard: 'reborn',
+        detail,
+        changes,
+        waitsFor: 'better-read',
+        kind,
+        ids,
+        what: 'create',
+        notice,
+      } as const,
+    ]
   })
 }
 

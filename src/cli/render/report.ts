@@ -37,8 +37,9 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
 
 /** What a daemon prints of a run: the report, or one line when there was nothing to do. */
 export function renderRunEnd(view: RunView): string[] {
-  const { state, counts } = view
-  const idle = (state === 'done' || state === 'planned') && counts !== null && total(counts.planned) === 0
+  const { state, counts, breaches } = view
+  const isDone = state === 'done' || state === 'planned'
+  const idle = isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0
   if (!idle) return renderReport(view, { all: false })
   return [`${headline(view)}: no changes, ${digits(counts.unchanged)} unchanged`]
 }

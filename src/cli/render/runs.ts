@@ -33,9 +33,10 @@ function took({ startedAt, finishedAt }: RunSummary): string {
 }
 
 /** Why the run failed, or the state of its hold. */
-function note({ error, hold, holdRun, breaches }: RunSummary): string {
+function note({ error, mode, hold, holdRun, breaches }: RunSummary): string {
   if (error !== null) return printable(error)
-  if (hold === null) return holdRun === null ? '' : `waits with run ${holdRun}`
-  const guards = breaches.map(({ guard }) => guard).join(', ')
+  const guards = [...new Set(breaches.map(({ guard }) => guard))].join(', ')
+  if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
+  if (hold === null) return guards === '' || mode === 'plan' ? '' : `waits: ${guards}`
   return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`
 }

@@ -214,6 +214,40 @@ test('a run that waits for the hold of an earlier one sends people there', () =>
   expect(renderRuns([view])[1]).toMatch(/ waits with run 12$/)
 })
 
+test('a run of which some changes wait says which, and that the rest was applied', () => {
+  const view = runOf({
+    state: 'done',
+    hold: 'open',
+    breaches: [
+      { guard: 'container-emptied', detail: 'nobody is left in "ou=sales"', changes: 25, waitsFor: 'person' },
+      { guard: 'server-not-newer', detail: 'dc2 lacks changes', changes: 0, waitsFor: 'better-read' },
+    ],
+  })
+  expect(renderReport(view, { all: false }).slice(-6)).toEqual([
+    '',
+    'Not proved, so it waits; the rest was applied:',
+    '  container-emptied: nobody is left in "ou=sales"',
+    '  server-not-newer: dc2 lacks changes',
+    'Apply these 25 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    '',
+  ])
+  expect(renderRuns([view])[1]).toMatch(/ done .* waits for approval: container-emptied, server-not-newer$/)
+  expect(renderRunEnd(view).length).toBeGreaterThan(1)
+})
+
+test('a run that waits for a better read by itself asks nobody', () => {
+  const breaches = [
+    { guard: 'server-not-newer', detail: 'dc2 lags', changes: 0, waitsFor: 'better-read' as const },
+  ]
+  const lines = renderReport(runOf({ breaches }), { all: false })
+  expect(lines.slice(-3)).toEqual([
+    'Not proved, so it waits; the rest was applied:',
+    '  server-not-newer: dc2 lags',
+    '',
+  ])
+  expect(renderRuns([runOf({ breaches })])[1]).toMatch(/ waits: server-not-newer$/)
+})
+
 test('a plan says which guards a sync would meet', () => {
   const breaches = [{ guard: 'first-contact', detail: 'why', changes: 1 }]
   const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
