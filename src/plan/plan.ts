@@ -21,7 +21,15 @@ import { compileSelections, type Selection } from './selection.ts'
 import { whyWaits } from './waits.ts'
 
 /** The phases of a plan in order: a phase begins when every change of the phase before it has its final state. */
-export const PHASES = ['free-emails', 'users', 'groups', 'members', 'delete-groups', 'delete-users'] as const
+export const PHASES = [
+  'free-emails',
+  'users',
+  'take-emails',
+  'groups',
+  'members',
+  'delete-groups',
+  'delete-users',
+] as const
 export type Phase = (typeof PHASES)[number]
 
 export interface PlannedChange {
@@ -283,9 +291,10 @@ function phaseOf(change: Change, wanted: ReadonlySet<string>, emails: EmailRulin
         ? 'free-emails'
         : 'delete-users'
     case 'update-user':
-      return emails.movers.has(change.id) && change.takes === undefined ? 'free-emails' : 'users'
+      if (change.takes !== undefined) return 'take-emails'
+      return emails.movers.has(change.id) ? 'free-emails' : 'users'
     case 'create-user':
-      return 'users'
+      return change.takes === undefined ? 'users' : 'take-emails'
     case 'create-group':
     case 'update-group':
       return 'groups'

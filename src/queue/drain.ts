@@ -3,7 +3,7 @@ import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../errors.ts'
 import { PHASES } from '../plan/plan.ts'
-import { countPending, type Part, prepareMembers, prepareUsers } from '../store/plans.ts'
+import { countPending, type Part, prepareMembers, prepareTakers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeJob } from './changes.ts'
@@ -36,7 +36,7 @@ export async function drainRun(
   await deps.queue.drain(true)
   for (const tail of [false, true]) {
     for (const phase of PHASES) {
-      if (phase === 'users') await prepareUsers(deps.db, run.run, { atEnd: tail })
+      if (phase === 'take-emails') await prepareTakers(deps.db, run.run, { atEnd: tail })
       if (phase === 'members') await prepareMembers(deps.db, run.run)
       await drainPart(deps, run, { phase, tail }, signal)
     }

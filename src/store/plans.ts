@@ -168,12 +168,22 @@ export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<Ch
   return Object.fromEntries(rows.map((row) => [row.state, Number(row.count)]))
 }
 
+const UNDECIDED =
+  'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
+
 /**
  * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted, neither
  * they nor those who wait for them may get it: a service that does not mind would show it with two people. They are left to the end
- * of the run, where the owner is tried again, and fail there.
+ * of the run, where the owner is tried again, and fail there. And where a new user was there already, the list of the directory was
+ * short, and nobody knows who else has the e-mail: the next run decides.
  */
-export async function prepareUsers(db: Db, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
+export async function prepareTakers(db: Db, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
+  await sql`UPDATE dirsyncd.changes SET state = 'failed', intent_at = NULL, detail = ${UNDECIDED}
+    WHERE run = ${run} AND phase = 'take-emails' AND state = 'pending' AND EXISTS (
+      SELECT FROM dirsyncd.changes AS created
+      WHERE created.run = ${run} AND created.op = 'create-user' AND created.state = 'found' AND created.attempts = 1)`.execute(
+    db,
+  )
   const next = atEnd ? sql`state = 'failed', intent_at = NULL` : sql`tail = true`
   await sql`WITH RECURSIVE keeping AS (
       SELECT entry_id FROM dirsyncd.changes
@@ -181,11 +191,11 @@ export async function prepareUsers(db: Db, run: number, { atEnd }: { atEnd: bool
       UNION
       SELECT taker.entry_id FROM dirsyncd.changes AS taker
       JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id
-      WHERE taker.run = ${run} AND taker.phase = 'users' AND taker.state = 'pending'
+      WHERE taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
     )
     UPDATE dirsyncd.changes AS taker SET ${next}, detail = 'the e-mail is still that of "'
       || (taker.change -> 'takes' ->> 'from') || '", who could not be changed'
-    WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'users' AND taker.state = 'pending'
+    WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
       AND taker.change -> 'takes' ->> 'from' IN (SELECT entry_id FROM keeping)`.execute(db)
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { noticesOf } from '../../src/store/plans.ts'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import { changesOf, noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type Interception, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -106,6 +107,36 @@ async function refuseTaken({ method, url, body }: ProxiedRequest): Promise<Inter
   if (!others.some(([, theirs]) => theirs?.toLowerCase() === email)) return undefined
   return { status: 422, answer: { title: 'Unprocessable', detail: 'email is taken' } }
 }
+
+/** A list that is short in both looks at it, and has no headers that would tell. */
+async function hideFromList({ method, url }: ProxiedRequest, id: string): Promise<Interception | undefined> {
+  if (method !== 'GET' || !/\/users\?/.test(url)) return undefined
+  const headers = { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'test' }
+  const page: any = await (await fetch(service.baseUrl + url, { headers })).json()
+  return { status: 200, answer: page.filter((user: { external_id: string }) => user.external_id !== id) }
+}
+
+test('whose e-mail it is, is not decided on a list that lacks users who exist', async () => {
+  const { sync, getRun } = await harness()
+  hire('x', 'one@example.org')
+  hire('hidden', 'hidden@example.org')
+  await sync()
+  hire('x', 'two@example.org')
+  hire('taker', 'one@example.org')
+  proxy.intercept = (request) => hideFromList(request, 'hidden')
+  const short = await getRun((await sync()).run)
+  expect(short.counts?.outcomes).toMatchObject({ found: 1, failed: 1 })
+  expect(runExitCode(short)).toBe(4)
+  expect(await emails()).toEqual({ x: 'two@example.org', hidden: 'hidden@example.org' })
+  const [taker] = (await changesOf(opened.store.db, short.run, 10)).filter(({ state }) => state === 'failed')
+  expect(taker).toMatchObject({
+    change: { id: 'taker' },
+    detail: expect.stringContaining('its list did not show'),
+  })
+  proxy.intercept = () => undefined
+  await sync()
+  expect(await emails()).toMatchObject({ taker: 'one@example.org' })
+})
 
 describe('e-mails that are exchanged', () => {
   beforeEach(() => {

@@ -120,7 +120,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
-function waitLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
+function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunView): string[] {
   const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
   if (findings.length === 0) return []
   const changes = findings.reduce((sum, each) => sum + each.changes, 0)
@@ -132,11 +132,9 @@ function waitLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
           `Apply ${changes === 1 ? 'this change' : `these ${digits(changes)} changes`} with dirsyncd approve ${held}, or reject with dirsyncd reject ${held}.`,
         ]
       : []
-  const title =
-    mode === 'plan'
-      ? 'Not proved, so a sync would leave it:'
-      : 'Not proved, so it waits; the rest was applied:'
-  return [state === 'held' ? 'Not proved:' : title, ...findings.map(renderBreach), ...help]
+  const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
+  const title = mode === 'plan' ? 'Not proved, so a sync would leave it' : `Not proved, so it waits${applied}`
+  return [`${title}:`, ...findings.map(renderBreach), ...help]
 }
 
 function renderBreach({ guard, detail }: RunView['breaches'][number]): string {

@@ -130,6 +130,14 @@ export const EVIDENCE: readonly Protection[] = [
     only: 'a unit in which nobody is left .*is held',
   },
   {
+    name: 'evidence-short-list-decides-about-no-e-mail',
+    file: 'store/plans.ts',
+    find: "created.op = 'create-user' AND created.state = 'found' AND created.attempts = 1",
+    replace: "created.op = 'nothing'",
+    test: 'integration/run-identity.test.ts',
+    only: 'whose e-mail it is',
+  },
+  {
     name: 'grace-delete-waits',
     file: 'plan/waits.ts',
     find: 'return whyNotDeleted?.(kind, id)',

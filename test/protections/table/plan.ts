@@ -367,8 +367,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-deletes-come-last',
     file: 'plan/plan.ts',
-    find: "'groups', 'members', 'delete-groups', 'delete-users'] as const",
-    replace: "'delete-groups', 'delete-users', 'groups', 'members'] as const",
+    find: "  'groups',\n  'members',\n  'delete-groups',\n  'delete-users',\n] as const",
+    replace: "  'delete-groups',\n  'delete-users',\n  'groups',\n  'members',\n] as const",
     test: CHANGES,
   },
   {
@@ -616,8 +616,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-freed-email-comes-first',
     file: 'plan/plan.ts',
-    find: "change.takes === undefined ? 'free-emails' : 'users'",
-    replace: "change.takes === undefined ? 'users' : 'users'",
+    find: "return emails.movers.has(change.id) ? 'free-emails' : 'users'",
+    replace: "return emails.movers.has(change.id) ? 'users' : 'users'",
     test: EMAILS,
   },
   {

@@ -281,7 +281,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-email-is-not-given-away-before-it-is-free',
     file: 'queue/drain.ts',
-    find: "      if (phase === 'users') await prepareUsers(deps.db, run.run, { atEnd: tail })\n",
+    find: "      if (phase === 'take-emails') await prepareTakers(deps.db, run.run, { atEnd: tail })\n",
     replace: '',
     test: 'integration/run-identity.test.ts',
     only: 'is not given away',

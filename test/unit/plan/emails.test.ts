@@ -155,7 +155,7 @@ describe('e-mails that move', () => {
       directoryOf([shown('a', X), shown('b', Y)]),
     )
     expect(writtenIn(plan)).toEqual(['b z@example.org', 'a y@example.org'])
-    expect(plan.changes.map(({ phase }) => phase)).toEqual(['free-emails', 'users'])
+    expect(plan.changes.map(({ phase }) => phase)).toEqual(['free-emails', 'take-emails'])
     expect(plan.changes[1]?.change).toMatchObject({ takes: { from: 'b', after: 1 } })
     expect(plan.notices).toEqual([])
   })
