@@ -34,8 +34,8 @@ export type LdapFault =
   | { readonly kind: 'notice'; readonly page: number }
   /** Does this instead of answering one request of the connection's setup. */
   | { readonly kind: 'at'; readonly step: Step; readonly action: FaultAction }
-  /** Calls this function when the client requests the page, then forwards the request. */
-  | { readonly kind: 'call'; readonly page: number; readonly call: () => void }
+  /** Calls this function when the client requests the page, and forwards the request when it has ended. */
+  | { readonly kind: 'call'; readonly page: number; readonly call: () => void | Promise<void> }
 
 /** A request of the connection's setup, in the order in which the client sends them. */
 export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i'
@@ -110,7 +110,10 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
       return void target.write(frame.bytes)
     page += 1
     entry = 0
-    if (fault.kind === 'call' && page === fault.page) fault.call()
+    if (fault.kind === 'call' && page === fault.page) {
+      void Promise.resolve(fault.call()).then(() => target.write(frame.bytes))
+      return
+    }
     first ??= frame.bytes
     const emptied = fault.kind === 'empty-pages' || (fault.kind === 'empty-page' && page === fault.page)
     if (emptied) {
