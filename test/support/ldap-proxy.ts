@@ -58,10 +58,10 @@ const PAGING = '1.2.840.113556.1.4.319'
 /** The first byte of a connection that begins with TLS. */
 const TLS_HANDSHAKE = 0x16
 
-/** Starts a proxy for the LDAP or LDAPS server on this port of 127.0.0.1. */
-export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
+/** Starts a proxy for the LDAP or LDAPS server on this port. */
+export async function startLdapProxy(targetPort: number, host = '127.0.0.1'): Promise<LdapProxy> {
   const state = { fault: { kind: 'none' } as LdapFault, healthyUntil: 0, connections: 0, binds: 0 }
-  const target = { host: '127.0.0.1', port: targetPort }
+  const target = { host, port: targetPort }
   const server = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
     state.connections += 1
     const fault: LdapFault = state.connections > state.healthyUntil ? state.fault : { kind: 'none' }
