@@ -431,6 +431,124 @@ describe('Active Directory', () => {
   })
 })
 
+/** The user who names these groups; without any, the attribute is not shown. */
+function named(index: number, ...memberOf: readonly string[]): FakeEntry {
+  const { dn, attributes } = user(index)
+  return { dn, attributes: { ...attributes, memberOf } }
+}
+
+describe('a look at members who would be lost', () => {
+  const BY_ID = '(objectguid='
+
+  interface Second {
+    /** The users as the look finds them by their ids. */
+    readonly users: readonly FakeEntry[]
+    /** The groups as the look finds them by their ids. */
+    readonly groups: readonly FakeEntry[]
+    /** The groups as the look finds them at its end; by default the same. */
+    readonly renamed?: readonly FakeEntry[]
+    /** Whether the server finds nobody by id. */
+    readonly unsearchable?: boolean
+  }
+
+  /** Reads, and then looks at what the big group, or another one, would lose. */
+  async function lookAt(
+    world: World,
+    second: Second,
+    lost: ReadonlyMap<string, readonly string[]>,
+    groups = {},
+  ) {
+    const answer = controller(world)
+    let isLook = false
+    await using server = await startFakeLdap((search) => {
+      if (!isLook || !search.filter.includes(BY_ID)) return answer(search)
+      if (second.unsearchable === true) return {}
+      // The ids alone are asked for to prove that entries can be found by them, and at the end.
+      if (search.attributes.length === 1)
+        return { entries: [...world.users, ...(second.renamed ?? second.groups)] }
+      const found = search.attributes.includes('memberOf') ? second.users : second.groups
+      return { entries: found }
+    })
+    const place = { base: BASE, scope: 'sub', map: { name: 'cn' } } as const
+    const source = createLdapSource(
+      { ...SETTINGS, url: server.url, users: place, groups: { ...place, primaryGroup: false, ...groups } },
+      silentLog(),
+    )
+    const snapshot = await source.read(NEVER)
+    isLook = true
+    return { snapshot, looks: await source.lookAtLosses?.(snapshot, lost, NEVER) }
+  }
+
+  const TEAM = `CN=Team,${BASE}`
+  const lost = new Map([[guid(9005), [guid(0), guid(1)]]])
+
+  test('reads a list of many members range by range', async () => {
+    const members = Array.from({ length: 3000 }, (_, index) => userDn(index))
+    const renamed = [...members.slice(1), `CN=Renamed,${BASE}`]
+    const all = { users: people(3000), groups: [] }
+    let looks = 0
+    const big = () => {
+      looks += 1
+      return { members: renamed, usn: 7 }
+    }
+    const { attributes } = user(0)
+    const found = {
+      users: [{ dn: `CN=Renamed,${BASE}`, attributes }],
+      groups: [bigEntry({ attributes: ['member'] }, big(), RANGE)],
+    }
+    const result = await lookAt({ ...all, big }, found, new Map([[guid(9000), [guid(0)]]]))
+    expect(result.snapshot.groups.get(guid(9000))?.members).toHaveLength(2999)
+    expect(result.looks).toEqual(new Map([[guid(9000), { stillMembers: [guid(0)] }]]))
+    expect(looks).toBeGreaterThan(4)
+  })
+
+  test.each<[string, readonly FakeEntry[], object]>([
+    [
+      'is not proved where the users still name it',
+      [named(0, TEAM), named(1)],
+      { unproved: `"${TEAM}" lists nobody although memberOf of 1 user names it` },
+    ],
+    ['is proved where the users name others', [named(0, BIG), named(1)], { provedEmpty: true }],
+  ])('of a group that lists nobody %s', async (_, users, expected) => {
+    const team = group(TEAM, 9005, 5005, { objectClass: ['group'] })
+    const { looks } = await lookAt({ users: people(2), groups: [team] }, { users, groups: [team] }, lost)
+    expect(looks?.get(guid(9005))).toEqual({ stillMembers: [], ...expected })
+  })
+
+  test('of a group that lists nobody is open where nobody shows memberOf', async () => {
+    const team = group(TEAM, 9005, 5005)
+    const bare = [named(0), named(1)]
+    const { looks } = await lookAt({ users: bare, groups: [team] }, { users: bare, groups: [team] }, lost)
+    expect(looks?.get(guid(9005))).toEqual({ stillMembers: [], provedEmpty: false })
+  })
+
+  test('leaves a group alone that is renamed again while it looks', async () => {
+    const [before, after] = [group(TEAM, 9005, 5005), group(`CN=Crew,${BASE}`, 9005, 5005)]
+    const second = { users: people(2), groups: [before], renamed: [after] }
+    const { looks } = await lookAt({ users: people(4), groups: [before] }, second, lost)
+    expect(looks?.get(guid(9005))?.unproved).toBe(`"${TEAM}" was renamed while it was looked at again`)
+  })
+
+  test('of users who cannot be found by their ids fails', async () => {
+    const team = group(TEAM, 9005, 5005)
+    const second = { users: [], groups: [team], unsearchable: true }
+    const looking = lookAt({ users: people(2), groups: [team] }, second, lost)
+    await expect(looking).rejects.toMatchObject({ code: 'source-incomplete' })
+  })
+
+  test('asks for the chain of a group by the DN that it has now', async () => {
+    const [before, after] = [group(TEAM, 9005, 5005), group(`CN=Crew,${BASE}`, 9005, 5005)]
+    const world = { users: people(4), groups: [before] }
+    const { looks } = await lookAt(
+      world,
+      { users: people(2), groups: [after] },
+      new Map([[guid(9005), [guid(0), guid(3)]]]),
+      { nested: 'in-chain' },
+    )
+    expect(looks?.get(guid(9005))).toMatchObject({ stillMembers: [guid(0)] })
+  })
+})
+
 /** Of the attributes that a search of the schema names, those that are not in the global catalog. */
 function notReplicated({ filter }: FakeSearch): FakeEntry[] {
   return ['memberOf', 'employeeNumber', 'employeeType']

@@ -10,6 +10,8 @@ const SETTINGS = {
   timeouts: { connectMs: 2000, answerMs: 2000 },
 } as const
 
+const isBelow = ({ base, scope }: FakeSearch, name: string) => base.includes(name) && scope === 2
+
 describe('a base that shows nothing', () => {
   const place = {
     base: 'ou=Staff,dc=x',
@@ -29,8 +31,6 @@ describe('a base that shows nothing', () => {
       looks: server.searches.filter(({ base, scope }) => base !== '' && scope === 0),
     }
   }
-
-  const isBelow = ({ base, scope }: FakeSearch, name: string) => base.includes(name) && scope === 2
 
   test.each<[string, FakeAnswer]>([
     ['success and no entry', {}],

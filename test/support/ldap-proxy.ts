@@ -34,8 +34,8 @@ export type LdapFault =
   | { readonly kind: 'notice'; readonly page: number }
   /** Does this instead of answering one request of the connection's setup. */
   | { readonly kind: 'at'; readonly step: Step; readonly action: FaultAction }
-  /** Calls this function when the client requests the page, then forwards the request. */
-  | { readonly kind: 'call'; readonly page: number; readonly call: () => void }
+  /** Calls this function when the client requests the page, and forwards the request when it has ended. */
+  | { readonly kind: 'call'; readonly page: number; readonly call: () => void | Promise<void> }
 
 /** A request of the connection's setup, in the order in which the client sends them; `position` comes again at the end. */
 export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i' | 'position'
@@ -58,10 +58,10 @@ const PAGING = '1.2.840.113556.1.4.319'
 /** The first byte of a connection that begins with TLS. */
 const TLS_HANDSHAKE = 0x16
 
-/** Starts a proxy for the LDAP or LDAPS server on this port of 127.0.0.1. */
-export async function startLdapProxy(targetPort: number): Promise<LdapProxy> {
+/** Starts a proxy for the LDAP or LDAPS server on this port. */
+export async function startLdapProxy(targetPort: number, host = '127.0.0.1'): Promise<LdapProxy> {
   const state = { fault: { kind: 'none' } as LdapFault, healthyUntil: 0, connections: 0, binds: 0 }
-  const target = { host: '127.0.0.1', port: targetPort }
+  const target = { host, port: targetPort }
   const server = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
     state.connections += 1
     const fault: LdapFault = state.connections > state.healthyUntil ? state.fault : { kind: 'none' }
@@ -110,7 +110,10 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
       return void target.write(frame.bytes)
     page += 1
     entry = 0
-    if (fault.kind === 'call' && page === fault.page) fault.call()
+    if (fault.kind === 'call' && page === fault.page) {
+      void Promise.resolve(fault.call()).then(() => target.write(frame.bytes))
+      return
+    }
     first ??= frame.bytes
     const emptied = fault.kind === 'empty-pages' || (fault.kind === 'empty-page' && page === fault.page)
     if (emptied) {

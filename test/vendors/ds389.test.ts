@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DS389_BASE, type Ds389, startDs389 } from '../support/ds389.ts'
+import { silentLog } from '../../src/log.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { startLdapRecorder } from '../support/ldap-recorder.ts'
 import { GROUPS, oddCompany, PEOPLE } from '../support/odd-company.ts'
 import { ds389Ldif } from '../support/odd-company-ldif.ts'
+import { ldif as record } from '../support/people.ts'
 import { dumpLdif, openOddSync } from '../support/odd-sync.ts'
 import type { BindUser } from '../support/slapd.ts'
 import { type TruthRules, truthOf, valuesOf } from '../support/truth.ts'
@@ -65,4 +68,48 @@ test('389-ds: an ordinary bind user is stopped by result 11 in the middle, and n
   expect(recorder.binds).toEqual([server.limited.dn])
   expect(recorder.searches.filter(({ result }) => result === 11)).toHaveLength(1)
   await odd.expectEqual({ users: new Map(), groups: new Map() })
+})
+
+const NEVER = new AbortController().signal
+const EMPTY = `ou=empty,${DS389_BASE}`
+const SHUT = `ou=shut,${DS389_BASE}`
+
+const unit = (dn: string) =>
+  record(dn, { changetype: ['add'], objectClass: ['organizationalUnit'], ou: [dn.slice(3, dn.indexOf(','))] })
+
+function direct(groups: string) {
+  const { reader, url } = server
+  return createLdapSource(
+    {
+      url,
+      tls: { startTls: false },
+      bind: { dn: reader.dn, password: async () => reader.password },
+      pageSize: 1000,
+      timeouts: { connectMs: 5000, answerMs: 30_000 },
+      users: { base: `ou=people,${DS389_BASE}`, scope: 'sub', map: {} },
+      groups: { base: groups, scope: 'sub', map: { name: 'cn' } },
+    },
+    silentLog(),
+  )
+}
+
+test('389-ds: a base that the reader may not see is refused, and an empty one is not', async () => {
+  const nobody = `(targetattr="*")(version 3.0; acl "shut"; deny (all) userdn="ldap:///${server.reader.dn}";)`
+  const hidden = record(SHUT, { changetype: ['modify'], add: ['aci'], aci: [nobody] })
+  await server.modify(unit(EMPTY) + unit(SHUT) + hidden)
+  expect((await direct(EMPTY).read(NEVER)).groups.size).toBe(0)
+  const reading = direct(SHUT).read(NEVER)
+  await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+  await expect(reading).rejects.toThrow(`shows neither the entry "${SHUT}"`)
+})
+
+test('389-ds: its schema lets a group be empty, so that an empty one may be one', async () => {
+  const team = `cn=team,${EMPTY}`
+  await server.modify(record(team, { changetype: ['add'], objectClass: ['groupOfNames'], cn: ['team'] }))
+  const source = direct(EMPTY)
+  const snapshot = await source.read(NEVER)
+  const [[id] = ['']] = snapshot.groups
+  const [[user] = ['']] = snapshot.users
+  const looks = await source.lookAtLosses?.(snapshot, new Map([[id, [user]]]), NEVER)
+  expect(looks).toEqual(new Map([[id, { stillMembers: [], provedEmpty: false }]]))
 })

@@ -5,7 +5,9 @@ import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts
 import type { LdapConnection } from './connection/connection.ts'
 import { explain } from './explain.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
+import type { LdapImage } from './image.ts'
 import { lookAgain } from './look-again.ts'
+import { lookAtLosses } from './losses/look-at-losses.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { readWithEvidence } from './position/position.ts'
 import { probe } from './probe.ts'
@@ -23,19 +25,30 @@ import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
  */
 export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
   const servers = createServers(checkOptions(options), options, log)
+  const images = new WeakMap<SourceSnapshot, LdapImage>()
   const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
   return {
     async read(signal, preferred) {
       using connection = await servers.open(signal, preferred)
       const compiled = compileFor(connection)
       const read = () => readAll(connection, compiled, log)
-      const [snapshot, server] = await readWithEvidence(connection, compiled, read)
-      return { ...snapshot, server }
+      const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)
+      const proved = { ...snapshot, server }
+      images.set(proved, image)
+      return proved
     },
     async lookAgain(kind, ids, signal) {
       if (ids.length === 0) return new Map()
       using connection = await servers.openAgain(signal)
       return await lookAgain(connection, compileFor(connection), kind, ids)
+    },
+    async lookAtLosses(snapshot, lost, signal) {
+      const image = images.get(snapshot)
+      if (image === undefined) throw new Error('the snapshot is not of this source')
+      if (lost.size === 0) return new Map()
+      using connection = await servers.openAgain(signal)
+      const compiled = compileFor(connection)
+      return await lookAtLosses(readingOf(connection, compiled, log), compiled, { image, snapshot, lost })
     },
     async probe(signal) {
       using connection = await servers.open(signal)
@@ -58,23 +71,20 @@ async function readAll(
   connection: LdapConnection,
   compiled: CompiledOptions,
   log: Log,
-): Promise<SourceSnapshot> {
-  const { pageSize, referrals, profile } = compiled
+): Promise<{ readonly snapshot: SourceSnapshot; readonly image: LdapImage }> {
   const { url } = connection.endpoint
-  log.debug({ url, vendor: profile.vendor }, 'reading the source')
-  const catalog = globalCatalogOf(connection, compiled)
-  if (catalog !== undefined) {
+  log.debug({ url, vendor: compiled.profile.vendor }, 'reading the source')
+  const reading = readingOf(connection, compiled, log)
+  if (reading.catalog !== undefined) {
     log.warn({ url }, ABOUT_CATALOGS)
     await requireInCatalog(connection, compiled)
   }
-  const reading: Reading = {
-    connection,
-    pageSize,
-    referrals,
-    log,
-    catalog,
-    referred: new Set(),
-    filled: new Set(),
-  }
-  return snapshotOf(await readImage(reading, compiled), compiled)
+  const image = await readImage(reading, compiled)
+  return { snapshot: snapshotOf(image, compiled), image }
+}
+
+function readingOf(connection: LdapConnection, compiled: CompiledOptions, log: Log): Reading {
+  const { pageSize, referrals } = compiled
+  const catalog = globalCatalogOf(connection, compiled)
+  return { connection, pageSize, referrals, log, catalog, referred: new Set(), filled: new Set() }
 }

@@ -53,7 +53,7 @@ function isWithin(dns: readonly string[], others: readonly string[] = []): boole
  * A server that cannot search by this attribute (no equality rule, no right to search) answers "nobody" with success,
  * and everybody would seem gone. So an entry that is there must be found by its id first.
  */
-async function requireLookup(connection: LdapConnection, place: Place): Promise<void> {
+export async function requireLookup(connection: LdapConnection, place: Place): Promise<void> {
   const attribute = place.map.id
   for (const base of place.bases) {
     const page = { ...place, base, attributes: [attribute], ...(place.pageSize && { pageSize: SAMPLE }) }

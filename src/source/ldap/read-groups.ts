@@ -10,7 +10,6 @@ import { MEMBER_OF } from './membership/names.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import { warnUnseen } from './read-users.ts'
 import type { Records } from './records.ts'
-import { lookupIn } from './values.ts'
 
 /** What a read of groups has besides the connection. */
 interface Context extends Pick<CompiledOptions, 'users'> {

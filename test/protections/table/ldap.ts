@@ -4,6 +4,7 @@ const AD = 'integration/source-ldap-active-directory.test.ts'
 const BASES = 'integration/source-ldap-bases.test.ts'
 const CONNECTIONS = 'integration/source-ldap-connections.test.ts'
 const FAULTS = 'integration/source-ldap-faults.test.ts'
+const LOSSES = 'integration/source-ldap-losses.test.ts'
 const MEMBERSHIP = 'integration/source-ldap-membership.test.ts'
 const SOURCE = 'integration/source-ldap.test.ts'
 const WIRE = 'integration/source-ldap-wire.test.ts'
@@ -323,6 +324,114 @@ export const LDAP: readonly Protection[] = [
     find: "kind === 'user' && users.disabled?.action === 'delete' ?",
     replace: "kind === 'user' ?",
     test: MEMBERSHIP,
+  },
+  // The look at members who would be lost.
+  {
+    name: 'ldap-losses-lost-user-is-looked-up-where-he-is-now',
+    file: 'source/ldap/losses/read-again.ts',
+    find: 'for (const user of moved) now.addUser(user)',
+    replace: 'for (const user of moved.slice(0, 0)) now.addUser(user)',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-dn-of-the-first-read-still-counts',
+    file: 'source/ldap/losses/read-again.ts',
+    find: 'for (const user of losses.image.users) index.addUser(user)',
+    replace: 'for (const user of losses.image.users.slice(0, 0)) index.addUser(user)',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-old-dn-is-of-who-has-it-now',
+    file: 'source/ldap/losses/read-again.ts',
+    find: 'group.users.map((user) => at.get(user.dn) ?? user)',
+    replace: 'group.users.map((user) => (at.size < 0 ? undefined : user) ?? user)',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-renamed-group-is-left-alone',
+    file: 'source/ldap/losses/read-again.ts',
+    find: 'if (dns.get(id) === dnKey(dn)) renamed.delete(id)',
+    replace: 'if (dns.has(id) || dn) renamed.delete(id)',
+    test: AD,
+    only: 'is renamed again',
+  },
+  {
+    name: 'ldap-losses-unknown-dns-are-bounded',
+    file: 'source/ldap/losses/unknown.ts',
+    find: "if (looks > MOST_UNKNOWN) return { why: 'too-many' }",
+    replace: '',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-user-out-of-the-bases-is-found-in-the-list',
+    file: 'source/ldap/losses/unknown.ts',
+    find: 'wasStranger && people.missing.size === 0)) return undefined',
+    replace: 'wasStranger)) return undefined',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-groups-within-are-read-again',
+    file: 'source/ldap/losses/unknown.ts',
+    find: 'found.push(takeGroup(again, entry))',
+    replace: 'void takeGroup(again, entry)',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-groups-within-groups-within-are-read-again',
+    file: 'source/ldap/losses/unknown.ts',
+    find: 'for (const group of found) await followAll(group)',
+    replace: '',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-dn-that-is-not-shown-proves-nothing',
+    file: 'source/ldap/losses/judge.ts',
+    find: 'if (reason !== undefined)',
+    replace: "if (reason?.why === 'too-many')",
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-list-that-loses-more-is-left-alone',
+    file: 'source/ldap/losses/judge.ts',
+    find: 'return more === 0 ? undefined :',
+    replace: 'return more >= 0 ? undefined :',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-list-that-the-schema-demands-is-not-empty',
+    file: 'source/ldap/losses/judge.ts',
+    find: 'if (attribute !== undefined)',
+    replace: "if (attribute === '')",
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-attribute-has-all-its-names',
+    file: 'source/ldap/losses/schema.ts',
+    find: 'return new Set([wanted, ...(type ?? [])])',
+    replace: 'return new Set([type === undefined ? wanted : wanted])',
+    test: LOSSES,
+  },
+  {
+    name: 'ldap-losses-member-of-contradicts-an-empty-list',
+    file: 'source/ldap/losses/judge.ts',
+    find: 'if (naming > 0)',
+    replace: 'if (naming < 0)',
+    test: AD,
+  },
+  {
+    name: 'ldap-losses-unseen-member-of-proves-nothing',
+    file: 'source/ldap/losses/read-again.ts',
+    find: 'isShown ||= lookupIn(entry)(MEMBER_OF).length > 0',
+    replace: 'isShown ||= lookupIn(entry)(MEMBER_OF).length >= 0',
+    test: AD,
+  },
+  {
+    name: 'ldap-losses-ids-must-be-searchable',
+    file: 'source/ldap/losses/look-at-losses.ts',
+    find: 'await requireLookup(connection, { ...place, pageSize })',
+    replace: 'void place',
+    test: AD,
+    only: 'cannot be found by their ids',
   },
   // Global catalogs.
   {

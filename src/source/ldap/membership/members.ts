@@ -86,7 +86,7 @@ function resolveWith(members: readonly string[], find: (value: string) => UserRe
 }
 
 /** The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one. */
-export function isNobody(member: string): boolean {
+function isNobody(member: string): boolean {
   return member.trim() === ''
 }
 

@@ -14,14 +14,15 @@ export interface Membership {
   /** The group and, where groups are flattened, all known groups within it. */
   within(group: GroupRecord): readonly GroupRecord[]
   /** Whether the server named anybody as its member, apart from users whose primary group it is. */
-  hasListed(group: GroupRecord): boolean
+  readonly hasListed: (group: GroupRecord) => boolean
 }
 
 export function membershipOf({ users, groups, others }: LdapImage, place: GroupPlace): Membership {
   const { nested, map } = place
   const members = users.filter(({ id }) => id !== undefined)
   const naming = byName(nested === 'in-chain' ? [] : members, ({ memberOf }) => memberOf)
-  const primary = byName(members, ({ primaryGroup }) => (primaryGroup === undefined ? [] : [primaryGroup]))
+  const inPrimary = members.filter(({ primaryGroup }) => primaryGroup !== undefined)
+  const primary = byName(inPrimary, ({ primaryGroup }) => [primaryGroup ?? ''])
   const known = seenIds(nested === 'in-chain' ? users : [])
   const records = byKey(nested === 'flatten' ? [...others, ...groups] : [])
   const parents = byName(records.keys(), (key) => records.get(key)?.memberOf ?? [])

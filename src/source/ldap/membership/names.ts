@@ -18,9 +18,9 @@ export function byName<R>(
 
 /** Gives texts their form and keeps each form once: a million users name the same few groups. */
 export interface Interner {
-  of(text: string): string
+  readonly of: (text: string) => string
   /** All forms so far. */
-  forms(): Iterable<string>
+  readonly forms: () => Iterable<string>
 }
 
 export function createInterner(formOf: (text: string) => string): Interner {

@@ -105,9 +105,8 @@ describe('who is a member', () => {
   })
 
   test('by what the users say, through groups outside of the filter too', () => {
-    const named = (dn: string) => ({ cn: ['ann'], memberOf: [dn] })
     const world = {
-      users: { 'cn=Ann,dc=x': named('CN=Inner, dc=x') },
+      users: { 'cn=Ann,dc=x': { cn: ['ann'], memberOf: ['CN=Inner, dc=x'] } },
       groups: { 'cn=outer,dc=x': { cn: ['outer'] } },
       others: { 'cn=inner,dc=x': { memberOf: ['CN=Outer,DC=x'] } },
     }

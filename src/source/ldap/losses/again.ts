@@ -1,0 +1,62 @@
+import type { SourceSnapshot } from '../../../directory/snapshot.ts'
+import type { CompiledOptions, GroupPlace } from '../compile.ts'
+import type { LdapEntry } from '../connection/message.ts'
+import { dnKey } from '../dn.ts'
+import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
+import type { MemberIndex } from '../membership/members.ts'
+import type { Reading } from '../read-place.ts'
+import type { Records } from '../records.ts'
+import { lookupIn } from '../values.ts'
+
+/** What the second look is about: the first read, and what it takes from each group. */
+export interface Losses {
+  readonly image: LdapImage
+  readonly snapshot: SourceSnapshot
+  /** For each id of a group, the ids of the users that it would lose. */
+  readonly lost: ReadonlyMap<string, readonly string[]>
+}
+
+/** What the parts of a second reading share. */
+export interface Again {
+  readonly reading: Reading
+  readonly compiled: CompiledOptions & { readonly groups: GroupPlace }
+  readonly losses: Losses
+  readonly records: Records
+  /** The users at the DNs of the first read. */
+  readonly index: MemberIndex
+  readonly lists: Map<string, List>
+}
+
+/** The users of a second look. */
+export interface People {
+  readonly records: readonly UserRecord[]
+  readonly memberOf: ReadonlyMap<string, readonly string[]>
+  /** Users who are not below the bases any more. */
+  readonly missing: ReadonlySet<string>
+}
+
+/** What the list of a group that was read again is like, besides who is in it. */
+export interface List {
+  readonly dn: string
+  /** How many values it has, the empty DN included; 0 where the server shows no list at all. */
+  readonly values: number
+  /** The classes of the group's entry. */
+  readonly classes: readonly string[]
+}
+
+/** Why the list of a group is not understood: too many unknown DNs, or one that the server does not show. */
+export type Unresolved = { readonly why: 'too-many' } | { readonly why: 'not-shown'; readonly dn: string }
+
+/** What a group is asked for in the second look. */
+export function attributesOfGroups({ records, compiled: { groups } }: Again): readonly string[] {
+  return [...new Set([groups.map.id, 'objectClass', ...records.groupAttributes, records.listed ?? []].flat())]
+}
+
+/** The record of a group, whose list is noted too. */
+export function takeGroup(again: Again, entry: LdapEntry): GroupRecord {
+  const { records, index, lists } = again
+  const lookup = lookupIn(entry)
+  const values = records.listed === undefined ? 0 : lookup(records.listed).length
+  lists.set(dnKey(entry.dn), { dn: entry.dn, values, classes: lookup('objectClass') })
+  return records.otherOf(entry, index)
+}

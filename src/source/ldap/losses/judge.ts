@@ -1,0 +1,123 @@
+import type { LossLook } from '../../../directory/evidence.ts'
+import { amount } from '../../../directory/wording.ts'
+import type { GroupPlace } from '../compile.ts'
+import { dnKey } from '../dn.ts'
+import type { GroupRecord } from '../image.ts'
+import type { List, Unresolved } from './again.ts'
+import type { SecondReading } from './read-again.ts'
+
+/** A group that would lose members. */
+export interface LosingGroup {
+  readonly id: string
+  /** Where it was in the first read. */
+  readonly dn: string
+  /** The ids of the users that it would lose. */
+  readonly lost: readonly string[]
+  /** Its members in the first read. */
+  readonly members: readonly string[]
+}
+
+/** What is known of the server besides the entries. */
+export interface ServerFacts {
+  /** The attribute of members, where the schema demands it of an entry of these classes. */
+  readonly demanded: (classes: readonly string[]) => string | undefined
+  /** Whether this reader is shown `memberOf`. */
+  readonly memberOfShown: boolean
+}
+
+/** What the second reading says of one group. */
+export function judge(
+  group: LosingGroup,
+  place: GroupPlace,
+  second: SecondReading,
+  facts: ServerFacts,
+): LossLook {
+  const [record, ...others] = second.groups.get(group.id) ?? []
+  if (record === undefined) return unproved(`"${group.dn}" is not found again by its id`)
+  if (others.length > 0) return unproved(`"${group.dn}" has the same id as ${others.length} other groups`)
+  const members = new Set(second.membership.membersOf(record))
+  const stillMembers = group.lost.filter((id) => members.has(id))
+  const gone = group.lost.filter((id) => !members.has(id))
+  if (gone.length === 0) return { stillMembers }
+  const within = second.membership.within(record)
+  const why =
+    whyUnreadable(record, within, second) ??
+    whyMoving(group, record, members, second) ??
+    whyHidden(record.dn, listsOf(within, second), gone, place, second, facts)
+  if (why !== undefined) return { stillMembers, unproved: why }
+  return members.size > 0
+    ? { stillMembers }
+    : { stillMembers, provedEmpty: isProvedEmpty(within, second, facts) }
+}
+
+function unproved(why: string): LossLook {
+  return { stillMembers: [], unproved: why }
+}
+
+function whyUnreadable(
+  { dn }: GroupRecord,
+  within: readonly GroupRecord[],
+  { unresolved }: SecondReading,
+): string | undefined {
+  const hiding = within.find(({ hidesMembers }) => hidesMembers)
+  if (hiding !== undefined) return `the global catalog does not have the members of "${hiding.dn}"`
+  for (const each of within) {
+    const reason = unresolved.get(dnKey(each.dn))
+    if (reason !== undefined)
+      return whyUnresolved(each.dn === dn ? `"${dn}"` : `"${each.dn}" within "${dn}"`, reason)
+  }
+  return undefined
+}
+
+function whyUnresolved(which: string, reason: Unresolved): string {
+  if (reason.why === 'too-many') return `${which} lists more DNs that are no users than one run looks up`
+  return `${which} lists "${reason.dn}", which the server does not show and which may be a renamed user or group`
+}
+
+/** Whoever the list lost since the first read was not looked up. */
+function whyMoving(
+  { id, members }: LosingGroup,
+  { dn }: GroupRecord,
+  now: ReadonlySet<string>,
+  { renamed }: SecondReading,
+): string | undefined {
+  if (renamed.has(id)) return `"${dn}" was renamed while it was looked at again`
+  const more = members.filter((member) => !now.has(member)).length
+  return more === 0 ? undefined : `"${dn}" lost ${amount(more, 'other member')} since it was read`
+}
+
+function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly List[] {
+  return within.flatMap(({ dn }) => lists.get(dnKey(dn)) ?? [])
+}
+
+/** Why the list of the group, or of one within it, may only be hidden: something else says that there are members. */
+function whyHidden(
+  dn: string,
+  lists: readonly List[],
+  gone: readonly string[],
+  { membersFrom }: GroupPlace,
+  { memberOf }: SecondReading,
+  { demanded }: ServerFacts,
+): string | undefined {
+  if (membersFrom !== 'member') return undefined
+  for (const list of lists) {
+    if (list.values > 0) continue
+    const which = list.dn === dn ? `"${dn}"` : `"${list.dn}" within "${dn}"`
+    const attribute = demanded(list.classes)
+    if (attribute !== undefined)
+      return `${which} shows no ${attribute} although the schema demands it, so the reader may not see it any more`
+    const naming = gone.filter((id) => memberOf.get(id)?.includes(dnKey(list.dn))).length
+    if (naming > 0) return `${which} lists nobody although memberOf of ${amount(naming, 'user')} names it`
+  }
+  return undefined
+}
+
+/** Every list is there and names no user, or the users show what they are in, and it is none of these groups. */
+function isProvedEmpty(
+  within: readonly GroupRecord[],
+  second: SecondReading,
+  { memberOfShown }: ServerFacts,
+): boolean {
+  const lists = listsOf(within, second)
+  return memberOfShown || (lists.length > 0 && lists.every(({ values }) => values > 0))
+}

@@ -1,0 +1,36 @@
+import type { LossLook } from '../../../directory/evidence.ts'
+import type { CompiledOptions } from '../compile.ts'
+import { requireLookup } from '../look-again.ts'
+import type { Reading } from '../read-place.ts'
+import type { Losses } from './again.ts'
+import { judge } from './judge.ts'
+import { membersDemanded } from './schema.ts'
+import { isMemberOfShown, readAgain } from './read-again.ts'
+
+/**
+ * Looks again at groups that would lose members. Their lists are read first and the lost users next, by id: somebody who
+ * is renamed in between is still known by the DN of the first read. Throws like `readPlace`.
+ */
+export async function lookAtLosses(
+  reading: Reading,
+  options: CompiledOptions,
+  losses: Losses,
+): Promise<ReadonlyMap<string, LossLook>> {
+  const { connection, pageSize } = reading
+  const { groups } = options
+  if (groups === undefined) throw new Error('a source without groups has no losses')
+  const compiled = { ...options, groups }
+  for (const place of [groups, options.users]) await requireLookup(connection, { ...place, pageSize })
+  const second = await readAgain(reading, compiled, losses)
+  const emptied = [...second.lists.values()].filter(({ values }) => values === 0)
+  const facts = {
+    demanded: await membersDemanded(connection, compiled, emptied),
+    memberOfShown: emptied.length > 0 && (await isMemberOfShown(reading, compiled.users, second)),
+  }
+  const looks = [...losses.lost].map(([id, lost]) => {
+    const before = losses.snapshot.groups.get(id)
+    const group = { id, dn: before?.from ?? id, lost, members: before?.members ?? [] }
+    return [id, judge(group, groups, second, facts)] as const
+  })
+  return new Map(looks)
+}

@@ -1,0 +1,203 @@
+import { PresenceFilter } from 'ldapts'
+import type { GroupPlace, UserPlace } from '../compile.ts'
+import type { LdapEntry } from '../connection/message.ts'
+import { dnKey } from '../dn.ts'
+import { anyOf, bothOf } from '../filter.ts'
+import type { GroupRecord, UserRecord } from '../image.ts'
+import { createChain } from '../membership/in-chain.ts'
+import type { MemberIndex } from '../membership/members.ts'
+import { type Membership, membershipOf } from '../membership/membership.ts'
+import { MEMBER_OF } from '../membership/names.ts'
+import { withChain } from '../read-groups.ts'
+import { primaryNames } from '../read-image.ts'
+import { type Reading, readPlace } from '../read-place.ts'
+import { createRecords } from '../records.ts'
+import { tryPage } from '../search.ts'
+import { lookupIn, valueBytes } from '../values.ts'
+import {
+  type Again,
+  attributesOfGroups,
+  type List,
+  type Losses,
+  type People,
+  takeGroup,
+  type Unresolved,
+} from './again.ts'
+import { resolveUnknown } from './unknown.ts'
+
+const IDS_PER_SEARCH = 100
+
+/** What a second reading found. */
+export interface SecondReading {
+  /** The losing groups by id, as they are now: none, or several of one id. */
+  readonly groups: ReadonlyMap<string, readonly GroupRecord[]>
+  readonly membership: Membership
+  /** Every group that was read again, by DN in its normal form. */
+  readonly lists: ReadonlyMap<string, List>
+  /** The groups that each user who was looked up names, by DN in its normal form. */
+  readonly memberOf: ReadonlyMap<string, readonly string[]>
+  /** Why a group's list is not understood, by DN in its normal form. */
+  readonly unresolved: ReadonlyMap<string, Unresolved>
+  /** The ids of groups that were renamed during this reading. */
+  readonly renamed: ReadonlySet<string>
+}
+
+export async function readAgain(
+  reading: Reading,
+  compiled: Again['compiled'],
+  losses: Losses,
+): Promise<SecondReading> {
+  const records = createRecords(compiled, reading.catalog)
+  const index = records.createIndex()
+  for (const user of losses.image.users) index.addUser(user)
+  const again: Again = { reading, compiled, losses, records, index, lists: new Map() }
+  const listed = await readLists(again)
+  const people = await readPeople(again)
+  const users = withPeople(losses.image.users, people.records)
+  const { found, aliases, unresolved } = await resolveUnknown(again, listed, people)
+  const moved = [...people.records, ...aliases]
+  const now = records.createIndex()
+  for (const user of moved) now.addUser(user)
+  const at = new Map(moved.map((user) => [user.dn, user]))
+  const chained = await withChains(again, listed, users)
+  const groups = chained.map((group) => withUsersNow(group, now, at))
+  const inner = found.map((group) => withUsersNow(group, now, at))
+  const image = { users, groups, others: [...untouched(again), ...inner] }
+  return {
+    groups: Map.groupBy(groups, ({ ids }) => ids[0] ?? ''),
+    membership: membershipOf(image, compiled.groups),
+    lists: again.lists,
+    memberOf: people.memberOf,
+    unresolved,
+    renamed: await renamedSince(again, groups),
+  }
+}
+
+/** The losing groups as they are now, wherever below the bases. */
+async function readLists(again: Again): Promise<readonly GroupRecord[]> {
+  const { reading, compiled, losses } = again
+  const found: GroupRecord[] = []
+  await readByIds(reading, compiled.groups, [...losses.lost.keys()], attributesOfGroups(again), (entry) =>
+    found.push(takeGroup(again, entry)),
+  )
+  return found
+}
+
+/** The lost users as they are now. */
+async function readPeople({ reading, compiled, losses, records }: Again): Promise<People> {
+  const place = compiled.users
+  const ids = new Set([...losses.lost.values()].flat())
+  const missing = new Set(ids)
+  const before = new Map<string, UserRecord>()
+  for (const user of losses.image.users)
+    if (user.id !== undefined && ids.has(user.id)) before.set(user.id, user)
+  const found: UserRecord[] = []
+  const memberOf = new Map<string, readonly string[]>()
+  const attributes = [...new Set([place.map.id, ...records.userAttributes, MEMBER_OF])]
+  await readByIds(reading, place, [...ids], attributes, (entry, id) => {
+    missing.delete(id)
+    memberOf.set(id, [...(memberOf.get(id) ?? []), ...lookupIn(entry)(MEMBER_OF).map(dnKey)])
+    found.push(records.userOf(entry, before.get(id)?.disabled))
+  })
+  return { records: found, memberOf, missing }
+}
+
+/** Reads the entries with these ids, whatever else the sync's filter wants. */
+async function readByIds(
+  reading: Reading,
+  place: UserPlace | GroupPlace,
+  ids: readonly string[],
+  attributes: readonly string[],
+  onEntry: (entry: LdapEntry, id: string) => void,
+): Promise<void> {
+  const attribute = place.map.id
+  const wanted = new Set(ids)
+  for (let at = 0; at < ids.length; at += IDS_PER_SEARCH) {
+    const values = ids.slice(at, at + IDS_PER_SEARCH).flatMap((id) => valueBytes(attribute, id))
+    if (values.length === 0) continue
+    const where = {
+      ...place,
+      filter: anyOf(attribute, values),
+      filterText: `for ${values.length} values of ${attribute}`,
+    }
+    await readPlace(reading, where, attributes, (entry) => {
+      for (const id of lookupIn(entry)(attribute)) if (wanted.has(id)) onEntry(entry, id)
+    })
+  }
+}
+
+/** Those who were looked up instead of what they were in the first read. */
+function withPeople(users: readonly UserRecord[], people: readonly UserRecord[]): readonly UserRecord[] {
+  const ids = new Set(people.map(({ id }) => id))
+  return [...users.filter(({ id }) => id === undefined || !ids.has(id)), ...people]
+}
+
+/**
+ * The group with the users whom its list names now. A DN of the first read still stands for its user, who may have been
+ * renamed after the list was read, unless somebody else has it now.
+ */
+function withUsersNow(
+  group: GroupRecord,
+  now: MemberIndex,
+  at: ReadonlyMap<string, UserRecord>,
+): GroupRecord {
+  const { users, nonUsers } = now.resolve(group.nonUsers)
+  const known = group.users.map((user) => at.get(user.dn) ?? user)
+  return { ...group, users: [...known, ...users], nonUsers }
+}
+
+async function withChains(
+  { reading, compiled: { users: place, groups }, records }: Again,
+  listed: readonly GroupRecord[],
+  users: readonly UserRecord[],
+): Promise<readonly GroupRecord[]> {
+  if (groups.nested !== 'in-chain') return listed
+  const chain = await createChain(reading, place, groups, records.primary, primaryNames(users))
+  const chained: GroupRecord[] = []
+  for (const group of listed) chained.push(withChain(group, await chain(group.dn)))
+  return chained
+}
+
+/** The groups of the first read that were not read again; only groups within groups need them. */
+function untouched({ losses: { image, lost }, compiled, lists }: Again): readonly GroupRecord[] {
+  if (compiled.groups.nested !== 'flatten') return []
+  const isOld = ({ dn, ids }: GroupRecord) => lists.has(dnKey(dn)) || ids.some((id) => lost.has(id))
+  return [...image.others, ...image.groups].filter((group) => !isOld(group))
+}
+
+/** What users say of a group is by its DN: a group that has another one now was read twice for nothing. */
+async function renamedSince(
+  { reading, compiled: { groups: place } }: Again,
+  groups: readonly GroupRecord[],
+): Promise<ReadonlySet<string>> {
+  const dns = new Map(groups.map(({ ids, dn }) => [ids[0] ?? '', dnKey(dn)]))
+  const renamed = new Set(dns.keys())
+  await readByIds(reading, place, [...dns.keys()], [place.map.id], ({ dn }, id) => {
+    if (dns.get(id) === dnKey(dn)) renamed.delete(id)
+  })
+  return renamed
+}
+
+/** Whether this reader is shown `memberOf` at all, of the users that were looked up or of any other. */
+export async function isMemberOfShown(
+  { connection, pageSize }: Reading,
+  users: UserPlace,
+  { memberOf }: Pick<SecondReading, 'memberOf'>,
+): Promise<boolean> {
+  for (const groups of memberOf.values()) if (groups.length > 0) return true
+  if (pageSize === undefined) return false
+  const filter = bothOf(users.filter, new PresenceFilter({ attribute: MEMBER_OF }))
+  const search = {
+    ...users,
+    filter,
+    filterText: `(&${users.filterText}(${MEMBER_OF}=*))`,
+    attributes: [MEMBER_OF],
+  }
+  let isShown = false
+  for (const base of users.bases) {
+    await tryPage(connection, { ...search, base, pageSize: 1 }, (entry) => {
+      isShown ||= lookupIn(entry)(MEMBER_OF).length > 0
+    })
+  }
+  return isShown
+}
