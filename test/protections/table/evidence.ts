@@ -93,8 +93,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-delete-waits-where-only-additions-are-proved',
     file: 'plan/waits.ts',
-    find: "if (allButNew !== undefined) return { code: 'unproved', detail: `not deleted: ${allButNew}` }",
-    replace: '',
+    find: ": { code: 'unproved', detail: `not deleted: ${allButNew}` }",
+    replace: ': undefined',
     test: FINDINGS,
   },
   {
@@ -140,8 +140,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'grace-delete-waits',
     file: 'plan/waits.ts',
-    find: 'return whyNotDeleted?.(kind, id)',
-    replace: 'return whyNotDeleted === undefined ? undefined : undefined',
+    find: '? whyNotDeleted?.(kind, id)',
+    replace: '? undefined',
     test: 'unit/plan/grace.test.ts',
   },
   {

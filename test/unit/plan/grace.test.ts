@@ -80,6 +80,7 @@ describe('who waits', () => {
     expect(plan.changes[0]?.change).not.toHaveProperty('want.email')
     expect(plan.changes[1]).toMatchObject({ change: { want: ['bo'] }, removes: 1 })
     expect(noticesOf(plan)).toEqual(['in-grace ana', 'duplicate-email cy'])
+    expect(plan.notices[0]?.detail).toBe('Name ana <ana@example.org>: absent since noon')
   })
 
   test('for proof keeps the groups too', () => {
