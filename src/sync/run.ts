@@ -137,7 +137,9 @@ function inputsOf(
   const confirming = server?.scope === 'confirmed-deletes'
   const rule = { deleteAfter, confirmAfterMs: confirming ? confirmAfterMs : undefined }
   const whyNotDeleted = (kind: Kind, id: string) => whyDeleteWaits(rule, absences, now, kind, id)
-  const allButNew = server?.scope === 'additions' ? server.detail : undefined
+  // Briefly, because each entry says it; the report says once what is wrong with the server.
+  const allButNew =
+    server?.scope === 'additions' ? 'the server may lack what the last good read had' : undefined
   return { ...read, rules, withheld, only, waits: { allButNew, whyNotDeleted } }
 }
 
