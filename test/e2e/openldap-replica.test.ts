@@ -106,6 +106,7 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
         if (turn === 8) await line.mend()
         await provider.modify(week(turn))
         const { code, stdout, stderr } = await readFrom(turn % 2 === 0 ? provider : consumer)
+        if (code !== 0 && !stdout.includes("server-not-newer")) console.log("ERR", turn, stdout, stderr)
         expect([0, 4]).toContain(code)
         expect(stderr).toBe('')
         const sentence = /^ {2}server-not-newer: (.*)$/m.exec(stdout)?.[1]

@@ -93,8 +93,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-delete-waits-where-only-additions-are-proved',
     file: 'plan/waits.ts',
-    find: ": { code: 'unproved', detail: `not deleted: ${allButNew}` }",
-    replace: ': undefined',
+    find: "if (allButNew !== undefined) return { code: 'unproved', detail: `not deleted: ${allButNew}` }",
+    replace: '',
     test: FINDINGS,
   },
   {
@@ -104,6 +104,21 @@ export const EVIDENCE: readonly Protection[] = [
     replace: "if (server?.detail === 'nothing')",
     test: RUNS,
     only: 'a server .*that is older than',
+  },
+  {
+    name: 'evidence-server-that-catches-up-is-judged-by-what-it-had-before',
+    file: 'source/ldap/position/position.ts',
+    find: 'hasMoved ? { positionAtStart: before.position }',
+    replace: 'hasMoved ? {}',
+    test: 'integration/source-ldap-position.test.ts',
+    only: 'catches up while it is read',
+  },
+  {
+    name: 'evidence-judgement-takes-the-position-at-the-start',
+    file: 'plan/server.ts',
+    find: 'seen.positionAtStart ?? seen.position',
+    replace: 'seen.position',
+    test: 'unit/plan/server.test.ts',
   },
   {
     name: 'evidence-known-position-stays-after-a-doubtful-read',
@@ -140,8 +155,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'grace-delete-waits',
     file: 'plan/waits.ts',
-    find: '? whyNotDeleted?.(kind, id)',
-    replace: '? undefined',
+    find: 'return whyNotDeleted?.(kind, id)',
+    replace: 'return whyNotDeleted === undefined ? undefined : undefined',
     test: 'unit/plan/grace.test.ts',
   },
   {
