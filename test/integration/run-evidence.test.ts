@@ -240,6 +240,24 @@ describe('a server', () => {
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
   })
 
+  test('that is older, and catches up before the second look, is no incomplete read', async () => {
+    const harness = await start({ lookAgain: () => 'present' })
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = { ...at({ a: '20' }, '10.0.0.2'), positionAtStart: { a: '19' } }
+    lose(...SALES)
+    const behind = await harness.sync()
+    expect([runExitCode(behind), behind.error]).toEqual([4, null])
+    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect(await seen()).toEqual(everybody)
+    server = at({ a: '20' })
+    expect(await harness.sync()).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('incomplete'),
+    })
+  })
+
   test('that has other changes only adds, until a person accepts its state after a day', async () => {
     const harness = await start()
     server = at({ a: '20' })
