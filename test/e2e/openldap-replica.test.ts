@@ -106,7 +106,6 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
         if (turn === 8) await line.mend()
         await provider.modify(week(turn))
         const { code, stdout, stderr } = await readFrom(turn % 2 === 0 ? provider : consumer)
-        if (code !== 0 && !stdout.includes("server-not-newer")) console.log("ERR", turn, stdout, stderr)
         expect([0, 4]).toContain(code)
         expect(stderr).toBe('')
         const sentence = /^ {2}server-not-newer: (.*)$/m.exec(stdout)?.[1]
@@ -137,6 +136,35 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
       }
     })
   })
+})
+
+test('a consumer that never gets a delete, and says that it is as new, does not bring the leaver back', async () => {
+  // Entries that were loaded under server id 0 are not in the position of server id 1, so a consumer keeps them.
+  const provider = stack.use(await startSlapd({ ...COMPANY, global: ['serverID 1'], overlays: ['syncprov'] }))
+  const consumer = stack.use(await startConsumer(provider, provider.port))
+  const untilInTime = async () => {
+    const known = await contextCsn(provider)
+    await expect.poll(() => contextCsn(consumer), { timeout: 30_000, interval: 100 }).toBe(known)
+  }
+  await untilInTime()
+  await openSiteOf(provider)
+  await corp.configure({ url: provider.url })
+  await expectDone()
+  const leaver = people[30]!
+  await provider.modify(leave(leaver))
+  await expectDone()
+  await untilInTime()
+  expect((await truthOf(consumer)).users.size).toBe(PEOPLE)
+
+  await corp.configure({ url: consumer.url })
+  const other = await corp.sync()
+  expect(other).toMatchObject({ code: 4, stderr: '' })
+  expect(other.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
+  expect(other.stdout).toMatch(/user \S+ {2}Someone of p0030 <p0030@example\.org>: is back/)
+  expect(await corp.uids()).not.toContain(leaver.uid)
+  await corp.configure({ url: provider.url })
+  await expectDone()
+  await expectTruth(provider)
 })
 
 /** What the directory had after each run, and what must never happen in it. */
@@ -185,4 +213,3 @@ function startConsumer({ admin, url }: Slapd, port: number): Promise<Slapd> {
   ]
   return startSlapd({ empty: true, tls: false, database: [syncrepl.join(' '), `updateref ${url}`] })
 }
-

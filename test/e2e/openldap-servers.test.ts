@@ -116,6 +116,26 @@ describe('a server that was restored from an older backup', () => {
   })
 })
 
+test('a server that forgot its newest delete in a crash waits for its next change', async () => {
+  const slapd = stack.use(await startSlapd({ ...COMPANY, overlays: ['syncprov'] }))
+  await openSiteOf(slapd)
+  await corp.configure({ url: slapd.url })
+  // The clean stop writes the position of then into the database.
+  await slapd.stop()
+  await slapd.start()
+  await expectDone()
+  await slapd.modify(leave(people[30]!))
+  await expectDone()
+  await slapd.kill()
+  await slapd.start()
+  const waits = await corp.sync()
+  expect(waits).toMatchObject({ code: 4, stderr: '' })
+  expect(waits.stdout).toContain(`${slapd.url} is older than the last good read, of ${slapd.url} (`)
+  await slapd.modify(hire({ uid: 'late' }))
+  await expectDone()
+  await expectTruth(slapd)
+})
+
 describe('a server that does not show how new it is', () => {
   let slapd: Slapd
 

@@ -171,13 +171,7 @@ describe('a server that shows less', () => {
 })
 
 test.each<[string, string, string, readonly string[], string]>([
-  [
-    'was older at the end',
-    'contextCSN',
-    'second',
-    [LONG_AGO],
-    `${KEY} was 2`,
-  ],
+  ['was older at the end', 'contextCSN', 'second', [LONG_AGO], `${KEY} was 2`],
   [
     'knew less origins at the end',
     'contextCSN',
