@@ -146,6 +146,22 @@ describe('a unit in which nobody is left', () => {
     expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(4)
   })
 
+  test('is no part of the plan of a guard, which a person approves apart', async () => {
+    const harness = await start({ maxUserDeletes: 1 })
+    await harness.sync()
+    lose(...SALES, 'o1', 'o2')
+    const held = await harness.sync()
+    expect([held.state, ...guardsOf(held)]).toEqual([
+      'held',
+      'max-deletes-users 2 guard',
+      'container-emptied 6 person',
+    ])
+    const approved = await approve(held.run, harness)
+    expect((await seen()).users).toEqual(['o3', ...SALES])
+    expect(approved).toMatchObject({ state: 'done', hold: 'open' })
+    expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
+  })
+
   test('is left alone when a person rejects, without another word', async () => {
     const harness = await start()
     await harness.sync()

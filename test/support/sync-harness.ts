@@ -35,6 +35,8 @@ export interface SyncHarnessOptions {
   readonly company: MutableCompany
   /** Overrides of the default rules: policy `mirror`, members are written, all domains are allowed. */
   readonly rules?: Partial<PlanRules>
+  /** The most deletes of users that no guard holds; 1 million by default. */
+  readonly maxUserDeletes?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
   /** Called before each read of the source. */
@@ -108,7 +110,10 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       return snapshot
     },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
-    limits: LIMITS,
+    limits: {
+      ...LIMITS,
+      users: { ...LIMITS.users, maxDeletes: options.maxUserDeletes ?? LIMITS.users.maxDeletes },
+    },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
   }

@@ -110,13 +110,13 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
   const guards = breaches.filter(({ waitsFor }) => waitsFor === undefined).map(renderBreach)
   if (guards.length === 0) return []
   const held = holdRun ?? run
-  const waiting = hold === 'open' || (hold === null && state === 'held')
+  const waiting = state === 'held' && (hold === 'open' || hold === null)
   const help = waiting
     ? [
         `Nothing was changed. Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
-  return [`${holdTitle(mode, hold)}:`, ...guards, ...help]
+  return [`${holdTitle(mode, state, hold)}:`, ...guards, ...help]
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
@@ -133,7 +133,8 @@ function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunVie
         ]
       : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
-  const title = mode === 'plan' ? 'Not proved, so a sync would leave it' : `Not proved, so it waits${applied}`
+  const notInPlan = mode === 'plan' || state === 'held'
+  const title = notInPlan ? 'Not proved, so it is no part of this plan' : `Not proved, so it waits${applied}`
   return [`${title}:`, ...findings.map(renderBreach), ...help]
 }
 
@@ -141,8 +142,10 @@ function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
   return `  ${guard}: ${printable(detail)}`
 }
 
-function holdTitle(mode: RunView['mode'], hold: RunView['hold']): string {
-  if (hold === null) return mode === 'plan' ? 'A sync would be held by' : 'Held by'
+function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {
+  if (mode === 'plan') return 'A sync would be held by'
+  if (state === 'applying' || state === 'done') return 'Approved by a person, in spite of'
+  if (hold === null) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }
 

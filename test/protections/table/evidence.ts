@@ -137,6 +137,22 @@ export const EVIDENCE: readonly Protection[] = [
     only: 'a unit in which nobody is left .*is held',
   },
   {
+    name: 'evidence-approval-of-a-guard-is-none-of-what-waits',
+    file: 'plan/guards.ts',
+    find: "(waitsFor === undefined) === (state === 'held')",
+    replace: "(waitsFor === undefined) === (state === 'held') || state !== ''",
+    test: RUNS,
+    only: 'no part of the plan',
+  },
+  {
+    name: 'evidence-older-server-that-catches-up-fails-no-run',
+    file: 'sync/run.ts',
+    find: "if (server?.scope !== 'nothing') refuse",
+    replace: 'refuse',
+    test: RUNS,
+    only: 'catches up before the second look',
+  },
+  {
     name: 'evidence-waiting-people-count-in-the-last-good-run',
     file: 'control/memory.ts',
     find: 'source.seen.user.size + waiting.user.length',
