@@ -126,6 +126,19 @@ describe('a unit that the reader may not see any more', () => {
     expect(await corp.uids()).toEqual(everybody)
   })
 
+  test('keeps its groups under grace too, and an approval ends the grace', async () => {
+    await corp.configure({ url: slapd.url, guards: { users: { deleteAfter: '7d' } } })
+    await slapd.modify([blind(slapd, true), hire(newcomer), leave(leaver)].join(''))
+    const held = await corp.sync()
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(held.stdout).toMatch(/in-grace \(1\).*\n.*<l0030@example\.org>: absent since/)
+    const run = /dirsyncd approve (\d+)/.exec(held.stdout)?.[1] ?? ''
+    expect(await corp.uids()).toEqual([...everybody, leaver.uid].toSorted())
+    expect((await corp.teams()).get('Sellers')).toEqual(uidsOf(sales))
+    expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+    expect(await corp.uids()).toEqual([...others, leaver.uid].toSorted())
+  })
+
   test('fails the run where it is a base of its own', async () => {
     const users = {
       base: [unitDn('labs'), unitDn('sales')],

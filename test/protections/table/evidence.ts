@@ -14,6 +14,21 @@ export const EVIDENCE: readonly Protection[] = [
     test: LACKS,
   },
   {
+    name: 'evidence-people-of-an-emptied-unit-stay-in-their-groups-under-grace',
+    file: 'plan/evidence.ts',
+    find: "code === 'in-grace' && of === kind",
+    replace: "code === 'reborn' && of === kind",
+    test: FINDINGS,
+  },
+  {
+    name: 'grace-ends-when-a-person-approves',
+    file: 'sync/run.ts',
+    find: 'approved.has(deleteFingerprint(kind, id)) ? undefined : ',
+    replace: 'approved.has(deleteFingerprint(kind, id)) ? whyDeleteWaits(rule, absences, now, kind, id) : ',
+    test: 'e2e/openldap-evidence.test.ts',
+    only: 'under grace too',
+  },
+  {
     name: 'evidence-absent-entry-keeps-its-place',
     file: 'plan/baseline.ts',
     find: 'if (container !== undefined) visit(id, container)',
