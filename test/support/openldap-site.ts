@@ -34,7 +34,7 @@ export function unitDn(unit?: string): string {
   return unit === undefined ? PEOPLE : `ou=${unit},${PEOPLE}`
 }
 
-export function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
+function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
   return `uid=${uid},${unitDn(unit)}`
 }
 
@@ -63,14 +63,11 @@ export const moveTo = (employee: Employee, unit: string): string =>
     deleteoldrdn: ['0'],
     newsuperior: [unitDn(unit)],
   })
-export function joinTeam(name: string, members: readonly Employee[]): string {
-  return ldif(teamDn(name), { changetype: ['modify'], add: ['member'], member: members.map(employeeDn) })
-}
 
 /** An `access to` line: whoever has the role `blind` may not see this unit. */
 export function hiddenUnit(unit: string): string {
-  const blind = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
-  return `access to dn.subtree="${unitDn(unit)}" by ${blind} none by * break`
+  const occupants = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
+  return `access to dn.subtree="${unitDn(unit)}" by ${occupants} none by * break`
 }
 
 /** Gives the reader the role `blind`, or takes it away. */

@@ -83,9 +83,8 @@ describe('a unit in which nobody is left', () => {
   })
 
   test('keeps their memberships in the time of grace too, in which nobody would be deleted yet', () => {
-    const whyNotDeleted = () => ({ code: 'in-grace', detail: 'absent since noon' }) as const
     const { lines, guards, findings, plan } = proved(
-      { ...inputs, waits: { whyNotDeleted } },
+      { ...inputs, waits: { whyNotDeleted: () => ({ code: 'in-grace', detail: 'absent since noon' }) } },
       { baselines: before },
     )
     expect(guards).toEqual(['container-emptied for a person'])
