@@ -116,7 +116,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
         `Nothing was changed. Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
-  return [`${holdTitle(mode, hold)}:`, ...guards, ...help]
+  return [`${holdTitle(mode, state, hold)}:`, ...guards, ...help]
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
@@ -133,7 +133,9 @@ function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunVie
         ]
       : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
-  const title = mode === 'plan' ? 'Not proved, so a sync would leave it' : `Not proved, so it waits${applied}`
+  const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
+  const title =
+    mode === 'plan' ? 'Not proved, so a sync would leave it' : `Not proved, so it waits${applied}${since}`
   return [`${title}:`, ...findings.map(renderBreach), ...help]
 }
 
@@ -141,7 +143,8 @@ function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
   return `  ${guard}: ${printable(detail)}`
 }
 
-function holdTitle(mode: RunView['mode'], hold: RunView['hold']): string {
+function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {
+  if (state === 'done') return 'Beyond these guards, and approved by a person'
   if (hold === null) return mode === 'plan' ? 'A sync would be held by' : 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }
