@@ -18,8 +18,13 @@ export interface ServerEvidence {
    * says something about the same database only.
    */
   readonly database: string | undefined
-  /** Where it was when the read ended; `undefined` where the server does not show it to this reader. */
+  /**
+   * Where it was when the read ended, so that the read has no change after it; `undefined` where the server does not show it
+   * to this reader.
+   */
   readonly position: Position | undefined
+  /** Where it was before the first entry, if it went on since: only up to there it is sure that the read has every change. */
+  readonly positionAtStart?: Position | undefined
   /** What a server without a position shows of itself: another value means another or a newly filled server. */
   readonly hints: Readonly<Record<string, string>>
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Kind } from '../directory/entry.ts'
 import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
 
 /** Why the plan deletes an entry: not in the source, outside the sync's filter, or a disabled account. */
@@ -103,7 +104,16 @@ export const OPS: readonly Op[] = [
  * again at once.
  */
 export function fingerprint(change: Change): string {
-  return hash('sha256', JSON.stringify([change.op, change.id, wantedValues(change)])).slice(0, 32)
+  return fingerprintOf(change.op, change.id, wantedValues(change))
+}
+
+/** The fingerprint of this entry's delete, whether or not a plan has it. */
+export function deleteFingerprint(kind: Kind, id: string): string {
+  return fingerprintOf(`delete-${kind}`, id, null)
+}
+
+function fingerprintOf(op: Op, id: string, wanted: unknown): string {
+  return hash('sha256', JSON.stringify([op, id, wanted])).slice(0, 32)
 }
 
 function wantedValues(change: Change): unknown {

@@ -2,7 +2,7 @@ import type { LossLook } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import { amount, digits } from '../directory/wording.ts'
 import { type Baseline, findEmptied } from './baseline.ts'
-import type { Change } from './change.ts'
+import { type Change, deleteFingerprint } from './change.ts'
 import type { Breach } from './guards.ts'
 import type { DeleteWait, PlanInputs, Waits } from './inputs.ts'
 import { makePlan, type Plan } from './plan.ts'
@@ -120,7 +120,7 @@ function emptiedContainers(
   return (['user', 'group'] as const).flatMap((kind) => {
     const before = baselines[kind]
     if (before === undefined) return []
-    const planned = fingerprintsById(plan, `delete-${kind}`)
+    const planned = deletesById(plan, kind)
     const absent = [...sightings[kind].keys()].filter((id) => sightings[kind].get(id) === 'gone')
     const emptied = findEmptied(before, (visit) => eachPlace(kind, visit), absent)
     return emptied.flatMap(({ container, ids }) => {
@@ -220,6 +220,14 @@ function unprovedLosses({ notices }: Plan, findings: readonly Finding[]): Breach
   if (first === undefined) return []
   const detail = `${amount(kept.length, 'group')} would lose members, and a second look did not prove it: ${first.detail}`
   return [{ guard: 'members-unproved', detail, changes: [], waitsFor: 'better-read' }]
+}
+
+/** The deletes of the plan, and those that wait for their grace: such people leave their groups at once. */
+function deletesById(plan: Plan, kind: Kind): ReadonlyMap<string, string> {
+  const deletes = new Map(fingerprintsById(plan, `delete-${kind}`))
+  for (const { code, kind: of, id } of plan.notices)
+    if (code === 'in-grace' && of === kind && id !== undefined) deletes.set(id, deleteFingerprint(kind, id))
+  return deletes
 }
 
 function fingerprintsById(plan: Plan, op: Change['op']): ReadonlyMap<string, string> {

@@ -94,8 +94,9 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
     const sentence = `${server} does not show how new its data is, and the last good read did (${said({ key, known, seen: undefined })})`
     return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}` }
   }
-  const { position } = memory
-  const comparison = comparePositions({ ...memory, position }, { ...seen, position: seen.position })
+  const known = { ...memory, position: memory.position }
+  // A server that caught up while it was read gave its first entries before that.
+  const comparison = comparePositions(known, { ...seen, position: seen.positionAtStart ?? seen.position })
   if (!('lacks' in comparison)) return undefined
   const { order, lacks } = comparison
   const last = `the last good read, of ${nameOf(memory)}`

@@ -1,20 +1,32 @@
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
-import type { Change, DeleteGroup, DeleteUser } from './change.ts'
-import type { DeleteWait, Waits } from './inputs.ts'
+import type { Change } from './change.ts'
+import type { Waits } from './inputs.ts'
+
+interface Wait {
+  readonly code: NoticeCode
+  readonly detail: string
+}
 
 /** Why this change waits, or `undefined`. Members have their own rules, because new ones need not wait. */
-export function whyWaits(
-  waits: Waits | undefined,
+export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): Wait | undefined {
+  if (waits === undefined || change.op === 'set-members') return undefined
+  const wait = waitOf(waits, kind, change)
+  const name = nameOf(change)
+  return wait === undefined || name === '' ? wait : { ...wait, detail: `${name}: ${wait.detail}` }
+}
+
+type EntryChange = Exclude<Change, { op: 'set-members' }>
+
+function waitOf(
+  { allButNew, whyNotDeleted, whyNotCreated }: Waits,
   kind: Kind,
-  change: Change,
-): { readonly code: NoticeCode; readonly detail: string } | undefined {
-  if (waits === undefined) return undefined
-  const { allButNew, whyNotCreated } = waits
-  switch (change.op) {
+  { op, id }: EntryChange,
+): Wait | undefined {
+  switch (op) {
     case 'create-user':
     case 'create-group': {
-      const detail = whyNotCreated?.(kind, change.id)
+      const detail = whyNotCreated?.(kind, id)
       return detail === undefined ? undefined : { code: 'reborn', detail }
     }
     case 'update-user':
@@ -22,23 +34,15 @@ export function whyWaits(
       return allButNew === undefined ? undefined : { code: 'unproved', detail: `not updated: ${allButNew}` }
     case 'delete-user':
     case 'delete-group':
-      return whyDeleteWaits(waits, kind, change)
-    case 'set-members':
-      return undefined
+      if (allButNew !== undefined) return { code: 'unproved', detail: `not deleted: ${allButNew}` }
+      return whyNotDeleted?.(kind, id)
   }
 }
 
-/** With the entry's name, because a person who is absent is known by name. */
-function whyDeleteWaits(
-  { allButNew, whyNotDeleted }: Waits,
-  kind: Kind,
-  { id, have }: DeleteUser | DeleteGroup,
-): DeleteWait | undefined {
-  const wait: DeleteWait | undefined =
-    allButNew === undefined
-      ? whyNotDeleted?.(kind, id)
-      : { code: 'unproved', detail: `not deleted: ${allButNew}` }
-  if (wait === undefined || !have.name) return wait
-  const email = 'email' in have && have.email ? ` <${have.email}>` : ''
-  return { ...wait, detail: `${have.name}${email}: ${wait.detail}` }
+/** `Ana Šimić <ana@example.org>`, because nobody knows people by their ids. */
+function nameOf(change: EntryChange): string {
+  const values: { readonly name?: string | null; readonly email?: string | null } =
+    'have' in change ? change.have : change.want
+  const { name, email } = values
+  return [name ?? '', email ? `<${email}>` : ''].filter((part) => part !== '').join(' ')
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { heldChanges } from '../plan/guards.ts'
+import { heldChanges, undecided } from '../plan/guards.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
 
@@ -18,7 +18,7 @@ export async function decide(
   decision: 'approved' | 'rejected',
   by: string,
 ): Promise<void> {
-  const fingerprints = heldChanges(run.breaches ?? [])
+  const fingerprints = heldChanges(undecided(run.state, run.breaches ?? []))
   await db.transaction().execute(async (trx) => {
     await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
       SELECT ${run.sync}, ${run.target}, fingerprint, ${decision}, ${run.run}, ${by}

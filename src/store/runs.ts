@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
-import type { Breach } from '../plan/guards.ts'
+import { type Breach, heldChanges, undecided } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
@@ -197,7 +197,7 @@ export async function holdRun(
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
     const open = await liveHold(trx, run.sync)
-    const same = open !== undefined && isSameHold(open.breaches ?? [], breaches)
+    const same = open !== undefined && isSameHold(open, { state, breaches })
     if (open && !same) await setHold(trx, open.run, 'replaced')
     const holder = same ? open.run : run.run
     await trx
@@ -234,12 +234,14 @@ function liveHold(db: Db, sync: string): Promise<RunRecord | undefined> {
     .executeTakeFirst()
 }
 
-function isSameHold(a: readonly Breach[], b: readonly Breach[]): boolean {
+type Held = Pick<RunRecord, 'state' | 'breaches'>
+
+function isSameHold(a: Held, b: Held): boolean {
   return heldKey(a) === heldKey(b)
 }
 
-function heldKey(breaches: readonly Breach[]): string {
-  return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted().join()
+function heldKey({ state, breaches }: Held): string {
+  return heldChanges(undecided(state, breaches ?? [])).join()
 }
 
 export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {

@@ -2,6 +2,7 @@ import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import { type Baseline, mayBeEmptied } from '../plan/baseline.ts'
+import { deleteFingerprint } from '../plan/change.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan, withLosses } from '../plan/evidence.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
@@ -82,9 +83,10 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   await deps.enter('planning')
   const absent = deleteCandidates(source, directory)
   const sightings = await lookAgain(deps, source, absent, signal)
-  refuseIncompleteRead(source, sightings)
   const memory = await deps.recall()
   const server = judge(deps, source, memory)
+  // An older server that catches up between the two looks is not to blame for its first answer.
+  if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
   const { plan, findings } = await planAndProve(deps, inputs, { memory, server }, signal)
   const guards = checkGuards(plan, factsOf(source, directory, memory), deps.limits)
@@ -131,13 +133,17 @@ type Read = Pick<PlanInputs, 'source' | 'directory' | 'sightings'> & Judged
 
 function inputsOf(
   { rules, only, grace }: RunDeps,
-  { memory: { withheld, absences, now }, server, ...read }: Read,
+  { memory: { withheld, absences, approved, now }, server, ...read }: Read,
 ): PlanInputs {
   const { deleteAfter, confirmAfterMs } = grace
   const confirming = server?.scope === 'confirmed-deletes'
   const rule = { deleteAfter, confirmAfterMs: confirming ? confirmAfterMs : undefined }
-  const whyNotDeleted = (kind: Kind, id: string) => whyDeleteWaits(rule, absences, now, kind, id)
-  const allButNew = server?.scope === 'additions' ? server.detail : undefined
+  // Whoever approves a delete does not wait for it.
+  const whyNotDeleted = (kind: Kind, id: string) =>
+    approved.has(deleteFingerprint(kind, id)) ? undefined : whyDeleteWaits(rule, absences, now, kind, id)
+  // Briefly, because each entry says it; the report says once what is wrong with the server.
+  const allButNew =
+    server?.scope === 'additions' ? 'the server may lack what the last good read had' : undefined
   return { ...read, rules, withheld, only, waits: { allButNew, whyNotDeleted } }
 }
 

@@ -146,6 +146,22 @@ describe('a unit in which nobody is left', () => {
     expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(4)
   })
 
+  test('is no part of the plan of a guard, which a person approves apart', async () => {
+    const harness = await start({ maxUserDeletes: 1 })
+    await harness.sync()
+    lose(...SALES, 'o1', 'o2')
+    const held = await harness.sync()
+    expect([held.state, ...guardsOf(held)]).toEqual([
+      'held',
+      'max-deletes-users 2 guard',
+      'container-emptied 6 person',
+    ])
+    const approved = await approve(held.run, harness)
+    expect((await seen()).users).toEqual(['o3', ...SALES])
+    expect(approved).toMatchObject({ state: 'done', hold: 'open' })
+    expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
+  })
+
   test('is left alone when a person rejects, without another word', async () => {
     const harness = await start()
     await harness.sync()
@@ -238,6 +254,24 @@ describe('a server', () => {
     server = at({ a: '21' })
     expect(runExitCode(await harness.sync())).toBe(0)
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
+  })
+
+  test('that is older, and catches up before the second look, is no incomplete read', async () => {
+    const harness = await start({ lookAgain: () => 'present' })
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = { ...at({ a: '20' }, '10.0.0.2'), positionAtStart: { a: '19' } }
+    lose(...SALES)
+    const behind = await harness.sync()
+    expect([runExitCode(behind), behind.error]).toEqual([4, null])
+    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect(await seen()).toEqual(everybody)
+    server = at({ a: '20' })
+    expect(await harness.sync()).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('incomplete'),
+    })
   })
 
   test('that has other changes only adds, until a person accepts its state after a day', async () => {

@@ -72,6 +72,7 @@ function judge(known: ServerEvidence, seen: ServerEvidence) {
   return judgeServer(judgeServer(undefined, known, circumstances).next, seen, circumstances)
 }
 
+const LONG_AGO = '20200101000000.000000Z#000000#001#000000'
 const KEY = `${BASE} 001`
 const CSN = /^\d{14}\.\d{6}Z#\d{6}#001#\d{6}$/
 const DATABASE = /^dc=example,dc=org [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -170,13 +171,7 @@ describe('a server that shows less', () => {
 })
 
 test.each<[string, string, string, readonly string[], string]>([
-  [
-    'was older at the end',
-    'contextCSN',
-    'second',
-    ['20200101000000.000000Z#000000#001#000000'],
-    `${KEY} was 2`,
-  ],
+  ['was older at the end', 'contextCSN', 'second', [LONG_AGO], `${KEY} was 2`],
   [
     'knew less origins at the end',
     'contextCSN',
@@ -224,6 +219,26 @@ test.each<[string, string, string, readonly string[], string]>([
   await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
   await expect(reading).rejects.toThrow(/another or an older server answered before the read had ended/)
   await expect(reading).rejects.toThrow(words)
+})
+
+test('a server that catches up while it is read is judged by what it had before', async () => {
+  const known = await serverOf(source(provider.url))
+  let asked = 0
+  const shown = (dn: string, attributes: readonly { name: string; values: readonly Buffer[] }[]) => {
+    asked += dn === BASE ? 1 : 0
+    if (dn !== BASE || asked !== 1) return attributes
+    const others = attributes.filter(({ name }) => name !== 'contextCSN')
+    return [...others, { name: 'contextCSN', values: [Buffer.from(LONG_AGO)] }]
+  }
+  await using recorder = await startLdapRecorder({ host: '127.0.0.1', port: provider.port }, undefined, {
+    shown,
+  })
+  const seen = await serverOf(source(recorder.url))
+  expect(seen.position).toEqual(known.position)
+  const { scope, detail, next } = judge(known, seen)
+  expect(scope).toBe('nothing')
+  expect(detail).toContain(`then, ${LONG_AGO} now`)
+  expect(next.position).toEqual(known.position)
 })
 
 test('a replica that follows is as new as its provider, and one that lags is older', async () => {

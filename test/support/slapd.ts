@@ -81,6 +81,14 @@ export interface Slapd extends AsyncDisposable {
   resume(): void
   /** SIGKILL, as in a crash. */
   kill(): Promise<void>
+  /** SIGTERM, as an administrator stops it. */
+  stop(): Promise<void>
+  /** Starts the server again on its port after `kill` or `stop`. */
+  start(): Promise<void>
+  /** What slapcat prints: a backup of everything, with the operational attributes. */
+  dump(): Promise<string>
+  /** Replaces all data by a backup, as an administrator does: stops the server, loads the LDIF, starts the server. */
+  restore(ldif: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -203,20 +211,18 @@ function unit(name: string, above: string): string {
 async function launch(directory: string, config: string, ca: string): Promise<Slapd> {
   const [port, tlsPort] = [await freePort(), await freePort()]
   const urls = [`ldap://127.0.0.1:${port}/`, ...(ca === '' ? [] : [`ldaps://127.0.0.1:${tlsPort}/`])]
-  const slapd = ['slapd', '-f', config, '-h', urls.join(' '), '-d', '0']
-  // The kernel kills slapd when this process is killed, because slapd does not notice that.
-  const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...slapd], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  let server = await spawnSlapd(config, urls, port)
   const url = `ldap://127.0.0.1:${port}`
-  await untilListening(server, port)
-  const end = async () => {
+  const start = async () => {
+    server = await spawnSlapd(config, urls, port)
+  }
+  const end = async (signal: NodeJS.Signals) => {
     server.kill('SIGCONT')
-    server.kill('SIGKILL')
+    server.kill(signal)
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
   const close = async () => {
-    await end()
+    await end('SIGKILL')
     await rm(directory, { recursive: true, force: true })
   }
   return {
@@ -232,10 +238,32 @@ async function launch(directory: string, config: string, ca: string): Promise<Sl
     modify: (changes) => modify(directory, url, changes),
     freeze: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
-    kill: end,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    start,
+    dump: async () => (await run('slapcat', ['-f', config], { maxBuffer: 2 ** 28 })).stdout,
+    restore: async (backup) => {
+      await end('SIGTERM')
+      await rm(join(directory, 'data'), { recursive: true })
+      await mkdir(join(directory, 'data'))
+      const path = join(directory, 'backup.ldif')
+      await writeFile(path, backup)
+      await run('slapadd', ['-q', '-f', config, '-l', path])
+      await start()
+    },
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function spawnSlapd(config: string, urls: readonly string[], port: number): Promise<ChildProcess> {
+  const slapd = ['slapd', '-f', config, '-h', urls.join(' '), '-d', '0']
+  // The kernel kills slapd when this process is killed, because slapd does not notice that.
+  const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...slapd], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  await untilListening(server, port)
+  return server
 }
 
 async function modify(directory: string, url: string, changes: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/client/client.ts'
 import { createExecutor, type Executor, type SyncSetup } from '../../src/control/executor.ts'
-import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { Grace } from '../../src/plan/grace.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
@@ -35,12 +35,16 @@ export interface SyncHarnessOptions {
   readonly company: MutableCompany
   /** Overrides of the default rules: policy `mirror`, members are written, all domains are allowed. */
   readonly rules?: Partial<PlanRules>
+  /** The most deletes of users that no guard holds; 1 million by default. */
+  readonly maxUserDeletes?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
   /** Called before each read of the source. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
   /** Changes what a read of the source shows. */
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
+  /** What the second look at the source finds of each id; nothing by default. */
+  readonly lookAgain?: (id: string) => Sighting
   /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
 }
@@ -106,7 +110,10 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       return snapshot
     },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
-    limits: LIMITS,
+    limits: {
+      ...LIMITS,
+      users: { ...LIMITS.users, maxDeletes: options.maxUserDeletes ?? LIMITS.users.maxDeletes },
+    },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
   }
@@ -175,8 +182,8 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   }
 }
 
-/** Reads the company anew each time; the second look finds no entry. */
-function memorySource({ company, onRead, asRead }: SyncHarnessOptions): Source {
+/** Reads the company anew each time. */
+function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: SyncHarnessOptions): Source {
   return {
     read: async (signal) => {
       await onRead?.(signal)
@@ -184,7 +191,7 @@ function memorySource({ company, onRead, asRead }: SyncHarnessOptions): Source {
       const snapshot = snapshotOf(company)
       return asRead === undefined ? snapshot : asRead(snapshot)
     },
-    lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, 'gone'] as const)),
+    lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, lookAgain(id)])),
     probe: async () => [],
   }
 }

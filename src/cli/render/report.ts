@@ -110,7 +110,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
   const guards = breaches.filter(({ waitsFor }) => waitsFor === undefined).map(renderBreach)
   if (guards.length === 0) return []
   const held = holdRun ?? run
-  const waiting = hold === 'open' || (hold === null && state === 'held')
+  const waiting = state === 'held' && (hold === 'open' || hold === null)
   const help = waiting
     ? [
         `Nothing was changed. Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
@@ -134,8 +134,10 @@ function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunVie
       : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
   const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
-  const title =
-    mode === 'plan' ? 'Not proved, so a sync would leave it' : `Not proved, so it waits${applied}${since}`
+  const isInNoPlan = mode === 'plan' || state === 'held'
+  const title = isInNoPlan
+    ? 'Not proved, so it is no part of this plan'
+    : `Not proved, so it waits${applied}${since}`
   return [`${title}:`, ...findings.map(renderBreach), ...help]
 }
 
@@ -144,8 +146,9 @@ function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
 }
 
 function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {
-  if (state === 'done') return 'Beyond these guards, and approved by a person'
-  if (hold === null) return mode === 'plan' ? 'A sync would be held by' : 'Held by'
+  if (mode === 'plan') return 'A sync would be held by'
+  if (state === 'applying' || state === 'done') return 'Approved by a person, in spite of'
+  if (hold === null) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }
 

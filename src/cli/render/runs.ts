@@ -1,5 +1,6 @@
 import type { RunSummary } from '../../control/control.ts'
 import { total } from '../total.ts'
+import { undecided } from '../../plan/guards.ts'
 import { renderTable } from './table.ts'
 import { digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
@@ -33,9 +34,9 @@ function took({ startedAt, finishedAt }: RunSummary): string {
 }
 
 /** Why the run failed, or the state of its hold. */
-function note({ error, mode, hold, holdRun, breaches }: RunSummary): string {
+function note({ error, mode, state, hold, holdRun, breaches }: RunSummary): string {
   if (error !== null) return printable(error)
-  const guards = [...new Set(breaches.map(({ guard }) => guard))].join(', ')
+  const guards = [...new Set(undecided(state, breaches).map(({ guard }) => guard))].join(', ')
   if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
   if (hold === null) return guards === '' || mode === 'plan' ? '' : `waits: ${guards}`
   return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`

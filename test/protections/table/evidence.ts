@@ -14,6 +14,21 @@ export const EVIDENCE: readonly Protection[] = [
     test: LACKS,
   },
   {
+    name: 'evidence-people-of-an-emptied-unit-stay-in-their-groups-under-grace',
+    file: 'plan/evidence.ts',
+    find: "code === 'in-grace' && of === kind",
+    replace: "code === 'reborn' && of === kind",
+    test: FINDINGS,
+  },
+  {
+    name: 'grace-ends-when-a-person-approves',
+    file: 'sync/run.ts',
+    find: 'approved.has(deleteFingerprint(kind, id)) ? undefined : ',
+    replace: 'approved.has(deleteFingerprint(kind, id)) ? whyDeleteWaits(rule, absences, now, kind, id) : ',
+    test: 'e2e/openldap-evidence.test.ts',
+    only: 'under grace too',
+  },
+  {
     name: 'evidence-absent-entry-keeps-its-place',
     file: 'plan/baseline.ts',
     find: 'if (container !== undefined) visit(id, container)',
@@ -93,8 +108,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-delete-waits-where-only-additions-are-proved',
     file: 'plan/waits.ts',
-    find: ": { code: 'unproved', detail: `not deleted: ${allButNew}` }",
-    replace: ': undefined',
+    find: "if (allButNew !== undefined) return { code: 'unproved', detail: `not deleted: ${allButNew}` }",
+    replace: '',
     test: FINDINGS,
   },
   {
@@ -104,6 +119,21 @@ export const EVIDENCE: readonly Protection[] = [
     replace: "if (server?.detail === 'nothing')",
     test: RUNS,
     only: 'a server .*that is older than',
+  },
+  {
+    name: 'evidence-server-that-catches-up-is-judged-by-what-it-had-before',
+    file: 'source/ldap/position/position.ts',
+    find: 'hasMoved ? { positionAtStart: before.position }',
+    replace: 'hasMoved ? {}',
+    test: 'integration/source-ldap-position.test.ts',
+    only: 'catches up while it is read',
+  },
+  {
+    name: 'evidence-judgement-takes-the-position-at-the-start',
+    file: 'plan/server.ts',
+    find: 'seen.positionAtStart ?? seen.position',
+    replace: 'seen.position',
+    test: 'unit/plan/server.test.ts',
   },
   {
     name: 'evidence-known-position-stays-after-a-doubtful-read',
@@ -120,6 +150,22 @@ export const EVIDENCE: readonly Protection[] = [
     replace: 'waitsFor !== undefined && changes.length < 0',
     test: RUNS,
     only: 'a unit in which nobody is left .*is held',
+  },
+  {
+    name: 'evidence-approval-of-a-guard-is-none-of-what-waits',
+    file: 'plan/guards.ts',
+    find: "(waitsFor === undefined) === (state === 'held')",
+    replace: "(waitsFor === undefined) === (state === 'held') || state !== ''",
+    test: RUNS,
+    only: 'no part of the plan',
+  },
+  {
+    name: 'evidence-older-server-that-catches-up-fails-no-run',
+    file: 'sync/run.ts',
+    find: "if (server?.scope !== 'nothing') refuse",
+    replace: 'refuse',
+    test: RUNS,
+    only: 'catches up before the second look',
   },
   {
     name: 'evidence-waiting-people-count-in-the-last-good-run',
@@ -140,8 +186,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'grace-delete-waits',
     file: 'plan/waits.ts',
-    find: '? whyNotDeleted?.(kind, id)',
-    replace: '? undefined',
+    find: 'return whyNotDeleted?.(kind, id)',
+    replace: 'return whyNotDeleted === undefined ? undefined : undefined',
     test: 'unit/plan/grace.test.ts',
   },
   {

@@ -148,15 +148,15 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-approval-is-for-one-entry',
     file: 'plan/change.ts',
-    find: '[change.op, change.id, wantedValues(change)]',
-    replace: '[change.op, wantedValues(change)]',
+    find: '[op, id, wanted]',
+    replace: '[op, wanted]',
     test: GUARDS,
   },
   {
     name: 'plan-quarantine-is-for-one-value',
     file: 'plan/change.ts',
-    find: '[change.op, change.id, wantedValues(change)]',
-    replace: '[change.op, change.id]',
+    find: '[op, id, wanted]',
+    replace: '[op, id]',
     test: EMAILS,
   },
   {
@@ -239,8 +239,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-approval-is-for-one-operation',
     file: 'plan/change.ts',
-    find: '[change.op, change.id, wantedValues(change)]',
-    replace: '[change.id, wantedValues(change)]',
+    find: '[op, id, wanted]',
+    replace: '[id, wanted]',
     test: CHANGES,
   },
   {

@@ -205,7 +205,7 @@ test('a run that a person approved says which guards it was beyond', () => {
   const breaches = [{ guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 }]
   const lines = renderReport(runOf({ state: 'done', breaches }), { all: false })
   expect(lines.slice(-3)).toEqual([
-    'Beyond these guards, and approved by a person:',
+    'Approved by a person, in spite of:',
     '  max-deletes-users: 60 of 100 users',
     '',
   ])
@@ -244,6 +244,35 @@ test('a run of which some changes wait says which, and that the rest was applied
   ])
   expect(renderRuns([view])[1]).toMatch(/ done .* waits for approval: container-emptied, server-not-newer$/)
   expect(renderRunEnd(view).length).toBeGreaterThan(1)
+})
+
+test('what is not proved is no part of the plan that a guard holds', () => {
+  const breaches = [
+    { guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 },
+    { guard: 'container-emptied', detail: 'nobody is left', changes: 25, waitsFor: 'person' as const },
+  ]
+  const held = runOf({ state: 'held', hold: 'open', breaches })
+  expect(renderReport(held, { all: false }).slice(-7)).toEqual([
+    'Held by:',
+    '  max-deletes-users: 60 of 100 users',
+    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
+    '',
+    'Not proved, so it is no part of this plan:',
+    '  container-emptied: nobody is left',
+    '',
+  ])
+  expect(renderRuns([held])[1]).toMatch(/ waits for approval: max-deletes-users$/)
+  const approved = runOf({ state: 'done', hold: 'open', breaches })
+  expect(renderReport(approved, { all: false }).slice(-7)).toEqual([
+    'Approved by a person, in spite of:',
+    '  max-deletes-users: 60 of 100 users',
+    '',
+    'Not proved, so it waits:',
+    '  container-emptied: nobody is left',
+    'Apply these 25 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    '',
+  ])
+  expect(renderRuns([approved])[1]).toMatch(/ waits for approval: container-emptied$/)
 })
 
 test('a run that waits for a better read by itself asks nobody', () => {

@@ -82,6 +82,18 @@ describe('a unit in which nobody is left', () => {
     expect(plan.notices.filter(({ code }) => code === 'unproved').map(({ id }) => id)).toEqual(SALES)
   })
 
+  test('keeps their memberships in the time of grace too, in which nobody would be deleted yet', () => {
+    const whyNotDeleted = () => ({ code: 'in-grace', detail: 'absent since noon' }) as const
+    const { lines, guards, findings, plan } = proved(
+      { ...inputs, waits: { whyNotDeleted } },
+      { baselines: before },
+    )
+    expect(guards).toEqual(['container-emptied for a person'])
+    expect(findings[0]?.changes).toEqual(proved(inputs, { baselines: before }).findings[0]?.changes)
+    expect(lines).toEqual(['create-user new', 'set-members g'])
+    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+  })
+
   test('loses them when a person approved it', () => {
     const approved = new Set(proved(inputs, { baselines: before }).findings[0]?.changes)
     const { lines, guards } = proved(inputs, { baselines: before, approved })

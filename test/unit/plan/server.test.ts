@@ -49,6 +49,20 @@ describe('a server that shows its position', () => {
     })
   })
 
+  test('that went on while it was read is judged by where it was before, and is kept where it was then', () => {
+    const memory = memoryOf(evidence())
+    const caughtUp = { position: position('102'), positionAtStart: position('99') }
+    expect(judgeServer(memory, evidence(caughtUp), at(HOUR))).toMatchObject({
+      scope: 'nothing',
+      detail: expect.stringContaining('100 then, 99 now'),
+    })
+    const goesOn = { position: position('102'), positionAtStart: position('100') }
+    expect(judgeServer(memory, evidence(goesOn), at(HOUR))).toMatchObject({
+      scope: 'everything',
+      next: { position: position('102') },
+    })
+  })
+
   test.each([
     ['equal', position('100')],
     ['newer', position('101')],

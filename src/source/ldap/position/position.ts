@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ServerEvidence } from '../../../directory/evidence.ts'
 import { changedHint, comparePositions, type Difference } from '../../../directory/position.ts'
 import { DirsyncdError } from '../../../errors.ts'
@@ -22,7 +23,9 @@ export async function readWithEvidence<T>(
   const change = changeBetween(before, after)
   if (change !== undefined) throw changed(connection, change)
   const { endpoint, address, addresses } = connection
-  return [result, { url: endpoint.url, address, addresses, ...after }]
+  const hasMoved = !isDeepStrictEqual(before.position, after.position)
+  const positionAtStart = hasMoved ? { positionAtStart: before.position } : {}
+  return [result, { url: endpoint.url, address, addresses, ...after, ...positionAtStart }]
 }
 
 /**

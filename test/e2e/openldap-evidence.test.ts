@@ -1,0 +1,294 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { changesBetween } from '../support/ldif-truth.ts'
+import { inLong } from '../support/long.ts'
+import {
+  blind,
+  blindLdif,
+  closeUnit,
+  type Employee,
+  employeeLdif,
+  hiddenUnit,
+  hire,
+  leave,
+  moveTo,
+  numbered,
+  openOpenLdapSite,
+  type OpenLdapSite,
+  openUnit,
+  teamLdif,
+  truthOf,
+  unitDn,
+  unitLdif,
+} from '../support/openldap-site.ts'
+import { type Slapd, startSlapd } from '../support/slapd.ts'
+
+const uidsOf = (people: readonly Employee[]): string[] => people.map(({ uid }) => uid)
+
+/** Expects the directory to have what the server tells an administrator. */
+async function expectTruth(corp: OpenLdapSite, slapd: Slapd): Promise<void> {
+  expect(changesBetween(await corp.content(), await truthOf(slapd))).toEqual([])
+}
+
+describe('a unit that the reader may not see any more', () => {
+  /** So few that no guard on deletes objects. */
+  const sales = numbered('s', inLong(25, 40), 'sales')
+  const labs = numbered('l', inLong(275, 4_000), 'labs')
+  const [leaver, newcomer] = [labs[30]!, { uid: 'new', unit: 'labs' }]
+  const others = uidsOf([...labs.filter((each) => each !== leaver), newcomer])
+  const everybody = [...others, ...uidsOf(sales)].toSorted()
+  const teams = new Map([
+    ['Sellers', sales],
+    ['Mixed', [...labs.slice(0, 6), ...sales.slice(0, 6)]],
+  ])
+
+  let stack: AsyncDisposableStack
+  let slapd: Slapd
+  let corp: OpenLdapSite
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack()
+    slapd = stack.use(
+      await startSlapd({
+        tls: false,
+        overlays: ['syncprov'],
+        acl: [hiddenUnit('sales')],
+        ldifs: [
+          ...['sales', 'labs'].map(unitLdif),
+          ...[...sales, ...labs].map(employeeLdif),
+          ...[...teams].map(([name, members]) => teamLdif(name, members)),
+          blindLdif(),
+        ],
+      }),
+    )
+    corp = stack.use(await openOpenLdapSite(slapd))
+    await corp.configure({ url: slapd.url })
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    await expectTruth(corp, slapd)
+  })
+
+  afterEach(() => stack.disposeAsync())
+
+  /** Resolves with the number of the run whose hold is open. */
+  async function hideSales(): Promise<number> {
+    await slapd.modify([blind(slapd, true), hire(newcomer), leave(leaver)].join(''))
+    const held = await corp.sync()
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(held.stdout).toContain('planned    1 user to create, 1 user to delete')
+    expect(held.stdout).toContain(
+      `container-emptied: ${sales.length} users of "${unitDn('sales')}" are absent`,
+    )
+    return Number(/dirsyncd approve (\d+)/.exec(held.stdout)?.[1])
+  }
+
+  async function expectEverybody(): Promise<void> {
+    expect(await corp.uids()).toEqual(everybody)
+    const expected = [...teams].map(([name, members]) => [name, uidsOf(members).toSorted()] as const)
+    expect(await corp.teams()).toEqual(new Map(expected))
+  }
+
+  test('is held while the others come and go, until a person approves', async () => {
+    const run = await hideSales()
+    await expectEverybody()
+    const again = await corp.sync()
+    expect(again).toMatchObject({ code: 3, stderr: '' })
+    expect(again.stdout).toContain(`dirsyncd approve ${run}, or reject`)
+    expect((await corp.site.run('runs')).stdout).toMatch(
+      new RegExp(`waits with run ${run}\\n.*waits for approval: container-emptied\\n`),
+    )
+    await expectEverybody()
+
+    expect(await corp.site.run('approve', `${run}`)).toMatchObject({ code: 0, stderr: '' })
+    expect(await corp.uids()).toEqual(others.toSorted())
+    expect(await corp.teams()).toEqual(
+      new Map([
+        ['Sellers', []],
+        ['Mixed', uidsOf(labs.slice(0, 6))],
+      ]),
+    )
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('is left alone when a person rejects', async () => {
+    const run = await hideSales()
+    expect(await corp.site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
+    for (let times = 0; times < 2; times++) expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    await expectEverybody()
+  })
+
+  test('ends the hold when it can be seen again', async () => {
+    const run = await hideSales()
+    await slapd.modify(blind(slapd, false))
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    await expectEverybody()
+    await expectTruth(corp, slapd)
+    expect((await corp.site.run('runs')).stdout).toContain('hold closed')
+    expect(await corp.site.run('approve', `${run}`)).toMatchObject({ code: 1 })
+    expect(await corp.uids()).toEqual(everybody)
+  })
+
+  test('keeps its groups under grace too, and an approval ends the grace', async () => {
+    await corp.configure({ url: slapd.url, guards: { users: { deleteAfter: '7d' } } })
+    await slapd.modify([blind(slapd, true), hire(newcomer), leave(leaver)].join(''))
+    const held = await corp.sync()
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(held.stdout).toMatch(/in-grace \(1\).*\n.*<l0030@example\.org>: absent since/)
+    const run = /dirsyncd approve (\d+)/.exec(held.stdout)?.[1] ?? ''
+    expect(await corp.uids()).toEqual([...everybody, leaver.uid].toSorted())
+    expect((await corp.teams()).get('Sellers')).toEqual(uidsOf(sales))
+    expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+    expect(await corp.uids()).toEqual([...others, leaver.uid].toSorted())
+  })
+
+  test('fails the run where it is a base of its own', async () => {
+    const users = {
+      base: [unitDn('labs'), unitDn('sales')],
+      filter: '(objectClass=inetOrgPerson)',
+      map: { external_id: 'entryUUID', email: 'mail', name: '{givenName} {sn}' },
+    }
+    await corp.configure({ url: slapd.url, source: { users } })
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    const before = await corp.uids()
+    await slapd.modify([blind(slapd, true), hire(newcomer), leave(leaver)].join(''))
+    const failed = await corp.sync()
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toContain(`has no entry "${unitDn('sales')}", the base of the search`)
+    expect(await corp.uids()).toEqual(before)
+  })
+})
+
+describe('a reorganisation', () => {
+  const UNITS = inLong(64, 400)
+  const MOVED_TO = 10
+  const CLOSED = inLong(40, 300)
+  const LEAVERS = 20
+  const units = Array.from({ length: UNITS }, (_, unit) => `old${unit},ou=old`)
+  const people = units.flatMap((unit, index) => numbered(`u${index}-`, 5, unit))
+  /** Four of one unit leave, and a fifth one moves: all the people of these units are gone from there. */
+  const leavers = people.slice(0, (LEAVERS / 4) * 5).filter((_, index) => index % 5 > 0)
+  const movers = people.filter((each) => !leavers.includes(each))
+
+  test('that leaves nobody in the old units stops at nothing, and only who left is deleted', async () => {
+    await using slapd = await startSlapd({
+      tls: false,
+      overlays: ['syncprov'],
+      ldifs: [...['old', ...units].map(unitLdif), ...people.map(employeeLdif)],
+    })
+    await using corp = await openOpenLdapSite(slapd)
+    await corp.configure({ url: slapd.url })
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+
+    const newUnits = Array.from({ length: MOVED_TO }, (_, unit) => `new${unit}`)
+    await slapd.modify(
+      [
+        ...newUnits.map(openUnit),
+        ...movers.map((each, index) => moveTo(each, newUnits[index % MOVED_TO]!)),
+        ...leavers.map(leave),
+        ...units.slice(0, CLOSED).map(closeUnit),
+      ].join(''),
+    )
+    const { code, stderr, lines } = await corp.site.json('sync', 'corp')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(lines[0]).toMatchObject({ breaches: [], counts: { planned: { 'delete-user': LEAVERS } } })
+    expect(lines[0].totalChanges).toBe(LEAVERS)
+    expect(await corp.uids()).toEqual(uidsOf(movers).toSorted())
+  })
+})
+
+describe('somebody who is absent for a while', () => {
+  const people = numbered('p', inLong(60, 1_000))
+  /** Fewer than what a unit must lose to be noticed. */
+  const few = numbered('f', 4, 'few')
+  const members = [...people.slice(0, 40), ...few]
+  let stack: AsyncDisposableStack
+  let slapd: Slapd
+  let corp: OpenLdapSite
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack()
+    slapd = stack.use(
+      await startSlapd({
+        tls: false,
+        overlays: ['syncprov'],
+        acl: [hiddenUnit('few')],
+        ldifs: [
+          unitLdif('few'),
+          ...[...people, ...few].map(employeeLdif),
+          teamLdif('Team', members),
+          blindLdif(),
+        ],
+      }),
+    )
+    corp = stack.use(await openOpenLdapSite(slapd))
+  })
+  afterEach(() => stack.disposeAsync())
+
+  const configure = (deleteAfter: string | object): Promise<void> =>
+    corp.configure({ url: slapd.url, guards: { users: { deleteAfter } } })
+
+  const hasFew = async (): Promise<boolean> => {
+    const uids = await corp.uids()
+    return few.every(({ uid }) => uids.includes(uid))
+  }
+
+  async function expectTeam(expected: readonly Employee[]): Promise<void> {
+    expect((await corp.teams()).get('Team')).toEqual(uidsOf(expected).toSorted())
+  }
+
+  test('for one run of two is named with what it waits for, and is unchanged when back', async () => {
+    await configure({ runs: 2 })
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    await slapd.modify(blind(slapd, true))
+    const waits = / {4}user \S+ {2}Someone of f0002 <f0002@example\.org>: absent since .* 1 more run in a row/
+    // Plans do not count as runs.
+    for (let times = 0; times < 2; times++) {
+      const plan = await corp.site.run('plan', 'corp')
+      expect(plan).toMatchObject({ code: 2, stderr: '' })
+      expect(plan.stdout).toMatch(waits)
+    }
+    const first = await corp.sync()
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const run = /run (\d+)/.exec(first.stdout)?.[1] ?? ''
+    expect((await corp.site.run('runs', run)).stdout).toMatch(waits)
+    expect(await hasFew()).toBe(true)
+    await expectTeam(people.slice(0, 40))
+
+    const [deletes, creates] = [await corp.writes('DELETE'), await corp.writes('POST')]
+    await slapd.modify(blind(slapd, false))
+    const back = await corp.sync()
+    expect(back).toMatchObject({ code: 0, stderr: '' })
+    expect(back.stdout).not.toContain('in-grace')
+    await expectTeam(members)
+    expect([await corp.writes('DELETE'), await corp.writes('POST')]).toEqual([deletes, creates])
+
+    // It begins anew.
+    await slapd.modify(blind(slapd, true))
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    expect(await hasFew()).toBe(true)
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    expect(await corp.uids()).toEqual(uidsOf(people).toSorted())
+  })
+
+  test('keeps the e-mail until the time is over, and whoever claims it gets it then', async () => {
+    await configure('1h')
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+    await slapd.modify([blind(slapd, true), hire({ uid: 'heir', mail: 'f0001@example.org' })].join(''))
+    const waiting = await corp.sync()
+    expect(waiting).toMatchObject({ code: 0, stderr: '' })
+    const times = /<f0001@example\.org>: absent since (.*); deleted after (.*)/.exec(waiting.stdout) ?? []
+    expect(Date.parse(times[2] ?? '') - Date.parse(times[1] ?? '')).toBe(3_600_000)
+    expect(waiting.stdout).toMatch(/duplicate-email \(1\)/)
+    expect(await hasFew()).toBe(true)
+    const heir =
+      [...(await truthOf(slapd)).users].find(([, { name }]) => name === 'Someone of heir')?.[0] ?? ''
+    const users = async () => (await corp.content()).users
+    expect((await users()).get(heir)).toEqual({ name: 'Someone of heir', email: null })
+
+    await configure('2s')
+    const isDeleted = async () => {
+      expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+      return (await users()).get(heir)?.email
+    }
+    await expect.poll(isDeleted, { timeout: 20_000, interval: 100 }).toBe('f0001@example.org')
+    expect((await users()).size).toBe(people.length + 1)
+  })
+})
