@@ -19,7 +19,7 @@ export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | '
 /**
  * What a read of this server may change:
  * - `everything`
- * - `confirmed-deletes`: everything, but deletes and removals only of what two good reads, `confirmAfter` apart, do not have
+ * - `confirmed-deletes`: everything, but deletes only of what two good reads, `confirmAfter` apart, do not have
  * - `additions`: new users and groups are created, and members added
  * - `nothing`
  */

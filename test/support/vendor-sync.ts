@@ -43,6 +43,11 @@ export interface Places {
   readonly more?: object
 }
 
+/** `a001`, `a002` and so on. */
+export function numbered(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${String(index + 1).padStart(3, '0')}`)
+}
+
 export async function openVendorSync(server: VendorServer, places: Places): Promise<VendorSync> {
   const odd = await openOddSync(sourceOf(server, places), server.ca, server.reader.password)
   const eye = { ...FIXTURE, baseUrl: odd.service.baseUrl }
@@ -57,7 +62,10 @@ export async function openVendorSync(server: VendorServer, places: Places): Prom
         stderr,
         findings: breaches.map(({ guard, changes: waiting }) => `${guard} ${waiting}`).toSorted(),
         why: breaches.map(({ detail }) => detail).join('\n'),
-        done: changes.map(({ change }) => `${change.op} ${labelOf(change)}`).toSorted(),
+        done: changes
+          .filter(({ state }) => state === 'applied')
+          .map(({ change }) => `${change.op} ${labelOf(change)}`)
+          .toSorted(),
       }
     },
     approve: async (run) => (await odd.site.run('approve', String(run))).code,

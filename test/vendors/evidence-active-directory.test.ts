@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ldif } from '../support/people.ts'
 import { SAMBA_BASE, type Samba, startSamba } from '../support/samba.ts'
-import { type Ended, openVendorSync, type Places, type VendorSync } from '../support/vendor-sync.ts'
+import { type Ended, numbered, openVendorSync, type Places, type VendorSync } from '../support/vendor-sync.ts'
 
 /** Half the truth of an Active Directory, and what the whole program makes of it. No guard limits anything here. */
 const stack = new AsyncDisposableStack()
 let server: Samba
-
-const names = (prefix: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${prefix}${String(index + 1).padStart(3, '0')}`)
 
 const unit = (name: string) => `OU=${name},${SAMBA_BASE}`
 const dnOf = (name: string, of: string) => `CN=${name},${of}`
@@ -47,12 +44,12 @@ const HIDDEN = `OU=Hidden,${FIRM}`
 const TEAMS = unit('Teams')
 const TURNS = unit('Turns')
 
-const SELLERS = names('s', 25)
-const RESEARCHERS = names('l', 6)
-const STAFF = names('f', 275)
-const SECRET = names('h', 25)
-const PLAYERS = names('t', 8)
-const WORKERS = names('w', 10)
+const SELLERS = numbered('s', 25)
+const RESEARCHERS = numbered('l', 6)
+const STAFF = numbered('f', 275)
+const SECRET = numbered('h', 25)
+const PLAYERS = numbered('t', 8)
+const WORKERS = numbered('w', 10)
 
 function records(): string {
   const inUnit = (of: string, people: readonly string[]) => [

@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DS389_BASE, type Ds389, startDs389 } from '../support/ds389.ts'
 import { ldif } from '../support/people.ts'
-import { openVendorSync, type Places, type VendorSync } from '../support/vendor-sync.ts'
+import { numbered, openVendorSync, type Places, type VendorSync } from '../support/vendor-sync.ts'
 
 /** Half the truth of a 389-ds, and what the whole program makes of it. No guard limits anything here. */
 const stack = new AsyncDisposableStack()
 let server: Ds389
-
-const names = (prefix: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${prefix}${String(index + 1).padStart(3, '0')}`)
 
 const unit = (name: string) => `ou=${name},${DS389_BASE}`
 const dnOf = (name: string, of: string) => `uid=${name},${of}`
@@ -43,12 +40,12 @@ const HIDDEN = `ou=hidden,${FIRM}`
 const TEAMS = unit('teams')
 const ARCHIVE = unit('archive')
 
-const SELLERS = names('s', 20)
-const RESEARCHERS = names('l', 6)
-const STAFF = names('f', 275)
-const SECRET = names('h', 25)
-const PLAYERS = names('t', 8)
-const KEEPERS = names('a', 20)
+const SELLERS = numbered('s', 20)
+const RESEARCHERS = numbered('l', 6)
+const STAFF = numbered('f', 275)
+const SECRET = numbered('h', 25)
+const PLAYERS = numbered('t', 8)
+const KEEPERS = numbered('a', 20)
 
 function records(): string {
   const inUnit = (of: string, people: readonly string[]) => [
