@@ -25,7 +25,7 @@ const ADD = { changetype: ['add'] }
 const hire = (name: string, of: string) => person(name, of, ADD)
 const fire = (name: string, of: string) => ldif(dnOf(name, of), { changetype: ['delete'] })
 
-function members(dn: string, action: 'add' | 'delete', member: readonly string[]): string {
+function changeMembers(dn: string, action: 'add' | 'delete', member: readonly string[]): string {
   return ldif(dn, { changetype: ['modify'], [action]: ['member'], member })
 }
 
@@ -51,12 +51,13 @@ const SECRET = numbered('h', 25)
 const PLAYERS = numbered('t', 8)
 const WORKERS = numbered('w', 10)
 
-function records(): string {
-  const inUnit = (of: string, people: readonly string[]) => [
-    ldif(of, { objectClass: ['organizationalUnit'] }),
-    ...people.map((name) => person(name, of)),
-  ]
-  const all = (of: string, people: readonly string[]) => people.map((name) => dnOf(name, of))
+function inUnit(of: string, people: readonly string[]): string[] {
+  return [ldif(of, { objectClass: ['organizationalUnit'] }), ...people.map((name) => person(name, of))]
+}
+
+const all = (of: string, people: readonly string[]) => people.map((name) => dnOf(name, of))
+
+function company(): string {
   return [
     ...inUnit(SALES, SELLERS),
     ...inUnit(LABS, RESEARCHERS),
@@ -74,7 +75,7 @@ function records(): string {
 }
 
 beforeAll(async () => {
-  server = stack.use(await startSamba(records()))
+  server = stack.use(await startSamba(company()))
 })
 
 afterAll(() => stack.disposeAsync())
@@ -143,11 +144,11 @@ test('a unit below a base that becomes unreadable: approved they go, and whom th
 
 test('a group whose members become unreadable keeps them, and one that all have left is emptied', async () => {
   await using sync = await begin({ users: TEAMS, groups: TEAMS })
-  const everybody = PLAYERS.map((name) => dnOf(name, TEAMS))
+  const everybody = all(TEAMS, PLAYERS)
   const allow = await server.deny(dnOf('Shut', TEAMS), NO_MEMBERS)
   await server.modify(
-    members(dnOf('Emptied', TEAMS), 'delete', everybody) +
-      members(dnOf('Growing', TEAMS), 'add', everybody.slice(2)),
+    changeMembers(dnOf('Emptied', TEAMS), 'delete', everybody) +
+      changeMembers(dnOf('Growing', TEAMS), 'add', everybody.slice(2)),
   )
   const held = await sync.run()
   expect(held).toMatchObject({ code: 3, findings: ['group-emptied 1'] })
@@ -162,7 +163,6 @@ test('a group whose members become unreadable keeps them, and one that all have 
 
 describe('two controllers', () => {
   const PLACES = { users: TURNS, groups: TURNS }
-  const CREW = dnOf('Crew', TURNS)
   let other: Samba
   let sync: VendorSync
 
@@ -250,5 +250,6 @@ describe('two controllers', () => {
     const seen = await sync.seen()
     const people = [b, ...others, 'new1', 'new2', 'new3'].toSorted()
     expect([seen.people, seen.names[b]]).toEqual([people, `${b} renamed`])
+    expect(seen.groups).toEqual({ Crew: WORKERS.filter((name) => people.includes(name)) })
   })
 })

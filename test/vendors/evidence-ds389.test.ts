@@ -47,12 +47,14 @@ const SECRET = numbered('h', 25)
 const PLAYERS = numbered('t', 8)
 const KEEPERS = numbered('a', 20)
 
-function records(): string {
-  const inUnit = (of: string, people: readonly string[]) => [
-    ldif(of, { objectClass: ['organizationalUnit'], ou: [of.slice(3, of.indexOf(','))] }),
-    ...people.map((name) => person(name, of)),
-  ]
-  const all = (of: string, people: readonly string[]) => people.map((name) => dnOf(name, of))
+function inUnit(of: string, people: readonly string[]): string[] {
+  const ou = [of.slice(3, of.indexOf(','))]
+  return [ldif(of, { objectClass: ['organizationalUnit'], ou }), ...people.map((name) => person(name, of))]
+}
+
+const all = (of: string, people: readonly string[]) => people.map((name) => dnOf(name, of))
+
+function company(): string {
   return [
     ...inUnit(SALES, SELLERS),
     ...inUnit(LABS, RESEARCHERS),
@@ -69,7 +71,7 @@ function records(): string {
 }
 
 beforeAll(async () => {
-  server = stack.use(await startDs389(records()))
+  server = stack.use(await startDs389(company()))
 })
 
 afterAll(() => stack.disposeAsync())
@@ -140,7 +142,7 @@ test('a group whose members become unreadable keeps them until a person decides,
   await using sync = await begin({ users: TEAMS, groups: TEAMS })
   const shut = `cn=Shut,${TEAMS}`
   const allow = await deny(shut, '(targetattr = "member")')
-  const more = PLAYERS.slice(2).map((name) => dnOf(name, TEAMS))
+  const more = all(TEAMS, PLAYERS.slice(2))
   await server.modify(changeValues(`cn=Growing,${TEAMS}`, 'add', 'member', more))
   const held = await sync.run()
   expect(held).toMatchObject({ code: 3, findings: ['group-emptied 1'], done: ['set-members Growing'] })
@@ -191,7 +193,7 @@ test('a server that an older export was imported into: who is lost waits for a s
 
 /** The LDIF without these people, and without their memberships. */
 function without(backup: string, ...people: readonly string[]): string {
-  const dns = people.map((name) => dnOf(name, ARCHIVE))
+  const dns = all(ARCHIVE, people)
   const records = backup.split('\n\n').filter((each) => !dns.some((dn) => each.includes(`\ndn: ${dn}\n`)))
   return records.join('\n\n').replaceAll(new RegExp(`^member: (?:${dns.join('|')})\n`, 'gm'), '')
 }
