@@ -111,7 +111,7 @@ export const EVIDENCE: readonly Protection[] = [
     find: 'if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)',
     replace: '',
     test: RUNS,
-    only: 'a server .*that has other changes',
+    only: 'a server .*that lacks whom another one has added',
   },
   {
     name: 'evidence-newcomer-of-another-server-is-not-deleted-by-the-next-read',
