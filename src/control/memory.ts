@@ -4,6 +4,7 @@ import { takeBaseline } from '../plan/baseline.ts'
 import type { Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, keepAbsences } from '../store/absences.ts'
 import { findBaseline, keepBaseline } from '../store/baselines.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
@@ -48,7 +49,7 @@ export async function recall(db: Db, { sync, target }: Pick<RunRecord, 'sync' | 
  */
 export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { source, plan, server } = planned
-  if (server?.trouble !== undefined) return keepServer(db, run, server.next)
+  if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)
   const unfinished = await unfinishedChanges(db, run.run)
   const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
   const left = stillThere(planned, unfinished)
@@ -64,6 +65,18 @@ export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Pro
   await keepAbsences(db, run, waiting)
   await keepDecisions(db, run.sync, run.target, open)
   await keepQuarantined(db, run.sync, run.target, open)
+}
+
+/**
+ * Keeps, before a run adds what only a doubtful server has, where that server was. A run that is interrupted has added some of it.
+ */
+export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const server = additionsOf(planned)
+  if (server !== undefined) await keepServer(db, run, server)
+}
+
+function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
+  return plan.changes.length === 0 ? undefined : server?.withAdditions
 }
 
 /** Keeps what a run of the whole sync read, although a guard held its plan: a good read counts for who is absent. */

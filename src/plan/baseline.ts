@@ -5,8 +5,7 @@ const MOST_CONTAINERS = 2000
 const CONTAINER_BITS = 11
 const CONTAINER_MASK = (1n << 11n) - 1n
 /** Where the halves of a number of 64 bits are in this machine's memory. */
-const LOW = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 0 : 1
-const HIGH = 1 - LOW
+const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
 /** Calls `visit` with the id of every entry, and with the normal DN of the entry's parent. */
 export type EachPlace = (visit: (id: string, container: string) => void) => void

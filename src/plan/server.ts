@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ServerEvidence } from '../directory/evidence.ts'
+import type { Position, ServerEvidence } from '../directory/evidence.ts'
 import { changedHint, comparePositions, type Difference } from '../directory/position.ts'
 import { digits } from '../directory/wording.ts'
 import type { Breach } from './guards.ts'
@@ -8,6 +8,8 @@ import type { Breach } from './guards.ts'
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
   readonly database?: string | undefined
   readonly position?: ServerEvidence['position']
+  /** Of the servers that were not as new as the last good read, where they were when this sync added what only they have. */
+  readonly added?: readonly Position[] | undefined
   /** ISO 8601: since when no read was as new as the last good one. */
   readonly notNewerSince?: string | undefined
   /** ISO 8601: when a server without a position last looked like another or a newly filled one. */
@@ -17,7 +19,7 @@ export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | '
 /**
  * What a read of this server may change:
  * - `everything`
- * - `confirmed-deletes`: everything, but deletes and removals only of what two good reads, `confirmAfter` apart, do not have
+ * - `confirmed-deletes`: everything, but deletes only of what two good reads, `confirmAfter` apart, do not have
  * - `additions`: new users and groups are created, and members added
  * - `nothing`
  */
@@ -38,6 +40,11 @@ export interface ServerJudgement {
   readonly trouble: ServerTrouble | undefined
   /** What to keep when the run completes. */
   readonly next: ServerMemory
+  /**
+   * What to keep before anything is added on the word of a server that is not as new as the last good read: otherwise the
+   * next read of another server would delete it again. `undefined` where nothing can be kept.
+   */
+  readonly withAdditions?: ServerMemory | undefined
   /** What to keep when it does not, because it fails or is held; `undefined` where nothing was kept before. */
   readonly meanwhile: ServerMemory | undefined
 }
@@ -96,8 +103,9 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
   }
   const known = { ...memory, position: memory.position }
   // A server that caught up while it was read gave its first entries before that.
-  const comparison = comparePositions(known, { ...seen, position: seen.positionAtStart ?? seen.position })
-  if (!('lacks' in comparison)) return undefined
+  const position = seen.positionAtStart ?? seen.position
+  const comparison = comparePositions(known, { ...seen, position })
+  if (!('lacks' in comparison)) return doubtAboutAdded(memory, seen, position)
   const { order, lacks } = comparison
   const last = `the last good read, of ${nameOf(memory)}`
   if (order === 'older') {
@@ -109,6 +117,23 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
       ? `has another database than ${last}`
       : `lacks changes that ${last}, had, and has other ones`
   return { scope: 'additions', sentence: `${server} ${what} (${said(lacks)}); ${ONLY_ADDITIONS}` }
+}
+
+/** Whoever was added on the word of another server seems to have left on a server that has not heard of them yet. */
+function doubtAboutAdded(
+  { added = [], database }: ServerMemory,
+  seen: ServerEvidence,
+  position: Position,
+): Doubt | undefined {
+  for (const known of added) {
+    const comparison = comparePositions({ database, position: known }, { ...seen, position })
+    if (!('lacks' in comparison)) continue
+    const what =
+      'lacks changes of another server, from which this sync has added users, groups or members since the last good read'
+    const sentence = `${nameOf(seen)} ${what} (${said(comparison.lacks)}); ${ONLY_ADDITIONS}`
+    return { scope: 'additions', sentence }
+  }
+  return undefined
 }
 
 const ONLY_ADDITIONS = 'users, groups and members are only added until it has all that the last good read had'
@@ -133,7 +158,16 @@ function judgeDoubt(
   const kept = { ...memory, notNewerSince: since.toISOString() }
   const remedy = `it has been so since ${since.toISOString()}: approve to accept the state of this server`
   const detail = needsPerson ? `${sentence}; ${remedy}` : sentence
-  return { scope, detail, trouble: { token, needsPerson }, next: kept, meanwhile: kept }
+  const withAdditions = scope === 'additions' ? withAdded(kept, seen) : undefined
+  return { scope, detail, trouble: { token, needsPerson }, next: kept, withAdditions, meanwhile: kept }
+}
+
+/** A position of another database can never be caught up with, and one that is not shown cannot be compared. */
+function withAdded(memory: ServerMemory, { database, position }: ServerEvidence): ServerMemory | undefined {
+  if (position === undefined || database !== memory.database) return undefined
+  const isMore = (known: Position): boolean =>
+    'lacks' in comparePositions({ database, position: known }, { database, position })
+  return { ...memory, added: [...(memory.added ?? []).filter(isMore), position] }
 }
 
 /** A clock that was set back must not delay the decision for ever. */

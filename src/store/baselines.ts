@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
+import { endianness } from 'node:os'
 import type { Kysely } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
+
+const IS_LITTLE_ENDIAN = endianness() === 'LE'
 
 interface Owner {
   readonly sync: string
@@ -55,13 +58,12 @@ export async function keepBaseline(
 
 /** Little-endian, whatever machine reads it later. */
 function bytesOf(numbers: BigUint64Array): Buffer {
-  const bytes = Buffer.alloc(numbers.byteLength)
-  numbers.forEach((number, index) => bytes.writeBigUInt64LE(number, index * 8))
-  return bytes
+  const bytes = Buffer.from(numbers.slice().buffer)
+  return IS_LITTLE_ENDIAN ? bytes : bytes.swap64()
 }
 
-function numbersIn(bytes: Buffer): BigUint64Array {
-  const numbers = new BigUint64Array(bytes.length / 8)
-  for (let index = 0; index < numbers.length; index++) numbers[index] = bytes.readBigUInt64LE(index * 8)
-  return numbers
+function numbersIn(stored: Buffer): BigUint64Array {
+  // A copy, because the numbers must begin at a multiple of eight.
+  const bytes = Buffer.from(new Uint8Array(stored).buffer)
+  return new BigUint64Array((IS_LITTLE_ENDIAN ? bytes : bytes.swap64()).buffer)
 }

@@ -307,6 +307,30 @@ describe('a server', () => {
     expect((await lastGood(opened.store.db, name, target()))?.server?.position).toEqual({ a: '19', b: '6' })
   })
 
+  test('that lacks whom another one has added deletes them only when it has the changes of both', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    server = at({ a: '19', b: '5' }, '10.0.0.2')
+    hire('new')
+    expect(runExitCode(await harness.sync())).toBe(4)
+    const everybody = (await seen()).users
+    expect(everybody).toContain('new')
+
+    server = at({ a: '21' })
+    lose('new')
+    hire('newer')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(4)
+    expect(guardsOf(first)).toEqual(['server-not-newer 0 better-read'])
+    expect(first.breaches?.[0]?.detail).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
+    expect((await seen()).users).toEqual([...everybody, 'newer'].toSorted())
+
+    server = at({ a: '22', b: '5' })
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).not.toContain('new')
+  })
+
   test('that brings back whom this sync has just deleted does not make it create them for a day', async () => {
     const harness = await start()
     server = at({ a: '20' })

@@ -5,11 +5,16 @@ import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/ap
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { inLong } from '../support/long.ts'
 import { readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { type MutableCompany, openSyncHarness } from '../support/sync-harness.ts'
 
-const PEOPLE = 300
+const PEOPLE = inLong(100, 300)
+
+function idOf(index: number): string {
+  return `u${String(index).padStart(3, '0')}`
+}
 /** Three workers with four changes each may be under way when the fourth one is refused. */
 const WORKERS = 3
 const UNDER_WAY = 12
@@ -40,7 +45,7 @@ beforeEach(() => {
   tests += 1
   sync = `refusals-${tests}`
   company = { users: new Map(), groups: new Map() }
-  for (let index = 0; index < PEOPLE; index++) hire(`u${String(index).padStart(3, '0')}`)
+  for (let index = 0; index < PEOPLE; index++) hire(idOf(index))
 })
 afterEach(() => stack.disposeAsync())
 
@@ -89,7 +94,7 @@ function seen() {
 const STOPPED = { state: 'failed', stop_code: 'scope-missing' }
 
 test('a service that forbids everything in the middle of a run stops it, and the next run completes', async () => {
-  refuse((_, number) => number > 150)
+  refuse((_, number) => number > PEOPLE / 2)
   const run = await open()
   const stopped = await run()
   expect(stopped).toMatchObject(STOPPED)
@@ -108,7 +113,7 @@ test('a service that forbids everything in the middle of a run stops it, and the
 })
 
 test('a service that forbids everything in the middle of a run for a short while costs nobody anything', async () => {
-  refuse((_, number) => number > 150 && number <= 150 + UNDER_WAY + 10)
+  refuse((_, number) => number > PEOPLE / 2 && number <= PEOPLE / 2 + UNDER_WAY + 10)
   const done = await (await open())()
   expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
   expect(writes.refused).toBe(UNDER_WAY + 10)
@@ -124,10 +129,10 @@ test('a service that forbids the last changes of a run for a short while costs n
 })
 
 test.each([
-  ['three', ['u010', 'u150', 'u290']],
-  ['the last three', ['u297', 'u298', 'u299']],
-  ['eight neighbours', Array.from({ length: 8 }, (_, n) => `u10${n}`)],
-  ['sixty scattered', Array.from({ length: 60 }, (_, n) => `u${String(n * 4).padStart(3, '0')}`)],
+  ['three', [idOf(10), idOf(PEOPLE / 2), idOf(PEOPLE - 10)]],
+  ['the last three', [3, 2, 1].map((behind) => idOf(PEOPLE - behind))],
+  ['eight neighbours', Array.from({ length: 8 }, (_, n) => idOf(40 + n))],
+  ['a quarter, scattered', Array.from({ length: PEOPLE / 4 }, (_, n) => idOf(n * 4))],
 ])('%s users whom the service always forbids are quarantined, exactly those', async (_, ids) => {
   refuseUsers(ids)
   const run = await open()

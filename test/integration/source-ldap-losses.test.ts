@@ -276,7 +276,7 @@ describe('a group within a group', () => {
 })
 
 test('groups within groups within a group are read again', async () => {
-  const [outer, middle, inner] = [dnOf('outer', 'deep'), dnOf('middle', 'deep'), dnOf('inner', 'deep')]
+  const [middle, inner] = [dnOf('middle', 'deep'), dnOf('inner', 'deep')]
   await slapd.modify(
     group('inner', 'deep', people('deep', 'bob')) +
       group('middle', 'deep', [inner]) +

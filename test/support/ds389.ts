@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { makeCertificates } from './certificates.ts'
 import type { BindUser } from './slapd.ts'
 import { program } from './packages.ts'
-import { freePort, startServer } from './server-process.ts'
+import { exportLdif, importLdif } from './ds389-offline.ts'
+import { freePort, type ServerProcess, startServer } from './server-process.ts'
 import { unprivileged, type User } from './unprivileged.ts'
 import { accepts, modifyOnline, type VendorServer } from './vendor-server.ts'
 
@@ -22,6 +23,10 @@ const DIRECTORY_MANAGER = { dn: 'cn=Directory Manager', password: PASSWORD }
 export interface Ds389 extends VendorServer {
   /** A user without raised limits: a paged search fails at the default look-through limit with result 11. */
   readonly limited: BindUser
+  /** Stops the server, exports everything, and starts it. Resolves with the LDIF. */
+  backUp(): Promise<string>
+  /** Stops the server, replaces everything by this LDIF, and starts it. */
+  restore(backup: string): Promise<void>
 }
 
 /**
@@ -35,16 +40,15 @@ export async function startDs389(records: string): Promise<Ds389> {
     const user = unprivileged('dirsrv', 'nobody')
     const certificates = await makeInstance(directory, port, tlsPort, user)
     if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, directory])
-    await load(directory, records, user)
-    const server = await startServer({
-      command: program('ns-slapd'),
-      args: ['-d', '0', '-D', directory],
-      ready: () => accepts('127.0.0.1', port),
-      // A clean shutdown takes seconds, and the data is deleted anyway.
-      stopSignal: 'KILL',
-      dir: directory,
-      ...user,
-    })
+    await importLdif(directory, `${tree()}\n\n${records}`, user)
+    const start = () => startProcess(directory, port, user)
+    let server = await start()
+    const whileStopped = async <T>(work: () => Promise<T>): Promise<T> => {
+      await server.stop()
+      const result = await work()
+      server = await start()
+      return result
+    }
     const url = `ldap://127.0.0.1:${port}`
     return {
       host: '127.0.0.1',
@@ -58,6 +62,8 @@ export async function startDs389(records: string): Promise<Ds389> {
       reader: reader('reader'),
       limited: reader('limited'),
       modify: (changes) => modifyOnline(directory, url, DIRECTORY_MANAGER, changes),
+      backUp: () => whileStopped(() => exportLdif(directory, user)),
+      restore: (backup) => whileStopped(() => importLdif(directory, backup, user)),
       async [Symbol.asyncDispose]() {
         await server.stop()
         await rm(directory, { recursive: true, force: true, maxRetries: 5 })
@@ -68,6 +74,18 @@ export async function startDs389(records: string): Promise<Ds389> {
     await rm(directory, { recursive: true, force: true })
     throw error
   }
+}
+
+function startProcess(directory: string, port: number, user: User): Promise<ServerProcess> {
+  return startServer({
+    command: program('ns-slapd'),
+    args: ['-d', '0', '-D', directory],
+    ready: () => accepts('127.0.0.1', port),
+    // A clean shutdown takes seconds, and each commit is durable without it.
+    stopSignal: 'KILL',
+    dir: directory,
+    ...user,
+  })
 }
 
 const FOLDERS = ['schema', 'lock', 'tmp', 'ldif', 'bak', 'run', 'log', 'db']
@@ -150,16 +168,6 @@ async function makeCertificateStore(
   await run('certutil', ['-N', '-d', directory, '--empty-password'])
   await run('certutil', ['-A', '-d', directory, '-n', 'Test CA', '-t', 'CT,,', '-i', caFile])
   await run('pk12util', ['-i', bundle, '-d', directory, '-W', 'bundle', '-K', ''])
-}
-
-/** Imports the records offline. Only the server's log says whether the import succeeded. */
-async function load(directory: string, records: string, user: User): Promise<void> {
-  const path = join(directory, 'ldif', 'data.ldif')
-  await writeFile(path, `${tree()}\n\n${records}`)
-  await run(program('ns-slapd'), ['ldif2db', '-D', directory, '-n', 'userRoot', '-i', path], user)
-  const log = await readFile(join(directory, 'log', 'errors'), 'utf8')
-  if (!/Processed \d+ entries .*\n/.test(log) || /[Ss]kipping entry/.test(log))
-    throw new Error(`389-ds did not import all of the LDIF: ${log.slice(-4000)}`)
 }
 
 const reader = (name: string) => ({ dn: `cn=${name},ou=services,${DS389_BASE}`, password: PASSWORD })

@@ -15,6 +15,8 @@ const run = promisify(execFile)
 export const SAMBA_BASE = 'DC=example,DC=test'
 const PASSWORD = 'Correct-Horse-8-Battery'
 const LOADER = fileURLToPath(new URL('./samba-load.py', import.meta.url))
+const DENIER = fileURLToPath(new URL('./samba-deny.py', import.meta.url))
+const READER = 'reader'
 
 const ADMIN = { dn: 'Administrator@EXAMPLE.TEST', password: PASSWORD }
 
@@ -25,6 +27,13 @@ export interface Samba extends VendorServer {
   join(): Promise<Samba>
   /** Takes over what the other controller has now. */
   replicateFrom(other: VendorServer): Promise<void>
+  /**
+   * Denies the reader something on an entry.
+   *
+   * @param ace in SDDL, with `ACCOUNT` for the reader: `(D;;LC;;;ACCOUNT)` hides what is directly below the entry
+   * @returns takes the ACE out again
+   */
+  deny(dn: string, ace: string): Promise<() => Promise<void>>
 }
 
 /**
@@ -76,12 +85,18 @@ async function startController(
       ca: await readFile(certificates.caFile, 'utf8'),
       base: SAMBA_BASE,
       admin: ADMIN,
-      reader: { dn: 'reader@EXAMPLE.TEST', password: PASSWORD },
+      reader: { dn: `${READER}@EXAMPLE.TEST`, password: PASSWORD },
       modify: (changes) => modifyOnline(directory, url, ADMIN, changes),
       join: () => joinDomain(host),
       async replicateFrom(other) {
         const what = [host, other.host, SAMBA_BASE, '--local', `--configfile=${config}`]
         await run(program('samba-tool'), ['drs', 'replicate', ...what, ...LOGIN])
+      },
+      async deny(dn, ace) {
+        const change = (action: string) =>
+          python(DENIER, config, databaseIn(directory), READER, dn, ace, action)
+        await change('add')
+        return () => change('remove')
       },
       async [Symbol.asyncDispose]() {
         await server.stop()
@@ -92,6 +107,13 @@ async function startController(
     await rm(directory, { recursive: true, force: true })
     throw error
   }
+}
+
+const databaseIn = (directory: string) => join(directory, 'private', 'sam.ldb')
+
+/** Debian's Python has the Samba modules; another Python in the PATH does not. */
+async function python(...args: readonly string[]): Promise<void> {
+  await run('/usr/bin/python3', args)
 }
 
 async function provision(directory: string): Promise<void> {
@@ -136,7 +158,5 @@ function configOf(directory: string, host: string, name: string): string {
 async function load(directory: string, config: string, records: string): Promise<void> {
   const ldif = join(directory, 'data.ldif')
   await writeFile(ldif, records)
-  // Debian's Python has the Samba modules; another Python in the PATH does not.
-  const database = join(directory, 'private', 'sam.ldb')
-  await run('/usr/bin/python3', [LOADER, config, database, ldif, 'reader', PASSWORD])
+  await python(LOADER, config, databaseIn(directory), ldif, READER, PASSWORD)
 }

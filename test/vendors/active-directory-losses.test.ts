@@ -27,14 +27,20 @@ const SHUT = [
   '(A;;RPWPCRCCDCLCLORCWOWDSDDTSW;;;DA)(A;;RPWPCRCCDCLCLORCWOWDSDDTSW;;;SY)(A;;RPLCLORC;;;AU)',
 ].join('')
 
+function group(
+  name: string,
+  members: readonly string[],
+  more: Readonly<Record<string, string[]>> = {},
+): string {
+  return ldif(dnOf(name), {
+    objectClass: ['group'],
+    sAMAccountName: [name],
+    ...(members.length > 0 && { member: members.map(dnOf) }),
+    ...more,
+  })
+}
+
 function records(): string {
-  const group = (name: string, members: readonly string[], more = {}) =>
-    ldif(dnOf(name), {
-      objectClass: ['group'],
-      sAMAccountName: [name],
-      ...(members.length > 0 && { member: members.map(dnOf) }),
-      ...more,
-    })
   return [
     ldif(UNIT, { objectClass: ['organizationalUnit'] }),
     ...PEOPLE.map((name) =>
@@ -88,18 +94,18 @@ function idOf({ users, groups }: SourceSnapshot, name: string): string {
   return [...users.values(), ...groups.values()].find((entry) => entry.name === name)?.id ?? ''
 }
 
-function membersOf(snapshot: SourceSnapshot, group: string): readonly string[] {
-  const ids = snapshot.groups.get(idOf(snapshot, group))?.members ?? []
+function membersOf(snapshot: SourceSnapshot, name: string): readonly string[] {
+  const ids = snapshot.groups.get(idOf(snapshot, name))?.members ?? []
   return ids.map((id) => snapshot.users.get(id)?.name ?? '').toSorted()
 }
 
 async function look(
   of: Source,
   snapshot: SourceSnapshot,
-  group: string,
+  name: string,
   names: readonly string[],
 ): Promise<LossLook | undefined> {
-  const [id, lost] = [idOf(snapshot, group), names.map((name) => idOf(snapshot, name))]
+  const [id, lost] = [idOf(snapshot, name), names.map((each) => idOf(snapshot, each))]
   return (await of.lookAtLosses?.(snapshot, new Map([[id, lost]]), NEVER))?.get(id)
 }
 

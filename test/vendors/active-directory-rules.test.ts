@@ -220,7 +220,7 @@ test('members tell the truth of direct membership', async () => {
   await odd.expectEqual(await truth({ nested: 'direct' }))
 })
 
-test('who is disabled stays, is left as it is, or goes, and comes back when enabled', async () => {
+test('who is disabled stays, is left as it is, or goes, and waits for a day or a person when enabled again', async () => {
   const [newcomer, colleague] = [`CN=Newcomer,${UNIT}`, `CN=Ines Inet,${UNIT}`]
   const isNew = (entry: Entry) => valuesOf(entry, 'dn')[0]?.endsWith(newcomer) === true
   const isInes = (entry: Entry) => valuesOf(entry, 'dn')[0]?.endsWith(colleague) === true
@@ -249,7 +249,8 @@ test('who is disabled stays, is left as it is, or goes, and comes back when enab
 
   await server.modify(switched(colleague, '544'))
   const back = await plan({ groups, users: { disabled: 'delete' } })
-  expect(changesOf(back)).toEqual([`create-user ${ines}`])
+  const waiting = back.notices.filter(({ code }) => code === 'reborn')
+  expect([back.changes, waiting.map(({ id }) => id)]).toEqual([[], [ines]])
 })
 
 function isActive(entry: Entry): boolean {

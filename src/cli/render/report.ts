@@ -133,8 +133,11 @@ function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunVie
         ]
       : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
-  const notInPlan = mode === 'plan' || state === 'held'
-  const title = notInPlan ? 'Not proved, so it is no part of this plan' : `Not proved, so it waits${applied}`
+  const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
+  const isInNoPlan = mode === 'plan' || state === 'held'
+  const title = isInNoPlan
+    ? 'Not proved, so it is no part of this plan'
+    : `Not proved, so it waits${applied}${since}`
   return [`${title}:`, ...findings.map(renderBreach), ...help]
 }
 

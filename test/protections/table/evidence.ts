@@ -138,10 +138,18 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-known-position-stays-after-a-doubtful-read',
     file: 'control/memory.ts',
-    find: 'if (server?.trouble !== undefined) return keepServer(db, run, server.next)',
+    find: 'if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)',
     replace: '',
     test: RUNS,
-    only: 'a server .*that has other changes',
+    only: 'a server .*that lacks whom another one has added',
+  },
+  {
+    name: 'evidence-newcomer-of-another-server-is-not-deleted-by-the-next-read',
+    file: 'control/memory.ts',
+    find: 'return plan.changes.length === 0 ?',
+    replace: 'return plan.changes.length >= 0 ?',
+    test: RUNS,
+    only: 'a server .*that lacks whom another one has added',
   },
   {
     name: 'evidence-held-part-opens-a-hold',

@@ -358,7 +358,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-losses-unknown-dns-are-bounded',
     file: 'source/ldap/losses/unknown.ts',
-    find: "if (looks > MOST_UNKNOWN) return { why: 'too-many' }",
+    find: "if (known === undefined && looks > MOST_UNKNOWN) return { why: 'too-many' }",
     replace: '',
     test: LOSSES,
   },

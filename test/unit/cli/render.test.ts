@@ -201,6 +201,16 @@ test('a held run names every guard and what to do', () => {
   ])
 })
 
+test('a run that a person approved says which guards it was beyond', () => {
+  const breaches = [{ guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 }]
+  const lines = renderReport(runOf({ state: 'done', breaches }), { all: false })
+  expect(lines.slice(-3)).toEqual([
+    'Approved by a person, in spite of:',
+    '  max-deletes-users: 60 of 100 users',
+    '',
+  ])
+})
+
 test('a run that waits for the hold of an earlier one sends people there', () => {
   const view = runOf({
     run: 14,

@@ -108,6 +108,46 @@ describe('a server that shows its position', () => {
     expect(next.position).toEqual(memory.position)
   })
 
+  describe('after entries were added on the word of another server', () => {
+    const OTHER = position('99', { 'dc=example,dc=org 002': '7' })
+    const fromOther = judgeServer(memoryOf(evidence()), evidence({ position: OTHER }), at(0))
+    const added = fromOther.withAdditions
+
+    test('its position is kept, and nothing where the server was only older or is of another database', () => {
+      expect(fromOther.next.added).toBeUndefined()
+      expect(added).toMatchObject({ position: position('100'), added: [OTHER] })
+      const others = [{ position: position('99') }, { position: OTHER, database: 'dc=example,dc=org other' }]
+      for (const each of others)
+        expect(judgeServer(memoryOf(evidence()), evidence(each), at(0)).withAdditions).toBeUndefined()
+    })
+
+    test('a server that has not heard of them only adds, as long as it is so', () => {
+      const judgement = judgeServer(added, evidence({ position: position('101') }), at(HOUR))
+      expect(judgement).toMatchObject({ scope: 'additions', next: { added: [OTHER] } })
+      expect(judgement.detail).toContain('lacks changes of another server, from which this sync has added')
+      expect(judgement.detail).toContain('(dc=example,dc=org 002: 7 then, nothing now)')
+      const both = { 'dc=example,dc=org 002': '7' }
+      const { scope, next } = judgeServer(added, evidence({ position: position('101', both) }), at(HOUR))
+      expect([scope, next.added]).toEqual(['everything', undefined])
+    })
+
+    test('a later position of the same server replaces the earlier one', () => {
+      const later = position('99', { 'dc=example,dc=org 002': '8' })
+      const again = judgeServer(added, evidence({ position: later }), at(HOUR))
+      expect(again.withAdditions?.added).toEqual([later])
+      const third = position('99', { 'dc=example,dc=org 003': '1' })
+      const more = judgeServer(added, evidence({ position: third }), at(HOUR))
+      expect(more.withAdditions?.added).toEqual([OTHER, third])
+    })
+
+    test('a person can accept a server that will never hear of them', () => {
+      const behind = evidence({ position: position('101') })
+      const token = judgeServer(added, behind, at(HOUR)).trouble?.token ?? ''
+      const { scope, next } = judgeServer(added, behind, at(HOUR, [token]))
+      expect([scope, next.added]).toEqual(['everything', undefined])
+    })
+  })
+
   test('after a day a person must decide, and the sentence says so', () => {
     let memory = memoryOf(evidence())
     const old = evidence({ position: position('99') })

@@ -48,7 +48,7 @@ export async function resolveUnknown(
 
   async function look(key: string, known: GroupRecord | undefined): Promise<Unresolved | undefined> {
     if (known === undefined) looks += 1
-    if (looks > MOST_UNKNOWN) return { why: 'too-many' }
+    if (known === undefined && looks > MOST_UNKNOWN) return { why: 'too-many' }
     const entry = await readAt(again, known?.dn ?? key)
     if (entry === undefined) return { why: 'not-shown', dn: known?.dn ?? key }
     const user = known === undefined ? userAt(entry) : undefined

@@ -73,3 +73,10 @@ test('__proto__ is a uid like any other', () => {
   const index = createMemberIndex('memberUid')
   expect(resolve(index, ['__proto__', 'constructor']).ids).toEqual([])
 })
+
+test('a member is the record of the user, and no copy of the DN', () => {
+  const index = createMemberIndex('member')
+  const ann = user('1', 'uid=Ann,dc=x', [])
+  index.addUser(ann)
+  expect(index.resolve(['uid=ann, dc=x']).users[0]).toBe(ann)
+})
