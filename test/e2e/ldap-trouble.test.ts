@@ -145,10 +145,9 @@ test('a reader who is not shown one of the units is held, until the hold is reje
   await configure({ reader: slapd.readers.noExternal })
   const [ended, writes] = await withWrites(sync)
   expect(ended).toMatchObject({ code: 3, stderr: '' })
-  expect(ended.stdout).toMatch(/max-deletes-users: 90 of 630 users/)
-  expect(ended.stdout).toMatch(/max-delete-percent-users: 14 % of the users/)
+  expect(ended.stdout).toContain(`container-emptied: 90 users of "ou=external,ou=people,${BASE}" are absent`)
   // By name: who would be deleted, and which groups have members that cannot be seen.
-  expect(ended.stdout).toMatch(/- delete user .* <u\d{6}@example\.org> \(gone from the source\)/)
+  expect(ended.stdout).toMatch(/unproved \(90\).*\n.* <u\d{6}@example\.org>: is absent, and no user is left/)
   expect(ended.stdout).toMatch(/unknown-members \(20\)/)
   expect(ended.stdout).toMatch(/members are no users of this sync: .*"uid=u\d{6},ou=external,/)
 
