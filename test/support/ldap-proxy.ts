@@ -225,8 +225,11 @@ function readsRootDse({ bytes }: Frame): boolean {
   return reader.readString() === '' && reader.readEnumeration() === 0
 }
 
+/** One of each vendor's attributes; those of a controller are in two entries. */
+const POSITIONS = ['contextCSN', 'invocationId', 'replUpToDateVector', 'nsds50ruv']
+
 function readsPosition({ bytes }: Frame): boolean {
-  return bytes.includes('contextCSN')
+  return POSITIONS.some((attribute) => bytes.includes(attribute))
 }
 
 function searchDone(id: number, code: number, cookie: Buffer | undefined): Buffer {
