@@ -41,11 +41,12 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
     return number
   }
 
-  async function undecided(number: number): Promise<RunRecord> {
+  /** A run whose hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
+  async function undecided(number: number, decision: 'approved' | 'rejected'): Promise<RunRecord> {
     const run = await findRun(db, number)
     if (run === undefined)
       throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
-    if (run.hold === 'open') return run
+    if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return run
     throw new DirsyncdError('run-unknown', `Run ${number} has no open hold: ${whyNoHold(run)}.`)
   }
 
@@ -57,13 +58,13 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
     },
     runs: async (filter) => (await listRuns(db, filter)).map(summary),
     approve: async (number, by) => {
-      const run = await undecided(number)
+      const run = await undecided(number, 'approved')
       await decide(db, run, 'approved', by)
       await request(run.sync, { mode: 'sync', trigger: 'approval' })
       return summary({ ...run, hold: 'approved' })
     },
     reject: async (number, by) => {
-      const run = await undecided(number)
+      const run = await undecided(number, 'rejected')
       await decide(db, run, 'rejected', by)
       return summary({ ...run, hold: 'rejected' })
     },

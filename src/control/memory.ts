@@ -6,7 +6,7 @@ import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, keepAbsences } from '../store/absences.ts'
-import { findBaseline, keepBaseline } from '../store/baselines.ts'
+import { findBaseline, keepBaseline, keepEmptied } from '../store/baselines.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { deletedLastDay, unconverged } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
@@ -84,6 +84,7 @@ export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned):
   const { server } = planned
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
+  for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, planned.emptied[kind])
   if (server?.trouble === undefined) await keepAbsences(db, run, awaitingDelete(planned.plan, planned.absent))
 }
 
@@ -119,13 +120,17 @@ function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, rea
 async function rememberPlaces(
   db: Db,
   run: RunRecord,
-  { source: { eachPlace } }: Planned,
+  { source: { eachPlace }, emptied }: Planned,
   kind: Kind,
   absent: readonly string[],
 ): Promise<void> {
   if (eachPlace === undefined) return
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
-  const baseline = takeBaseline((visit) => eachPlace(kind, visit), { absent, before })
+  const baseline = takeBaseline((visit) => eachPlace(kind, visit), {
+    absent,
+    before,
+    emptied: emptied[kind],
+  })
   await keepBaseline(db, run, kind, baseline)
 }
 

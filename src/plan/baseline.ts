@@ -1,5 +1,3 @@
-import type { Sighting } from '../directory/snapshot.ts'
-
 /** The most containers that a baseline tells apart: what fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
 const CONTAINER_BITS = 11
@@ -21,6 +19,8 @@ export interface Baseline {
   readonly containers: readonly string[]
   /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
   readonly entries: BigUint64Array
+  /** Containers and branches in which nobody was left, and whose people wait for a person. */
+  readonly emptied: readonly string[]
 }
 
 /**
@@ -29,7 +29,11 @@ export interface Baseline {
  */
 export function takeBaseline(
   eachPlace: EachPlace,
-  kept?: { readonly absent: readonly string[]; readonly before: Baseline | undefined },
+  kept?: {
+    readonly absent: readonly string[]
+    readonly before: Baseline | undefined
+    readonly emptied?: readonly string[]
+  },
 ): Baseline {
   const numbers = new Map<string, number>()
   const hashes: number[] = []
@@ -59,7 +63,7 @@ export function takeBaseline(
     halves[2 * index + LOW] = (low << CONTAINER_BITS) | (renumbered[places[index] ?? 0] ?? 0)
     halves[2 * index + HIGH] = (high << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
   }
-  return { depth, containers, entries: entries.toSorted() }
+  return { depth, containers, entries: entries.toSorted(), emptied: kept?.emptied ?? [] }
 }
 
 /** Names the entry's container in the baseline, or `undefined` if it was not read then. */
@@ -86,42 +90,42 @@ export interface EmptiedContainer {
 /** Fewer absent entries than these are no sign of a container that cannot be read. */
 const MIN_ABSENT = 5
 
-/** Whether the second look missed enough entries for a container that cannot be read. */
-export function mayBeEmptied(sightings: ReadonlyMap<string, Sighting>): boolean {
-  let absent = 0
-  for (const sighting of sightings.values()) if (sighting === 'gone') absent += 1
-  return absent >= MIN_ABSENT
-}
-
 /**
  * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly in
  * it, or in everything below it. Below counts only where more entries are absent than moved away, because a reorganisation
- * empties whole branches and some of their people leave.
+ * empties whole branches and some of their people leave. A container that was found before is found again as long as nobody is
+ * left in it, however few of its people still wait.
  *
  * @param eachPlace where the entries of this read are
- * @param absent ids of entries that the second look did not find either
+ * @param absent ids of entries of the directory that the read does not have
  */
 export function findEmptied(
   before: Baseline,
   eachPlace: EachPlace,
   absent: readonly string[],
 ): EmptiedContainer[] {
-  if (absent.length < MIN_ABSENT) return []
   const absentIn = new Map<string, string[]>()
   for (const id of absent) {
     const container = containerOf(before, id)
     if (container !== undefined) listAt(absentIn, container).push(id)
   }
   const left = containersOf(before, eachPlace)
+  const suspicious = [...absentIn].filter(([container]) => !left.has(container))
+  if (suspicious.length === 0) return []
+  const counts = countAbsent(before, takeBaseline(eachPlace))
   const branches: Branches = {
     left: new Set([...left].flatMap(branchesOf)),
-    absent: countByBranch([...absentIn].map(([container, ids]) => [container, ids.length])),
+    absent: countByBranch(counts),
     before: countByBranch(countByContainer(before)),
   }
+  const absentFrom = new Map(counts)
   const emptied = new Map<string, string[]>()
-  for (const [container, ids] of absentIn) {
-    const isEmptied = ids.length >= MIN_ABSENT && !left.has(container)
-    const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
+  for (const [container, ids] of suspicious) {
+    const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT || before.emptied.includes(container)
+    const known = branchesOf(container).find(
+      (name) => before.emptied.includes(name) && !branches.left.has(name),
+    )
+    const name = known ?? topEmptied(container, branches) ?? (isEmptied ? container : undefined)
     if (name !== undefined) listAt(emptied, name).push(...ids)
   }
   return [...emptied].map(([container, ids]) => ({ container, ids: ids.toSorted() }))
@@ -154,6 +158,20 @@ function containersOf({ depth }: Baseline, eachPlace: EachPlace): ReadonlySet<st
   const containers = new Set<string>()
   eachPlace((_id, container) => containers.add(container))
   return new Set([...containers].map((container) => cut(container, depth)))
+}
+
+/** How many entries of each container the read does not have any more. Both lists are sorted by the hash. */
+function countAbsent({ containers, entries }: Baseline, now: Baseline): [container: string, count: number][] {
+  const counts = new Uint32Array(containers.length)
+  let at = 0
+  for (const entry of entries) {
+    const hash = entry >> BigInt(CONTAINER_BITS)
+    while (at < now.entries.length && (now.entries[at] ?? 0n) >> BigInt(CONTAINER_BITS) < hash) at += 1
+    if ((now.entries[at] ?? -1n) >> BigInt(CONTAINER_BITS) === hash) continue
+    const number = Number(entry & CONTAINER_MASK)
+    counts[number] = (counts[number] ?? 0) + 1
+  }
+  return containers.map((container, number) => [container, counts[number] ?? 0])
 }
 
 function countByContainer({ containers, entries }: Baseline): [container: string, count: number][] {

@@ -1,5 +1,6 @@
 import type { LossLook } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
+import type { NoticeCode, Sighting } from '../directory/snapshot.ts'
 import { amount, digits } from '../directory/wording.ts'
 import { type Baseline, findEmptied } from './baseline.ts'
 import { type Change, deleteFingerprint } from './change.ts'
@@ -25,10 +26,14 @@ export interface Evidence {
 export interface ProvedPlan {
   readonly plan: Plan
   readonly findings: readonly Breach[]
+  /** The containers in which nobody is left. */
+  readonly emptied: Readonly<Record<Kind, readonly string[]>>
 }
 
 /** A finding, and what of the plan waits for it. */
 interface Finding extends Required<Breach> {
+  /** Where nobody is left. */
+  readonly container?: string
   readonly kind: Kind
   readonly ids: readonly string[]
   readonly what: 'delete' | 'create' | 'members'
@@ -84,7 +89,16 @@ export function prove(inputs: PlanInputs, plan: Plan, evidence: Evidence): Prove
     changes,
     waitsFor,
   }))
-  return { plan: proved, findings: [...breaches, ...unprovedLosses(proved, findings)] }
+  const emptied = Map.groupBy(
+    findings.filter(({ container }) => container !== undefined),
+    ({ kind }) => kind,
+  )
+  const namesOf = (kind: Kind) => (emptied.get(kind) ?? []).flatMap(({ container = '' }) => container)
+  return {
+    plan: proved,
+    findings: [...breaches, ...unprovedLosses(proved, findings)],
+    emptied: { user: namesOf('user'), group: namesOf('group') },
+  }
 }
 
 /** Makes the plan without the changes that the findings name, and without what depends on them. */
@@ -109,26 +123,29 @@ function without(inputs: PlanInputs, findings: readonly Finding[]): Plan {
   return makePlan({ ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } })
 }
 
+/** Who cannot be read any more looks gone, or outside of a filter whose attributes are hidden. */
+const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'])
+
 /** Entries of one container that are absent by id, in which nobody is left: perhaps the reader may not see it any more. */
 function emptiedContainers(
-  { source, sightings }: PlanInputs,
+  { source, sightings, waits }: PlanInputs,
   plan: Plan,
   { baselines, approved }: Evidence,
 ): Finding[] {
   const { eachPlace } = source
-  if (eachPlace === undefined) return []
+  if (eachPlace === undefined || waits?.allButNew !== undefined) return []
   return (['user', 'group'] as const).flatMap((kind) => {
     const before = baselines[kind]
     if (before === undefined) return []
     const planned = deletesById(plan, kind)
-    const absent = [...sightings[kind].keys()].filter((id) => sightings[kind].get(id) === 'gone')
+    const absent = [...sightings[kind].keys()].filter((id) => ABSENT.has(sightings[kind].get(id)))
     const emptied = findEmptied(before, (visit) => eachPlace(kind, visit), absent)
     return emptied.flatMap(({ container, ids }) => {
       const waiting = ids.filter((id) => isUnapproved(planned.get(id), approved))
       if (waiting.length === 0) return []
       const detail =
-        `${amount(ids.length, kind)} of "${container}" are absent from the whole source, and no ${kind} is left there; ` +
-        `perhaps the reader may not see it any more`
+        `${amount(ids.length, kind)} of "${container}" ${ids.length === 1 ? 'is' : 'are'} absent from the whole source or ` +
+        `outside of the filter, and no ${kind} is left there; perhaps the reader may not see it any more`
       return [
         {
           guard: 'container-emptied',
@@ -138,6 +155,7 @@ function emptiedContainers(
           kind,
           ids: waiting,
           what: 'delete',
+          container,
           notice: `is absent, and no ${kind} is left in "${container}": not deleted`,
         } as const,
       ]
@@ -222,11 +240,13 @@ function unprovedLosses({ notices }: Plan, findings: readonly Finding[]): Breach
   return [{ guard: 'members-unproved', detail, changes: [], waitsFor: 'better-read' }]
 }
 
-/** The deletes of the plan, and those that wait for their grace: such people leave their groups at once. */
+const WAITING: ReadonlySet<NoticeCode> = new Set(['in-grace', 'unproved'])
+
+/** The deletes of the plan, and those that wait for their time: in grace, people leave their groups at once. */
 function deletesById(plan: Plan, kind: Kind): ReadonlyMap<string, string> {
   const deletes = new Map(fingerprintsById(plan, `delete-${kind}`))
   for (const { code, kind: of, id } of plan.notices)
-    if (code === 'in-grace' && of === kind && id !== undefined) deletes.set(id, deleteFingerprint(kind, id))
+    if (WAITING.has(code) && of === kind && id !== undefined) deletes.set(id, deleteFingerprint(kind, id))
   return deletes
 }
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../directory/entry.ts'
 import { amount, digits } from '../directory/wording.ts'
-import type { Op } from './change.ts'
+import { deleteFingerprint, type Op } from './change.ts'
 import { isMovedId } from './moved.ts'
 import type { Plan, PlannedChange } from './plan.ts'
 
@@ -86,9 +86,9 @@ const GUARDS: readonly Guard[] = [
   movedIds,
 ]
 
-/** Runs every guard on the whole plan; no breaches for a plan without changes. */
+/** Runs every guard on the whole plan. A plan without changes has nothing to hold but what it lets later runs delete. */
 export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
-  if (plan.changes.length === 0) return []
+  if (plan.changes.length === 0) return firstContact(plan, facts)
   return GUARDS.flatMap((guard) => guard(plan, facts, limits))
 }
 
@@ -116,11 +116,24 @@ export function heldChanges(breaches: readonly Breach[]): string[] {
 function firstContact(plan: Plan, facts: GuardFacts): readonly Breach[] {
   if (facts.lastGood !== undefined) return []
   const deletes = allDeletes(plan)
-  if (deletes.changes.length === 0) return []
+  const waiting = waitingDeletes(plan)
+  const changes = [...deletes.changes, ...waiting]
+  if (changes.length === 0) return []
+  const what = [
+    ...(deletes.changes.length === 0 ? [] : [`would remove ${describeDeletes(plan)}`]),
+    ...(waiting.length === 0 ? [] : [`would let a later run delete ${digits(waiting.length)}`]),
+  ]
   const detail =
-    `this sync has never completed a run on this directory, and the plan would remove ${describeDeletes(plan)} ` +
-    'that are not in the source'
-  return [{ guard: 'first-contact', detail, changes: deletes.changes }]
+    `this sync has never completed a run on this directory, and the plan ${what.join(' and ')} that ` +
+    `${changes.length === 1 ? 'is' : 'are'} not in the source`
+  return [{ guard: 'first-contact', detail, changes }]
+}
+
+/** The deletes that only wait for their time: completing the first run would decide about them too. */
+function waitingDeletes({ notices }: Plan): string[] {
+  return notices.flatMap(({ code, kind, id }) =>
+    id !== undefined && (code === 'in-grace' || code === 'unproved') ? [deleteFingerprint(kind, id)] : [],
+  )
 }
 
 function emptySource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {

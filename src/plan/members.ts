@@ -7,15 +7,15 @@ import { mayDelete } from './policy.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Compares the members of every group of the source, whether it exists in the directory or is created by the plan.
+ * Compares the members of every group of the source that exists in the directory or is created by the plan.
  *
- * @param userIds the users in the directory after the plan's other changes: only they can be members. Deleting a user
- * also removes the user from all groups
+ * @param afterwards who is in the directory after the plan's other changes: only these users can be members, and only these
+ * groups can have any. Deleting a user also removes the user from all groups
  */
 export function* planMembers(
   inputs: PlanInputs,
   selections: Readonly<Record<Kind, Selection>>,
-  userIds: ReadonlySet<string>,
+  { user: userIds, group: groupIds }: Readonly<Record<Kind, ReadonlySet<string>>>,
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return
@@ -26,6 +26,7 @@ export function* planMembers(
     return selections.user.whyExcluded(id, user.from) !== undefined
   }
   for (const group of source.groups.values()) {
+    if (!groupIds.has(group.id)) continue
     if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
@@ -69,7 +70,10 @@ function wantedMembers(
   if (look?.unproved === undefined || !losesMembers(before, want, userIds)) return { want, notices: [] }
   const detail = `${look.unproved}; "${group.name}" keeps its members`
   return {
-    want: sortedUnique([...want, ...before]),
+    want: sortedUnique([
+      ...want,
+      ...before.filter((id) => userIds.has(id) || !inputs.directory.users.has(id)),
+    ]),
     notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
   }
 }

@@ -91,7 +91,7 @@ export function makePlan(inputs: PlanInputs): Plan {
     draft.addEntry('group', want, () => diffGroup(want, directory.groups.get(want.id)))
   }
   draft.addUnknownIds()
-  for (const difference of planMembers(inputs, selections, draft.userIdsAfterwards())) {
+  for (const difference of planMembers(inputs, selections, draft.idsAfterwards())) {
     draft.addMembers(difference.id, difference)
   }
   return draft.finish(emails)
@@ -180,12 +180,14 @@ class Draft {
     return new Set(deletes.map(({ change }) => change.id))
   }
 
-  /** The external ids of the users in the directory after the plan. */
-  userIdsAfterwards(): ReadonlySet<string> {
-    const ids = new Set(this.#inputs.directory.users.keys())
+  /** The external ids of the users and groups in the directory after the plan. */
+  idsAfterwards(): Record<Kind, ReadonlySet<string>> {
+    const { users, groups } = this.#inputs.directory
+    const ids = { user: new Set(users.keys()), group: new Set(groups.keys()) }
     for (const { change } of this.#changes) {
-      if (change.op === 'create-user') ids.add(change.id)
-      if (change.op === 'delete-user') ids.delete(change.id)
+      if (change.op === 'create-user') ids.user.add(change.id)
+      if (change.op === 'delete-user') ids.user.delete(change.id)
+      if (change.op === 'create-group') ids.group.add(change.id)
     }
     return ids
   }

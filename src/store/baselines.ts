@@ -22,12 +22,12 @@ export async function findBaseline(
 ): Promise<Baseline | undefined> {
   const row = await db
     .selectFrom('dirsyncd.baselines')
-    .select(['depth', 'containers', 'entries'])
+    .select(['depth', 'containers', 'entries', 'emptied'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('kind', '=', kind)
     .executeTakeFirst()
-  return row && { depth: row.depth, containers: row.containers, entries: numbersIn(row.entries) }
+  return row && { ...row, entries: numbersIn(row.entries) }
 }
 
 /** Writes nothing where the baseline is the one that is stored. */
@@ -35,11 +35,12 @@ export async function keepBaseline(
   db: Db,
   { sync, target }: Owner,
   kind: Kind,
-  { depth, containers, entries }: Baseline,
+  { depth, containers, entries, emptied }: Baseline,
 ): Promise<void> {
   const bytes = bytesOf(entries)
   const names = JSON.stringify(containers)
-  const digest = createHash('sha256').update(`${depth} ${names}`).update(bytes).digest('hex')
+  const waiting = JSON.stringify(emptied)
+  const digest = createHash('sha256').update(`${depth} ${names} ${waiting}`).update(bytes).digest('hex')
   const stored = await db
     .selectFrom('dirsyncd.baselines')
     .select('digest')
@@ -48,11 +49,31 @@ export async function keepBaseline(
     .where('kind', '=', kind)
     .executeTakeFirst()
   if (stored?.digest === digest) return
-  const values = { digest, depth, containers: names, entries: bytes }
+  const values = { digest, depth, containers: names, entries: bytes, emptied: waiting }
   await db
     .insertInto('dirsyncd.baselines')
     .values({ sync, target, kind, ...values })
     .onConflict((conflict) => conflict.columns(['sync', 'target', 'kind']).doUpdateSet(values))
+    .execute()
+}
+
+/**
+ * Adds containers whose people wait to a baseline that stays as it is. The digest is cleared, so that the next completed run
+ * writes its own.
+ */
+export async function keepEmptied(
+  db: Db,
+  { sync, target }: Owner,
+  kind: Kind,
+  emptied: readonly string[],
+): Promise<void> {
+  if (emptied.length === 0) return
+  await db
+    .updateTable('dirsyncd.baselines')
+    .set({ emptied: JSON.stringify(emptied), digest: '' })
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('kind', '=', kind)
     .execute()
 }
 

@@ -197,7 +197,9 @@ export async function holdRun(
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
     const open = await liveHold(trx, run.sync)
-    const same = open !== undefined && isSameHold(open, { state, breaches })
+    const held = { state, breaches }
+    const same =
+      open !== undefined && (run.only_entries === null ? isSameHold(open, held) : isPartOf(held, open))
     if (open && !same) await setHold(trx, open.run, 'replaced')
     const holder = same ? open.run : run.run
     await trx
@@ -238,6 +240,12 @@ type Held = Pick<RunRecord, 'state' | 'breaches'>
 
 function isSameHold(a: Held, b: Held): boolean {
   return heldKey(a) === heldKey(b)
+}
+
+/** A run of single entries leaves the hold of a whole run as it is, if that holds these changes too. */
+function isPartOf({ state, breaches }: Held, open: Held): boolean {
+  const all = new Set(heldChanges(undecided(open.state, open.breaches ?? [])))
+  return heldChanges(undecided(state, breaches ?? [])).every((change) => all.has(change))
 }
 
 function heldKey({ state, breaches }: Held): string {

@@ -146,6 +146,7 @@ export interface BaselinesTable {
   depth: number
   containers: JSONColumnType<readonly string[]>
   entries: Buffer
+  emptied: JSONColumnType<readonly string[]>
 }
 
 export interface AbsencesTable {

@@ -1,7 +1,7 @@
 import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
-import { type Baseline, mayBeEmptied } from '../plan/baseline.ts'
+import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan, withLosses } from '../plan/evidence.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
@@ -39,6 +39,8 @@ export interface Planned {
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly Breach[]
+  /** The containers in which nobody is left, and whose people wait. */
+  readonly emptied: Readonly<Record<Kind, readonly string[]>>
   /** Whether the plan makes deletes that a person approved. */
   readonly isApproved: boolean
   /** The ids that the directory has and the source does not. */
@@ -88,7 +90,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   // An older server that catches up between the two looks is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
-  const { plan, findings } = await planAndProve(deps, inputs, { memory, server }, signal)
+  const { plan, findings, emptied } = await planAndProve(deps, inputs, { memory, server }, signal)
   const guards = checkGuards(plan, factsOf(source, directory, memory), deps.limits)
   const planned: Planned = {
     source,
@@ -96,6 +98,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     plan,
     server,
     breaches: [...guards, ...findings],
+    emptied,
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
     ),
@@ -156,7 +159,8 @@ async function planAndProve(
 ): Promise<ProvedPlan> {
   const first = makePlan(inputs)
   const doubts = server === undefined ? [] : serverFindings(server)
-  if (server?.scope === 'nothing') return { plan: withoutChanges(first), findings: doubts }
+  if (server?.scope === 'nothing')
+    return { plan: withoutChanges(first), findings: doubts, emptied: { user: [], group: [] } }
   const losses = await lookAtLosses(deps, inputs.source, first, signal)
   const decided = withLosses(inputs, losses)
   const plan = decided === inputs ? first : makePlan(decided)
@@ -182,7 +186,7 @@ async function evidenceOf(
   losses: ReadonlyMap<string, LossLook>,
 ): Promise<Evidence> {
   const baselineOf = async (kind: Kind): Promise<Baseline | undefined> =>
-    source.eachPlace !== undefined && mayBeEmptied(sightings[kind]) ? deps.recallBaseline(kind) : undefined
+    source.eachPlace !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,

@@ -9,7 +9,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import { lastGood, type RunRecord } from '../../src/store/runs.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { readService } from '../support/read-service.ts'
+import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import {
   type MutableCompany,
@@ -29,6 +29,7 @@ let directoryId = FIRST_DIRECTORY - 1
 let name: string
 let company: MutableCompany
 let server: ServerEvidence | undefined
+let places: Map<string, string>
 
 beforeAll(async () => {
   const lines = Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: D ${n} }`)
@@ -45,6 +46,7 @@ beforeEach(() => {
   name = `evidence-${directoryId}`
   company = { users: new Map(), groups: new Map() }
   server = undefined
+  places = new Map()
   for (const id of [...SALES, 'o1', 'o2', 'o3']) hire(id)
   company.groups.set('g', { name: 'Everybody', members: [...company.users.keys()] })
 })
@@ -61,13 +63,14 @@ function lose(...ids: readonly string[]): void {
   company.groups.set('g', { name: 'Everybody', members })
 }
 
-/** Users whose id begins with `s` are in the unit sales. */
+/** Users whose id begins with `s` are in the unit sales, unless they were moved. */
 function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   return {
     ...snapshot,
     server,
     eachPlace: (kind, visit) => {
-      for (const id of snapshot.seen[kind]) visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`)
+      for (const id of snapshot.seen[kind])
+        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`)
     },
   }
 }
@@ -188,9 +191,60 @@ describe('a unit in which nobody is left', () => {
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'closed' })
     expect(await seen()).toEqual(everybody)
   })
+
+  test('keeps its people however few of them still wait, and whatever became of the others', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    const held = await harness.sync()
+    expect(guardsOf(held)).toEqual(['container-emptied 6 person'])
+    // One is moved to another unit, where he can be seen, and one is deleted by hand.
+    places.set('s1', 'labs')
+    hire('s1')
+    const path = `/users/s2`
+    await callService(
+      { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId },
+      'DELETE',
+      path,
+    )
+    for (let turn = 0; turn < 2; turn++) {
+      const after = await harness.sync()
+      expect(guardsOf(after)).toEqual(['container-emptied 4 person'])
+      expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1', 's3', 's4', 's5', 's6'])
+    }
+  })
+
+  test('keeps the others when a run of one entry had one approved', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    const held = await harness.sync()
+    const request = { sync: name, mode: 'sync', only: { users: ['s1'], groups: [] } } as const
+    const single = await control().requestRun(request)
+    await harness.executor.work(name, { scheduled: false })
+    // The hold of the whole run stays, because it holds this change too.
+    expect(await harness.getRun(single)).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
+    expect((await seen()).users).toContain('s1')
+  })
 })
 
 describe('grace', () => {
+  test('is no way around the first contact', async () => {
+    const sync = name
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 2 } } } })
+    await harness.sync()
+    await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(opened.store.db)
+    await sql`DELETE FROM dirsyncd.baselines WHERE sync = ${sync}`.execute(opened.store.db)
+    lose('o1')
+    for (let turn = 0; turn < 3; turn++) {
+      const first = await harness.sync()
+      expect(first.state).toBe('held')
+      expect(guardsOf(first)).toEqual([expect.stringMatching(/^first-contact /)])
+    }
+    expect((await seen()).users).toContain('o1')
+  })
+
   test('delays the delete and not the end of the memberships, and ends when somebody is back', async () => {
     const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
     await harness.sync()

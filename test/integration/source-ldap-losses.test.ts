@@ -32,6 +32,8 @@ const UNITS = [
   'above',
   'anew',
   'deep',
+  'nameless',
+  'untold',
 ] as const
 type Unit = (typeof UNITS)[number]
 
@@ -42,6 +44,8 @@ beforeAll(async () => {
   const reader = `cn=reader,ou=services,${BASE}`
   const acl = [
     `access to dn.exact="${dnOf('shut', 'hidden')}" attrs=member by dn.exact="${reader}" none by * break`,
+    `access to dn.subtree="ou=nameless,${BASE}" attrs=uid by dn.exact="${reader}" none by * break`,
+    `access to dn.subtree="ou=untold,${BASE}" attrs=memberOf by dn.exact="${reader}" none by * break`,
   ]
   slapd = await startSlapd({
     ldifs: [unitLdif(`ou=elsewhere,${BASE}`), ...UNITS.flatMap(records)],
@@ -235,6 +239,16 @@ describe('a user who would be lost', () => {
   })
 })
 
+test('users who show no uid are not taken out of groups that list uids', async () => {
+  await slapd.modify(posix('posix', 'nameless', ['ann', 'bob']))
+  const map = { external_id: 'cn', name: 'cn', members: 'memberUid' }
+  const of = source('nameless', { filter: '(objectClass=posixGroup)', map })
+  const snapshot = await read(of)
+  expect(membersOf(snapshot, 'posix')).toEqual([])
+  const { posix: loss } = await look(of, snapshot, { posix: ['ann', 'bob'] })
+  expect(loss?.unproved).toMatch(/posix.* lists uids, and 2 users of those that it would lose show none/)
+})
+
 function posix(name: string, unit: Unit, memberUid: readonly string[]): string {
   const attributes = { objectClass: ['posixGroup'], cn: [name], gidNumber: ['1'], memberUid }
   return ldif(dnOf(name, unit), { changetype: ['add'], ...attributes })
@@ -377,6 +391,15 @@ describe('where users say what they are in, a group', () => {
     expect(await look(of, snapshot, { team: ['ann', 'bob', 'cid'] })).toEqual({
       team: { stillMembers: ['ann', 'bob'] },
     })
+  })
+
+  test('is not proved to be empty by users who do not say it', async () => {
+    await slapd.modify(group('team', 'untold', people('untold', 'ann', 'bob')))
+    const of = source('untold', groups)
+    const snapshot = await read(of)
+    expect(membersOf(snapshot, 'team')).toEqual([])
+    const { team } = await look(of, snapshot, { team: ['ann', 'bob'] })
+    expect(team).toEqual({ stillMembers: [], provedEmpty: false })
   })
 
   test('is looked for above the groups that they name now', async () => {

@@ -121,7 +121,11 @@ test('the first reason to stop a run stays', async () => {
   })
 })
 
-test.each(['approve', 'reject'] as const)('a hold that was decided before refuses to %s it', async (what) => {
+test.each([
+  ['approve', 'approve'],
+  ['approve', 'reject'],
+  ['reject', 'reject'],
+] as const)('a hold that was decided before (%s) refuses to %s it', async (first, what) => {
   const woken: string[] = []
   const control = createLocalControl({
     db,
@@ -129,10 +133,21 @@ test.each(['approve', 'reject'] as const)('a hold that was decided before refuse
     wake: async (name) => void woken.push(name),
   })
   const run = await hold('a')
-  await control.reject(run, 'ada')
+  await control[first](run, 'ada')
   await expect(control[what](run, 'bob')).rejects.toThrow(
-    `Run ${run} has no open hold: it was rejected before.`,
+    `Run ${run} has no open hold: it was ${first === 'reject' ? 'rejected' : 'approved'} before.`,
   )
-  expect((await decisionsOf(db, sync, TARGET)).rejected.get('a')).toContain('rejected by ada')
-  expect(woken).toEqual([])
+  const { approved, rejected } = await decisionsOf(db, sync, TARGET)
+  expect(approved.has('a') ? 'approve' : 'reject').toBe(first)
+  if (first === 'reject') expect(rejected.get('a')).toContain('rejected by ada')
+  expect(woken).toEqual(first === 'approve' ? [sync] : [])
+})
+
+test('what was rejected may be approved later', async () => {
+  const targets = new Map([[sync, TARGET]])
+  const control = createLocalControl({ db, targets, wake: async () => undefined })
+  const run = await hold('a')
+  await control.reject(run, 'ada')
+  await control.approve(run, 'bob')
+  expect(await decisionsOf(db, sync, TARGET)).toEqual({ approved: new Set(['a']), rejected: new Map() })
 })

@@ -18,6 +18,7 @@ const STATEMENTS = [
     depth smallint NOT NULL,
     containers jsonb NOT NULL,
     entries bytea NOT NULL,
+    emptied jsonb NOT NULL DEFAULT '[]',
     PRIMARY KEY (sync, target, kind)
   )`,
   `CREATE TABLE dirsyncd.absences (

@@ -123,7 +123,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const inputs: PlanInputs = { source, directory, sightings, rules, withheld: new Map() }
   const losses = lookAtLosses(truth, lack, lossesOf(makePlan(inputs)))
   const decided = withLosses(inputs, losses)
-  const { plan, findings } = prove(decided, makePlan(decided), {
+  const { plan, findings, emptied } = prove(decided, makePlan(decided), {
     baselines: world.baselines,
     groupsWithMembers: world.groupsWithMembers,
     losses,
@@ -137,6 +137,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     world.baselines[kind] = takeBaseline((visit) => source.eachPlace?.(kind, visit), {
       absent: left,
       before: world.baselines[kind],
+      emptied: emptied[kind],
     })
   }
   world.groupsWithMembers = source.groupsWithMembers

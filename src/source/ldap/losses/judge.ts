@@ -43,11 +43,12 @@ export function judge(
   const why =
     whyUnreadable(record, within, second) ??
     whyMoving(group, record, members, second) ??
+    whyNameless(record.dn, gone, second) ??
     whyHidden(record.dn, listsOf(within, second), gone, place, second, facts)
   if (why !== undefined) return { stillMembers, unproved: why }
   return members.size > 0
     ? { stillMembers }
-    : { stillMembers, provedEmpty: isProvedEmpty(within, second, facts) }
+    : { stillMembers, provedEmpty: isProvedEmpty(within, place, second, facts) }
 }
 
 function unproved(why: string): LossLook {
@@ -86,6 +87,12 @@ function whyMoving(
   return more === 0 ? undefined : `"${dn}" lost ${amount(more, 'other member')} since it was read`
 }
 
+function whyNameless(dn: string, gone: readonly string[], { nameless }: SecondReading): string | undefined {
+  const count = gone.filter((id) => nameless.has(id)).length
+  if (count === 0) return undefined
+  return `"${dn}" lists uids, and ${amount(count, 'user')} of those that it would lose ${count === 1 ? 'shows' : 'show'} none`
+}
+
 function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly List[] {
   return within.flatMap(({ dn }) => lists.get(dnKey(dn)) ?? [])
 }
@@ -112,12 +119,17 @@ function whyHidden(
   return undefined
 }
 
-/** Every list is there and names no user, or the users show what they are in, and it is none of these groups. */
+/**
+ * Every list is there and names no user, or the users show what they are in, and it is none of these groups. Where the users
+ * alone tell who is in a group, that is no second witness.
+ */
 function isProvedEmpty(
   within: readonly GroupRecord[],
+  { membersFrom }: GroupPlace,
   second: SecondReading,
   { memberOfShown }: ServerFacts,
 ): boolean {
+  if (membersFrom === 'memberOf') return false
   const lists = listsOf(within, second)
   return memberOfShown || (lists.length > 0 && lists.every(({ values }) => values > 0))
 }

@@ -38,6 +38,8 @@ export interface SecondReading {
   readonly memberOf: ReadonlyMap<string, readonly string[]>
   /** Why a group's list is not understood, by DN in its normal form. */
   readonly unresolved: ReadonlyMap<string, Unresolved>
+  /** The ids of users who do not show the name by which groups list them. */
+  readonly nameless: ReadonlySet<string>
   /** The ids of groups that were renamed during this reading. */
   readonly renamed: ReadonlySet<string>
 }
@@ -69,8 +71,16 @@ export async function readAgain(
     lists: again.lists,
     memberOf: people.memberOf,
     unresolved,
+    nameless: namelessOf(people, records.listed),
     renamed: await renamedSince(again, groups),
   }
+}
+
+/** Where groups list `uid`s, whoever shows none may be any of them. */
+function namelessOf({ records }: People, listed: string | undefined): ReadonlySet<string> {
+  if (listed?.toLowerCase() !== 'memberuid') return new Set()
+  const nameless = records.filter(({ uids }) => uids.length === 0)
+  return new Set(nameless.flatMap(({ id }) => id ?? []))
 }
 
 /** The losing groups as they are now, wherever below the bases. */
