@@ -143,9 +143,11 @@ function emptiedContainers(
     return emptied.flatMap(({ container, ids }) => {
       const waiting = ids.filter((id) => isUnapproved(planned.get(id), approved))
       if (waiting.length === 0) return []
+      const outside = ids.filter((id) => sightings[kind].get(id) === 'left-filter').length
       const detail =
-        `${amount(ids.length, kind)} of "${container}" ${ids.length === 1 ? 'is' : 'are'} absent from the whole source or ` +
-        `outside of the filter, and no ${kind} is left there; perhaps the reader may not see it any more`
+        `${amount(ids.length, kind)} of "${container}" ${ids.length === 1 ? 'is' : 'are'} absent` +
+        `${outside === 0 ? '' : ` (${digits(outside)} still in the source, but outside the sync's filter)`}, and no ${kind} ` +
+        `is left there; perhaps the reader may not see ${outside === 0 ? 'it' : 'what the filter asks for'} any more`
       return [
         {
           guard: 'container-emptied',

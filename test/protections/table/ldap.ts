@@ -917,4 +917,20 @@ export const LDAP: readonly Protection[] = [
     test: AD,
     only: 'overlap in other spellings',
   },
+  {
+    name: 'ldap-losses-of-users-without-uid-are-not-proved',
+    file: 'source/ldap/losses/judge.ts',
+    find: '    whyNameless(record.dn, gone, second) ??\n',
+    replace: '',
+    test: 'integration/source-ldap-losses.test.ts',
+    only: 'users who show no uid',
+  },
+  {
+    name: 'ldap-losses-users-who-say-nothing-prove-no-empty-group',
+    file: 'source/ldap/losses/judge.ts',
+    find: "if (membersFrom === 'memberOf') return false",
+    replace: '',
+    test: 'integration/source-ldap-losses.test.ts',
+    only: 'is not proved to be empty',
+  },
 ]

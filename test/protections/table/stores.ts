@@ -473,7 +473,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-hold-is-decided-once',
     file: 'control/local.ts',
-    find: "if (run.hold === 'open') return run",
+    find: "if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return run",
     replace: 'if (run.hold !== null) return run',
     test: 'integration/store-memory.test.ts',
     only: 'decided before',

@@ -28,6 +28,17 @@ describe('a container is emptied', () => {
     expect(emptied(sales, places(`${PEOPLE}: boss`), 'a b c d e')).toEqual([`${SALES}: a b c d e`])
   })
 
+  test('when some of the five were never in the directory', () => {
+    expect(emptied(sales, places(`${PEOPLE}: boss`), 'a b')).toEqual([`${SALES}: a b`])
+  })
+
+  test('also when it waits already, however few are left', () => {
+    const now = places(`${PEOPLE}: boss a b c`)
+    const before = takeBaseline(sales, { absent: [], before: undefined, emptied: [SALES] })
+    expect(findEmptied(before, now, ['d', 'e'])).toEqual([{ container: SALES, ids: ['d', 'e'] }])
+    expect(findEmptied(takeBaseline(sales), now, ['d', 'e'])).toEqual([])
+  })
+
   test('not by four: that many may leave', () => {
     const four = places(`${PEOPLE}: boss`, `${SALES}: a b c d`)
     expect(emptied(four, places(`${PEOPLE}: boss`), 'a b c d')).toEqual([])

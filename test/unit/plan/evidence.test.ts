@@ -75,7 +75,9 @@ describe('a unit in which nobody is left', () => {
   test('keeps its people and their memberships, and the rest is applied', () => {
     const { lines, guards, findings, plan } = proved(inputs, { baselines: before })
     expect(guards).toEqual(['container-emptied for a person'])
-    expect(findings[0]?.detail).toContain('5 users of "ou=sales,dc=org" are absent from the whole source')
+    expect(findings[0]?.detail).toBe(
+      '5 users of "ou=sales,dc=org" are absent, and no user is left there; perhaps the reader may not see it any more',
+    )
     expect(findings[0]?.changes).toHaveLength(5)
     expect(lines).toEqual(['create-user new', 'set-members g'])
     expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
@@ -119,6 +121,18 @@ describe('a unit in which nobody is left', () => {
     const created = plan.changes.find(({ change }) => change.op === 'create-user')
     expect(created?.change).toMatchObject({ id: 'taker', want: { name: 'Taker' } })
     expect(created?.change).not.toHaveProperty('want.email')
+  })
+
+  test('counts those whom the filter does not select any more, because its attributes may be hidden', () => {
+    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'gone' : 'left-filter'] as const))
+    const { guards, findings } = proved(
+      { ...inputs, sightings: { user, group: new Map() } },
+      { baselines: before },
+    )
+    expect(guards).toEqual(['container-emptied for a person'])
+    expect(findings[0]?.detail).toContain(
+      '5 users of "ou=sales,dc=org" are absent (4 still in the source, but outside the',
+    )
   })
 
   test('is no finding without a good run before', () => {
