@@ -35,15 +35,23 @@ export function snapshotOf(
 /** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */
 function createContainers(): (dn: string) => string {
   const known = new Map<string, string>()
+  let last = { text: '', container: '' }
   return (dn) => {
     const comma = dn.indexOf(',')
     // The first comma may belong to the value of the first part.
-    if (comma < 0 || /[\\"]/.test(dn.slice(0, comma))) return parentOf(dnKey(dn))
+    if (comma < 0 || isBefore(dn.indexOf('\\'), comma) || isBefore(dn.indexOf('"'), comma))
+      return parentOf(dnKey(dn))
+    if (dn.length - comma - 1 === last.text.length && dn.endsWith(last.text)) return last.container
     const text = dn.slice(comma + 1)
     let container = known.get(text)
     if (container === undefined) known.set(text, (container = dnKey(text)))
+    last = { text, container }
     return container
   }
+}
+
+function isBefore(index: number, other: number): boolean {
+  return index >= 0 && index < other
 }
 
 function parentOf(normal: string): string {
