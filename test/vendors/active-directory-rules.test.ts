@@ -68,6 +68,8 @@ async function truth(more: Partial<TruthRules> = {}) {
 }
 
 interface Planned {
+  readonly run: number
+  readonly breaches: readonly { readonly guard: string }[]
   readonly changes: readonly { readonly change: { op: string; id: string; why?: string } }[]
   readonly notices: readonly { readonly code: string; readonly id: string; readonly detail: string }[]
 }
@@ -87,10 +89,10 @@ function warningsIn(stderr: string): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !EXPECTED.test(line))
 }
 
-async function sync(more: More = {}): Promise<Planned> {
+async function sync(more: More = {}, expected = 0): Promise<Planned> {
   await odd.configure(sourceOf(more))
   const { code, lines, stderr } = await odd.site.json('sync', 'odd')
-  expect([code, warningsIn(stderr)]).toEqual([0, []])
+  expect([code, warningsIn(stderr)]).toEqual([expected, []])
   return lines[0]
 }
 
@@ -215,8 +217,11 @@ test('the global catalog of another domain shows no members of its groups, and t
   expect(local.length).toBeGreaterThan(20)
 })
 
-test('members tell the truth of direct membership', async () => {
-  await sync({ groups: { nested: 'direct', membersFrom: 'memberOf' } })
+test('members tell the truth of direct membership, and a person is asked about groups that it empties', async () => {
+  const { run, breaches } = await sync({ groups: { nested: 'direct', membersFrom: 'memberOf' } }, 3)
+  expect(new Set(breaches.map(({ guard }) => guard))).toEqual(new Set(['group-emptied']))
+  const { code } = await odd.site.json('approve', String(run))
+  expect(code).toBe(0)
   await odd.expectEqual(await truth({ nested: 'direct' }))
 })
 
