@@ -232,6 +232,8 @@ describe('a unit in which nobody is left', () => {
 describe('grace', () => {
   test('is no way around the first contact', async () => {
     const sync = name
+    lose('o1')
+    hire('o1')
     const harness = await start({ grace: { deleteAfter: { user: { runs: 2 } } } })
     await harness.sync()
     await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(opened.store.db)
