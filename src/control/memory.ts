@@ -11,14 +11,14 @@ import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { deletedLastDay, unconverged } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
-import { keepServer, lastGood, rememberGood, type RunRecord } from '../store/runs.ts'
+import { keepServer, lastGood, rememberGood, type RunRecord, type SyncTarget } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Memory, Planned } from '../sync/run.ts'
 
 type Db = Kysely<Tables>
 
 /** What a run of this sync on this target needs to know of earlier ones. */
-export async function recall(db: Db, { sync, target }: Pick<RunRecord, 'sync' | 'target'>): Promise<Memory> {
+export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
   const withheld = new Map<string, Withheld>()
   const decisions = await decisionsOf(db, sync, target)
   for (const [fingerprint, detail] of decisions.rejected)

@@ -30,9 +30,9 @@ export function* planMembers(
     if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
-    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone })
-    if (notices.length > 0) yield { id: group.id, notices }
     const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
+    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone, left })
+    if (notices.length > 0) yield { id: group.id, notices }
     if (isSame(left, want)) continue
     if (rules.membership === 'report') {
       yield { id: group.id, notices: [membershipNotice(group, left, want)] }
@@ -53,13 +53,17 @@ function wantedMembers(
   inputs: PlanInputs,
   group: GroupEntry,
   have: DirectoryGroup | undefined,
-  { userIds, isLeftAlone }: { userIds: ReadonlySet<string>; isLeftAlone: (id: string) => boolean },
+  {
+    userIds,
+    isLeftAlone,
+    left,
+  }: { userIds: ReadonlySet<string>; isLeftAlone: (id: string) => boolean; left: readonly string[] },
 ): { readonly want: readonly string[]; readonly notices: readonly Notice[] } {
   const { source, waits, rules } = inputs
   const before = have?.members ?? []
   const listed = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
   const look = waits?.losses?.get(group.id)
-  const renamed = before.filter((id) => look?.stillMembers.includes(id))
+  const renamed = look === undefined ? [] : withinBoth(before, look.stillMembers)
   const members = [...listed, ...renamed]
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
   if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }
@@ -70,12 +74,14 @@ function wantedMembers(
   if (look?.unproved === undefined || !losesMembers(before, want, userIds)) return { want, notices: [] }
   const detail = `${look.unproved}; "${group.name}" keeps its members`
   return {
-    want: sortedUnique([
-      ...want,
-      ...before.filter((id) => userIds.has(id) || !inputs.directory.users.has(id)),
-    ]),
+    want: sortedUnique([...want, ...left]),
     notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
   }
+}
+
+function withinBoth(some: readonly string[], others: readonly string[]): string[] {
+  const all = new Set(others)
+  return some.filter((id) => all.has(id))
 }
 
 /** Deleting a user takes the user out of the groups too, which is no loss of the group's own. */

@@ -2,17 +2,13 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Absence, Absences } from '../plan/grace.ts'
 import { storableJson } from './storable.ts'
+import type { SyncTarget } from './runs.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-interface Owner {
-  readonly sync: string
-  readonly target: string
-}
-
 /** The entries of the directory that the source did not have in the last good reads. */
-export async function absencesOf(db: Db, { sync, target }: Owner): Promise<Absences> {
+export async function absencesOf(db: Db, { sync, target }: SyncTarget): Promise<Absences> {
   const rows = await db
     .selectFrom('dirsyncd.absences')
     .select(['kind', 'entry_id', 'since', 'reads'])
@@ -27,7 +23,7 @@ export async function absencesOf(db: Db, { sync, target }: Owner): Promise<Absen
 /** After a good read: counts it for the entries that are absent, and forgets those that are back. */
 export async function keepAbsences(
   db: Db,
-  { sync, target }: Owner,
+  { sync, target }: SyncTarget,
   absent: Readonly<Record<Kind, readonly string[]>>,
 ): Promise<void> {
   const entries = (['user', 'group'] as const).flatMap((kind) => absent[kind].map((id) => ({ kind, id })))

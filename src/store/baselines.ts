@@ -3,21 +3,17 @@ import { endianness } from 'node:os'
 import type { Kysely } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Baseline } from '../plan/baseline.ts'
+import type { SyncTarget } from './runs.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
 const IS_LITTLE_ENDIAN = endianness() === 'LE'
 
-interface Owner {
-  readonly sync: string
-  readonly target: string
-}
-
 /** Where the entries of the last good run of this sync on this target were. */
 export async function findBaseline(
   db: Db,
-  { sync, target }: Owner,
+  { sync, target }: SyncTarget,
   kind: Kind,
 ): Promise<Baseline | undefined> {
   const row = await db
@@ -33,7 +29,7 @@ export async function findBaseline(
 /** Writes nothing where the baseline is the one that is stored. */
 export async function keepBaseline(
   db: Db,
-  { sync, target }: Owner,
+  { sync, target }: SyncTarget,
   kind: Kind,
   { depth, containers, entries, emptied }: Baseline,
 ): Promise<void> {
@@ -63,7 +59,7 @@ export async function keepBaseline(
  */
 export async function keepEmptied(
   db: Db,
-  { sync, target }: Owner,
+  { sync, target }: SyncTarget,
   kind: Kind,
   emptied: readonly string[],
 ): Promise<void> {

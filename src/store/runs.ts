@@ -9,6 +9,9 @@ import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
 
+/** A sync and what it writes to: the key of all that is remembered from run to run. */
+export type SyncTarget = Pick<RunRecord, 'sync' | 'target'>
+
 type Db = Kysely<Tables>
 
 export interface NewRun {
