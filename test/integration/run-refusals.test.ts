@@ -91,6 +91,12 @@ function seen() {
   return readService({ ...FIXTURE, ...place(), baseUrl: service.baseUrl })
 }
 
+/** The outcomes of a run. On a machine that stalls, a change is looked up that was applied, and is found there. */
+function outcomes({ counts }: RunRecord) {
+  const { applied = 0, found = 0, ...others } = counts?.outcomes ?? {}
+  return { there: applied + found, ...others }
+}
+
 const STOPPED = { state: 'failed', stop_code: 'scope-missing' }
 
 test('a service that forbids everything in the middle of a run stops it, and the next run completes', async () => {
@@ -115,7 +121,8 @@ test('a service that forbids everything in the middle of a run stops it, and the
 test('a service that forbids everything in the middle of a run for a short while costs nobody anything', async () => {
   refuse((_, number) => number > PEOPLE / 2 && number <= PEOPLE / 2 + UNDER_WAY + 10)
   const done = await (await open())()
-  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
+  expect(done.state).toBe('done')
+  expect(outcomes(done)).toEqual({ there: PEOPLE })
   expect(writes.refused).toBe(UNDER_WAY + 10)
   expect(await quarantined()).toEqual([])
   expect(runExitCode(done)).toBe(0)
@@ -124,7 +131,8 @@ test('a service that forbids everything in the middle of a run for a short while
 test('a service that forbids the last changes of a run for a short while costs nobody anything', async () => {
   refuse((_, number) => number > PEOPLE - 8 && number <= PEOPLE + 4)
   const done = await (await open())()
-  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied: PEOPLE } } })
+  expect(done.state).toBe('done')
+  expect(outcomes(done)).toEqual({ there: PEOPLE })
   expect(await quarantined()).toEqual([])
 })
 
@@ -138,7 +146,8 @@ test.each([
   const run = await open()
   const done = await run()
   const applied = PEOPLE - ids.length
-  expect(done).toMatchObject({ state: 'done', counts: { outcomes: { applied, quarantined: ids.length } } })
+  expect(done.state).toBe('done')
+  expect(outcomes(done)).toEqual({ there: applied, quarantined: ids.length })
   expect(runExitCode(done)).toBe(4)
   expect(await quarantined()).toEqual(ids.map((id) => `create-user ${id}`))
   expect((await seen()).users.size).toBe(applied)
@@ -189,6 +198,7 @@ test('an operation that is always forbidden while others succeed is about the to
   company.groups.set('g1', { name: 'One', members: ['new1'] })
   refuse(({ method }) => method === 'DELETE')
   const stopped = await run()
-  expect(stopped).toMatchObject({ ...STOPPED, counts: { outcomes: { applied: 32 } } })
+  expect(stopped).toMatchObject(STOPPED)
+  expect(outcomes(stopped)).toMatchObject({ there: 32 })
   expect(await quarantined()).toEqual([])
 })
