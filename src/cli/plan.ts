@@ -3,7 +3,8 @@ import type { Runner } from './context.ts'
 import { runSyncs } from './sync.ts'
 
 const HELP = `
-Writes nothing. Exit code 0: the directory is equal to the source; 2: there are changes.
+Writes nothing. Exit code 0: the directory is equal to the source; 2: there are changes, or
+some that wait for a person or for a better read.
 
 Examples:
   dirsyncd plan

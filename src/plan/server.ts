@@ -99,7 +99,7 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
   if (seen.position === undefined) {
     const [key = 'position', known] = Object.entries(memory.position).toSorted()[0] ?? []
     const sentence = `${server} does not show how new its data is, and the last good read did (${said({ key, known, seen: undefined })})`
-    return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}` }
+    return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}; ${ASK_CHECK}` }
   }
   const known = { ...memory, position: memory.position }
   // A server that caught up while it was read gave its first entries before that.
@@ -138,6 +138,8 @@ function doubtAboutAdded(
 
 const ONLY_ADDITIONS = 'users, groups and members are only added until it has all that the last good read had'
 
+const ASK_CHECK = 'dirsyncd check says what its reader must be allowed to see'
+
 function said({ key, known = 'nothing', seen = 'nothing' }: Difference): string {
   return `${key}: ${known} then, ${seen} now`
 }
@@ -154,12 +156,18 @@ function judgeDoubt(
     return { scope: 'everything', detail, trouble: undefined, next: remember(seen), meanwhile: memory }
   }
   const since = sinceOf(memory, now)
-  const needsPerson = now.getTime() - since.getTime() >= NEEDS_PERSON_AFTER_MS
+  const needsPerson = now >= endOfPatience(since)
   const kept = { ...memory, notNewerSince: since.toISOString() }
-  const remedy = `it has been so since ${since.toISOString()}: approve to accept the state of this server`
-  const detail = needsPerson ? `${sentence}; ${remedy}` : sentence
+  const remedy = needsPerson
+    ? `it has been so since ${since.toISOString()}: approve to accept the state of this server`
+    : `if that lasts until ${endOfPatience(since).toISOString()}, a run asks a person to accept this server`
   const withAdditions = scope === 'additions' ? withAdded(kept, seen) : undefined
+  const detail = `${sentence}; ${remedy}`
   return { scope, detail, trouble: { token, needsPerson }, next: kept, withAdditions, meanwhile: kept }
+}
+
+function endOfPatience(since: Date): Date {
+  return new Date(since.getTime() + NEEDS_PERSON_AFTER_MS)
 }
 
 /** A position of another database can never be caught up with, and one that is not shown cannot be compared. */

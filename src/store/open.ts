@@ -95,11 +95,16 @@ async function openEmbedded(
   } catch (error) {
     throw new DirsyncdError(
       'store-unavailable',
-      `The embedded store in ${dataDir} does not open: ${sentence(error)}. ` +
+      `The embedded store in ${dataDir} does not open: ${reasonOf(error)}. ` +
         'Free space or repair the directory; moving store/ away starts with an empty history.',
       { cause: error },
     )
   }
+}
+
+/** Without what the database's WebAssembly says to those who build it. */
+function reasonOf(error: unknown): string {
+  return sentence(error).replace(/\.?( Build with -sASSERTIONS.*)?$/, '')
 }
 
 /** The only owner has just started, so whoever held a lease is dead. The epochs stay. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
@@ -230,6 +231,18 @@ describe('one owner of a data directory', () => {
     await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
     const leases = await store.db.selectFrom('dirsyncd.leases').selectAll().execute()
     expect(leases).toEqual([{ sync: 'corp', epoch: '5', owner: null, renewed_at: null }])
+  })
+
+  test('a damaged store is one sentence about the folder, without words for those who build its database', async () => {
+    await using dir = await tempDir()
+    await putEmptyStore(dir.path)
+    await truncate(join(dir.path, 'store', 'global', 'pg_control'))
+    const opening = openStore({ kind: 'embedded', dataDir: dir.path })
+    await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
+    await expect(opening).rejects.toThrow(
+      /^The embedded store in \/\S+ does not open: .*[^.]\. Free space or/,
+    )
+    await expect(opening).rejects.not.toThrow(/ASSERTIONS/)
   })
 })
 

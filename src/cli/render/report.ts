@@ -54,7 +54,7 @@ function headline({ sync, run, mode, state, startedAt, finishedAt }: RunView): s
   return parts.join(', ')
 }
 
-function countLines({ counts }: RunView): string[] {
+function countLines({ counts, breaches }: RunView): string[] {
   if (counts === null) return []
   const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, unchanged } = counts
   const outcomes = Object.entries(counts.outcomes).filter(([, number]) => number > 0)
@@ -62,19 +62,20 @@ function countLines({ counts }: RunView): string[] {
     `  source     ${amount(sourceUsers, 'user')}, ${amount(sourceGroups, 'group')}`,
     `  directory  ${amount(directoryUsers, 'user')}, ${amount(directoryGroups, 'group')}`,
     `  unchanged  ${digits(unchanged)}`,
-    `  planned    ${plannedText(counts)}`,
+    `  planned    ${plannedText(counts, breaches)}`,
     ...(outcomes.length === 0
       ? []
       : [`  changes    ${outcomes.map(([outcome, number]) => `${digits(number)} ${outcome}`).join(', ')}`]),
   ]
 }
 
-function plannedText({ planned }: RunCounts): string {
+function plannedText({ planned }: RunCounts, breaches: RunView['breaches']): string {
   const parts = OPS.filter((op) => (planned[op] ?? 0) > 0).map((op) => {
     const [noun, what] = OP_NAMES[op]
     return `${amount(planned[op] ?? 0, noun)} ${what}`
   })
-  return parts.length === 0 ? 'no changes' : parts.join(', ')
+  if (parts.length > 0) return parts.join(', ')
+  return breaches.some(({ changes }) => changes > 0) ? 'no changes but those that wait' : 'no changes'
 }
 
 function changeLines({ changes, counts, totalChanges }: RunView, shown: number): string[] {
@@ -111,9 +112,10 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
   if (guards.length === 0) return []
   const held = holdRun ?? run
   const waiting = state === 'held' && (hold === 'open' || hold === null)
+  const since = held === run ? '' : ` What is held is the same as in run ${held}.`
   const help = waiting
     ? [
-        `Nothing was changed. Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
+        `Nothing was changed.${since} Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
   return [`${holdTitle(mode, state, hold)}:`, ...guards, ...help]

@@ -219,7 +219,8 @@ test('a run that waits for the hold of an earlier one sends people there', () =>
     breaches: [{ guard: 'g', detail: 'why', changes: 1 }],
   })
   expect(renderReport(view, { all: false }).at(-2)).toBe(
-    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
+    'Nothing was changed. What is held is the same as in run 12. ' +
+      'Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
   )
   expect(renderRuns([view])[1]).toMatch(/ waits with run 12$/)
 })
@@ -273,6 +274,14 @@ test('what is not proved is no part of the plan that a guard holds', () => {
     '',
   ])
   expect(renderRuns([approved])[1]).toMatch(/ waits for approval: container-emptied$/)
+})
+
+test('a plan of which every change waits does not say that there is nothing to do', () => {
+  const breaches = [
+    { guard: 'group-emptied', detail: 'nobody is left', changes: 6, waitsFor: 'person' as const },
+  ]
+  const view = runOf({ mode: 'plan', state: 'planned', counts: countsOf({}), breaches })
+  expect(renderReport(view, { all: false })).toContain('  planned    no changes but those that wait')
 })
 
 test('a run that waits for a better read by itself asks nobody', () => {

@@ -81,7 +81,8 @@ describe('a server that shows its position', () => {
     expect(scope).toBe('nothing')
     expect(detail).toBe(
       'ldap://dc.example.org:389 (10.0.0.2) is older than the last good read, of ldap://dc.example.org:389 (10.0.0.1) ' +
-        '(dc=example,dc=org 001: 100 then, 99 now); nothing is changed until it has caught up',
+        '(dc=example,dc=org 001: 100 then, 99 now); nothing is changed until it has caught up; ' +
+        'if that lasts until 2026-11-23T13:00:00.000Z, a run asks a person to accept this server',
     )
     expect(trouble?.needsPerson).toBe(false)
     expect(next).toEqual({ ...memory, notNewerSince: '2026-11-22T13:00:00.000Z' })
@@ -99,7 +100,7 @@ describe('a server that shows its position', () => {
       { database: 'dc=example,dc=org other', position: position('200') },
       'database: dc=example,dc=org db then, dc=example,dc=org other now',
     ],
-    ['unreadable', { position: undefined }, 'does not show how new its data is'],
+    ['unreadable', { position: undefined }, 'dirsyncd check says what its reader must be allowed to see'],
   ])('%s: additions only, and the last good read stays what is compared with', (_, more, words) => {
     const memory = memoryOf(evidence())
     const { scope, detail, next } = judgeServer(memory, evidence(more), at(HOUR))

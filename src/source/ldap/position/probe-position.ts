@@ -16,7 +16,14 @@ export async function probePosition(
   const origins = Object.keys(position).length
   const shown =
     origins > 1 ? `the changes of ${digits(origins)} origins, such as ${first}` : (first ?? 'no change yet')
-  return [servers, { label: 'position', detail: `${shown}; an older server would be noticed`, level: 'ok' }]
+  return [
+    servers,
+    {
+      label: 'position',
+      detail: `${shown}; a sync compares it with that of its last good read`,
+      level: 'ok',
+    },
+  ]
 }
 
 function serversLine({ address, addresses }: OpenServer): ProbeLine {
