@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { changesBetween } from '../support/ldif-truth.ts'
+import { readTruth } from '../support/ldif-truth.ts'
 import { inLong } from '../support/long.ts'
 import {
   blind,
@@ -11,23 +11,18 @@ import {
   hire,
   leave,
   moveTo,
+  expectTruth,
   numbered,
   openOpenLdapSite,
   type OpenLdapSite,
   openUnit,
   teamLdif,
-  truthOf,
   unitDn,
   unitLdif,
 } from '../support/openldap-site.ts'
 import { type Slapd, startSlapd } from '../support/slapd.ts'
 
 const uidsOf = (people: readonly Employee[]): string[] => people.map(({ uid }) => uid)
-
-/** Expects the directory to have what the server tells an administrator. */
-async function expectTruth(corp: OpenLdapSite, slapd: Slapd): Promise<void> {
-  expect(changesBetween(await corp.content(), await truthOf(slapd))).toEqual([])
-}
 
 describe('a unit that the reader may not see any more', () => {
   /** So few that no guard on deletes objects. */
@@ -279,7 +274,7 @@ describe('somebody who is absent for a while', () => {
     expect(waiting.stdout).toMatch(/duplicate-email \(1\)/)
     expect(await hasFew()).toBe(true)
     const heir =
-      [...(await truthOf(slapd)).users].find(([, { name }]) => name === 'Someone of heir')?.[0] ?? ''
+      [...(await readTruth(slapd)).users].find(([, { name }]) => name === 'Someone of heir')?.[0] ?? ''
     const users = async () => (await corp.content()).users
     expect((await users()).get(heir)).toEqual({ name: 'Someone of heir', email: null })
 

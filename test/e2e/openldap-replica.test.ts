@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { changesBetween } from '../support/ldif-truth.ts'
+import { readTruth } from '../support/ldif-truth.ts'
 import { inLong } from '../support/long.ts'
 import {
   contextCsn,
@@ -7,11 +7,12 @@ import {
   hire,
   leave,
   marry,
+  expectDone,
+  expectTruth,
   numbered,
   openOpenLdapSite,
   type OpenLdapSite,
   teamLdif,
-  truthOf,
 } from '../support/openldap-site.ts'
 import type { ProgramResult } from '../support/program.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
@@ -34,14 +35,6 @@ afterEach(() => stack.disposeAsync())
 
 async function openSiteOf(slapd: Slapd): Promise<void> {
   corp = stack.use(await openOpenLdapSite(slapd))
-}
-
-async function expectDone(): Promise<void> {
-  expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
-}
-
-async function expectTruth(slapd: Slapd): Promise<void> {
-  expect(changesBetween(await corp.content(), await truthOf(slapd))).toEqual([])
 }
 
 /** Waits until the consumer has what the provider has. */
@@ -124,7 +117,7 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
       await untilInTime(consumer, provider)
       for (const server of [consumer, provider]) {
         expect(await readFrom(server)).toMatchObject({ code: 0, stderr: '' })
-        await expectTruth(provider)
+        await expectTruth(corp, provider)
       }
     })
 
@@ -135,7 +128,7 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
         const ended = await readFrom(turn % 2 === 0 ? provider : consumer)
         expect(ended).toMatchObject({ code: 0, stderr: '' })
         expect(ended.stdout).not.toMatch(/Not proved|Held|unproved/)
-        await expectTruth(provider)
+        await expectTruth(corp, provider)
       }
     })
   })
@@ -148,12 +141,12 @@ test('a consumer that never gets a delete, and says that it is as new, does not 
   await untilInTime(consumer, provider)
   await openSiteOf(provider)
   await corp.configure({ url: provider.url })
-  await expectDone()
+  await expectDone(corp)
   const leaver = people[30]!
   await provider.modify(leave(leaver))
-  await expectDone()
+  await expectDone(corp)
   await untilInTime(consumer, provider)
-  expect((await truthOf(consumer)).users.size).toBe(PEOPLE)
+  expect((await readTruth(consumer)).users.size).toBe(PEOPLE)
 
   await corp.configure({ url: consumer.url })
   const other = await corp.sync()
@@ -162,8 +155,8 @@ test('a consumer that never gets a delete, and says that it is as new, does not 
   expect(other.stdout).toMatch(/user \S+ {2}Someone of p0030 <p0030@example\.org>: is back/)
   expect(await corp.uids()).not.toContain(leaver.uid)
   await corp.configure({ url: provider.url })
-  await expectDone()
-  await expectTruth(provider)
+  await expectDone(corp)
+  await expectTruth(corp, provider)
 })
 
 /** What the directory had after each run, and what must never happen in it. */
@@ -173,7 +166,7 @@ class History {
 
   /** Expects that this run deleted nobody who is at the provider, created nobody again, and set no name back. */
   async add(site: OpenLdapSite, provider: Slapd): Promise<void> {
-    const [{ users }, truth] = [await site.content(), await truthOf(provider)]
+    const [{ users }, truth] = [await site.content(), await readTruth(provider)]
     for (const [id, before] of this.#users) {
       const now = users.get(id)
       if (now === undefined) {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { changesBetween } from '../support/ldif-truth.ts'
 import { inLong } from '../support/long.ts'
 import {
   type Employee,
@@ -7,11 +6,12 @@ import {
   hire,
   leave,
   marry,
+  expectDone,
+  expectTruth,
   numbered,
   openOpenLdapSite,
   type OpenLdapSite,
   teamLdif,
-  truthOf,
 } from '../support/openldap-site.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 
@@ -34,14 +34,6 @@ async function openSiteOf(slapd: Slapd): Promise<void> {
   corp = stack.use(await openOpenLdapSite(slapd))
 }
 
-async function expectDone(): Promise<void> {
-  expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
-}
-
-async function expectTruth(slapd: Slapd): Promise<void> {
-  expect(changesBetween(await corp.content(), await truthOf(slapd))).toEqual([])
-}
-
 describe('a server that was restored from an older backup', () => {
   const leaver = people[30]!
   const isWrite = ['POST', 'PUT', 'PATCH', 'DELETE']
@@ -51,7 +43,7 @@ describe('a server that was restored from an older backup', () => {
     slapd = stack.use(await startSlapd({ ...COMPANY, overlays: ['syncprov'] }))
     await openSiteOf(slapd)
     await corp.configure({ url: slapd.url })
-    await expectDone()
+    await expectDone(corp)
   })
 
   /** The backup has the leaver and lacks the newcomers. Only a clean stop writes contextCSN into the database. */
@@ -63,7 +55,7 @@ describe('a server that was restored from an older backup', () => {
     const backup = await slapd.dump()
     expect(backup.includes('\ncontextCSN: ')).toBe(cleanStop)
     await slapd.modify([leave(leaver), ...newcomers.map(hire)].join(''))
-    await expectDone()
+    await expectDone(corp)
     await slapd.restore(backup)
   }
 
@@ -123,17 +115,17 @@ test('a server that forgot its newest delete in a crash waits for its next chang
   // The clean stop writes the position of then into the database.
   await slapd.stop()
   await slapd.start()
-  await expectDone()
+  await expectDone(corp)
   await slapd.modify(leave(people[30]!))
-  await expectDone()
+  await expectDone(corp)
   await slapd.kill()
   await slapd.start()
   const waits = await corp.sync()
   expect(waits).toMatchObject({ code: 4, stderr: '' })
   expect(waits.stdout).toContain(`${slapd.url} is older than the last good read, of ${slapd.url} (`)
   await slapd.modify(hire({ uid: 'late' }))
-  await expectDone()
-  await expectTruth(slapd)
+  await expectDone(corp)
+  await expectTruth(corp, slapd)
 })
 
 describe('a server that does not show how new it is', () => {
@@ -146,10 +138,10 @@ describe('a server that does not show how new it is', () => {
 
   test('is believed at once where it is the only one', async () => {
     await corp.configure({ url: slapd.url })
-    await expectDone()
+    await expectDone(corp)
     await slapd.modify(leave(people[30]!))
-    await expectDone()
-    await expectTruth(slapd)
+    await expectDone(corp)
+    await expectTruth(corp, slapd)
   })
 
   test.each([
@@ -158,7 +150,7 @@ describe('a server that does not show how new it is', () => {
   ])('and that %s needs a second read before a delete, some time later', async (_, urlOf) => {
     const configure = (confirmAfter: string) => corp.configure({ url: urlOf(), source: { confirmAfter } })
     await configure('1h')
-    await expectDone()
+    await expectDone(corp)
     const before = await corp.teams()
     const leaver = people[3]!
     await slapd.modify([leave(leaver), hire({ uid: 'new' })].join(''))
@@ -174,10 +166,10 @@ describe('a server that does not show how new it is', () => {
 
     await configure('1s')
     const isDeleted = async () => {
-      await expectDone()
+      await expectDone(corp)
       return !(await corp.uids()).includes(leaver.uid)
     }
     await expect.poll(isDeleted, { timeout: 20_000, interval: 100 }).toBe(true)
-    await expectTruth(slapd)
+    await expectTruth(corp, slapd)
   })
 })

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { expect } from 'vitest'
 import { readService } from './read-service.ts'
-import { readTruth, type Truth } from './ldif-truth.ts'
+import { changesBetween, readTruth, type Truth } from './ldif-truth.ts'
 import { FIXTURE } from './fixture.ts'
 import { ldif } from './people.ts'
 import type { ProgramResult } from './program.ts'
@@ -145,15 +146,22 @@ export async function openOpenLdapSite({ readers }: Slapd): Promise<OpenLdapSite
   }
 }
 
+/** Expects a run to end well and to have nothing to say on stderr. */
+export async function expectDone(corp: OpenLdapSite): Promise<void> {
+  expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+}
+
+/** Expects the directory to have what the server tells an administrator. */
+export async function expectTruth(corp: OpenLdapSite, slapd: Slapd): Promise<void> {
+  expect(changesBetween(await corp.content(), await readTruth(slapd))).toEqual([])
+}
+
 /** The position of this server, as an administrator reads it. */
 export async function contextCsn({ url, admin }: Slapd): Promise<string> {
   const login = ['-x', '-H', url, '-D', admin.dn, '-w', admin.password]
   const search = ['-LLL', '-b', BASE, '-s', 'base', '(objectClass=*)', 'contextCSN']
   return (await promisify(execFile)('ldapsearch', [...login, ...search])).stdout
 }
-
-/** The users and groups that the directory should have by what this server says. */
-export const truthOf = (slapd: Slapd): Promise<Truth> => readTruth(slapd)
 
 function uidOf(user: { readonly email: string | null } | undefined): string {
   return user?.email?.split('@')[0] ?? ''
