@@ -26,8 +26,8 @@ const uidsOf = (people: readonly Employee[]): string[] => people.map(({ uid }) =
 
 describe('a unit that the reader may not see any more', () => {
   /** So few that no guard on deletes objects. */
-  const sales = numbered('s', inLong(25, 40), 'sales')
-  const labs = numbered('l', inLong(275, 4_000), 'labs')
+  const sales = numbered('s', inLong(15, 40), 'sales')
+  const labs = numbered('l', inLong(85, 4_000), 'labs')
   const [leaver, newcomer] = [labs[30]!, { uid: 'new', unit: 'labs' }]
   const others = uidsOf([...labs.filter((each) => each !== leaver), newcomer])
   const everybody = [...others, ...uidsOf(sales)].toSorted()

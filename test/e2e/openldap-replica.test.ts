@@ -69,7 +69,7 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
   const WAYS: readonly [string, number, (to: Slapd) => Promise<ProgramResult>][] = [
     [
       'the url is changed between the runs',
-      10,
+      inLong(6, 10),
       async (to) => {
         await corp.configure({ url: to.url })
         return corp.sync()
@@ -122,7 +122,7 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
     })
 
     test('while the consumer is in time: each run does all that happened, and holds nothing', async () => {
-      for (let turn = 0; turn < inLong(3, 10); turn++) {
+      for (let turn = 0; turn < inLong(2, 10); turn++) {
         await provider.modify(week(turn))
         await untilInTime(consumer, provider)
         const ended = await readFrom(turn % 2 === 0 ? provider : consumer)
