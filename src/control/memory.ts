@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
-import { takeBaseline } from '../plan/baseline.ts'
+import type { NoticeCode } from '../directory/snapshot.ts'
+import { stillEmptied, takeBaseline } from '../plan/baseline.ts'
 import type { Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -11,7 +12,14 @@ import { decisionsOf, keepDecisions } from '../store/decisions.ts'
 import { deletedLastDay, unconverged } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
-import { keepServer, lastGood, rememberGood, type RunRecord, type SyncTarget } from '../store/runs.ts'
+import {
+  keepServer,
+  keepWaitingGroups,
+  lastGood,
+  rememberGood,
+  type RunRecord,
+  type SyncTarget,
+} from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Memory, Planned } from '../sync/run.ts'
 
@@ -59,6 +67,8 @@ export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Pro
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
     groupsWithMembers: source.groupsWithMembers,
+    nestedGroups: planned.nestedGroups,
+    waitingGroups: new Set(planned.waitingGroups),
     server: server?.next,
   })
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
@@ -85,6 +95,7 @@ export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned):
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
   for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, planned.emptied[kind])
+  await keepWaitingGroups(db, run, planned.waitingGroups)
   if (server?.trouble === undefined) await keepAbsences(db, run, awaitingDelete(planned.plan, planned.absent))
 }
 
@@ -120,18 +131,29 @@ function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, rea
 async function rememberPlaces(
   db: Db,
   run: RunRecord,
-  { source: { eachPlace }, emptied }: Planned,
+  { source: { eachPlace }, plan, emptied }: Planned,
   kind: Kind,
   absent: readonly string[],
 ): Promise<void> {
   if (eachPlace === undefined) return
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
+  const still = before === undefined ? [] : stillEmptied(before, undecided(plan, kind, absent))
   const baseline = takeBaseline((visit) => eachPlace(kind, visit), {
     absent,
     before,
-    emptied: emptied[kind],
+    emptied: [...new Set([...emptied[kind], ...still])].toSorted(),
   })
   await keepBaseline(db, run, kind, baseline)
+}
+
+const DECIDED: ReadonlySet<NoticeCode> = new Set(['rejected', 'excluded', 'protected', 'kept-by-policy'])
+
+/** Those of the absent entries that neither a person nor the configuration decided to keep. */
+function undecided({ notices }: Plan, kind: Kind, absent: readonly string[]): readonly string[] {
+  const kept = new Set(
+    notices.filter((notice) => notice.kind === kind && DECIDED.has(notice.code)).map(({ id }) => id),
+  )
+  return absent.filter((id) => !kept.has(id))
 }
 
 async function timeOf(db: Db): Promise<Date> {

@@ -38,6 +38,8 @@ export interface LossLook {
   readonly stillMembers: readonly string[]
   /** Why the other losses are not proved, in one sentence without a full stop; `undefined` where they are. */
   readonly unproved?: string | undefined
+  /** Whose losses are not proved, where it is not all of them. */
+  readonly unprovedMembers?: readonly string[] | undefined
   /** The group has no member left, and something other than its own list says so too. */
   readonly provedEmpty?: boolean | undefined
 }

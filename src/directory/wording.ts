@@ -1,3 +1,5 @@
+import { byCodeUnit } from './normalize.ts'
+
 /** A number as people read it: 12,345. */
 export function digits(number: number): string {
   return number.toLocaleString('en-US')
@@ -12,4 +14,12 @@ export function amount(number: number, noun: string): string {
 export function pointInTime(iso: string): string {
   const date = new Date(iso)
   return Number.isNaN(date.getTime()) ? iso : `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`
+}
+
+/** The first three values by code unit, in quotes, and how many more there are. */
+export function examples(values: readonly string[], total = values.length): string {
+  const sorted = values.toSorted(byCodeUnit)
+  const shown = sorted.slice(0, 3).map((value) => `"${value}"`)
+  const more = total - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }

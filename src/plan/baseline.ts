@@ -82,10 +82,12 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
   return containers[Number(found & CONTAINER_MASK)]
 }
 
-/** A container in which nobody is left, and the entries that were there and are absent from the whole read. */
+/** A container in which nobody is left, or was in an earlier read, and its entries that are absent from the whole read. */
 export interface EmptiedContainer {
   readonly container: string
   readonly ids: readonly string[]
+  /** It was found in an earlier read, and its people still wait. */
+  readonly wasFound: boolean
 }
 
 /** Fewer absent entries than these are no sign of a container that cannot be read. */
@@ -94,8 +96,8 @@ const MIN_ABSENT = 5
 /**
  * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly in
  * it, or in everything below it. Below counts only where more entries are absent than moved away, because a reorganisation
- * empties whole branches and some of their people leave. A container that was found before is found again as long as nobody is
- * left in it, however few of its people still wait.
+ * empties whole branches and some of their people leave. A container that was found before is found again as long as any of its
+ * people is absent: somebody who comes back, or is new there, says nothing about the others.
  *
  * @param eachPlace where the entries of this read are
  * @param absent ids of entries of the directory that the read does not have
@@ -111,25 +113,51 @@ export function findEmptied(
     if (container !== undefined) listAt(absentIn, container).push(id)
   }
   const left = containersOf(before, eachPlace)
-  const suspicious = [...absentIn].filter(([container]) => !left.has(container))
-  if (suspicious.length === 0) return []
-  const counts = countAbsent(before, takeBaseline(eachPlace))
-  const branches: Branches = {
-    left: new Set([...left].flatMap(branchesOf)),
-    absent: countByBranch(counts),
-    before: countByBranch(countByContainer(before)),
-  }
-  const absentFrom = new Map(counts)
   const emptied = new Map<string, string[]>()
-  for (const [container, ids] of suspicious) {
-    const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT || before.emptied.includes(container)
-    const known = branchesOf(container).find(
-      (name) => before.emptied.includes(name) && !branches.left.has(name),
-    )
-    const name = known ?? topEmptied(container, branches) ?? (isEmptied ? container : undefined)
-    if (name !== undefined) listAt(emptied, name).push(...ids)
+  const suspicious: [container: string, ids: readonly string[]][] = []
+  for (const [container, ids] of absentIn) {
+    const known = foundBefore(before, container)
+    if (known !== undefined) listAt(emptied, known).push(...ids)
+    else if (!left.has(container)) suspicious.push([container, ids])
   }
-  return [...emptied].map(([container, ids]) => ({ container, ids: ids.toSorted() }))
+  if (suspicious.length > 0) {
+    const counts = countAbsent(before, takeBaseline(eachPlace))
+    const branches: Branches = {
+      left: new Set([...left].flatMap(branchesOf)),
+      absent: countByBranch(counts),
+      before: countByBranch(countByContainer(before)),
+    }
+    const absentFrom = new Map(counts)
+    for (const [container, ids] of suspicious) {
+      const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
+      const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
+      if (name !== undefined) listAt(emptied, name).push(...ids)
+    }
+  }
+  return [...emptied].map(([container, ids]) => ({
+    container,
+    ids: ids.toSorted(),
+    wasFound: before.emptied.includes(container),
+  }))
+}
+
+/** Of the containers that were found before, those to which any of these absent entries belongs. */
+export function stillEmptied(before: Baseline, absent: readonly string[]): string[] {
+  if (before.emptied.length === 0) return []
+  const names = absent.flatMap((id) => {
+    const container = containerOf(before, id)
+    return container === undefined ? [] : (foundBefore(before, container) ?? [])
+  })
+  return [...new Set(names)]
+}
+
+/** The container or branch that was found before and holds this one, or is in it where deeper ones do not count apart. */
+function foundBefore({ emptied, depth }: Baseline, container: string): string | undefined {
+  const isCut = partsOf(container).length === depth
+  return emptied.find(
+    (name) =>
+      container === name || container.endsWith(`,${name}`) || (isCut && name.endsWith(`,${container}`)),
+  )
 }
 
 /** By the DN of a branch: a container and everything below it. */

@@ -46,6 +46,8 @@ export const GUARDED: Readonly<Record<Op, Guarded>> = {
 /** What the guards know besides the plan. */
 export interface GuardFacts {
   readonly source: { readonly users: number; readonly groups: number }
+  /** Who is not in the source and waits for the evidence: whether the source lost them, nobody knows yet. */
+  readonly waiting?: { readonly users: number; readonly groups: number } | undefined
   readonly directory: Readonly<Record<Guarded, number>>
   /** Lists of the directory that were empty without a total that says so. */
   readonly unprovedEmpty: readonly Kind[]
@@ -167,7 +169,7 @@ function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): rea
   const breaches: Breach[] = []
   for (const kind of ['users', 'groups'] as const) {
     const before = facts.lastGood[kind]
-    const now = facts.source[kind]
+    const now = facts.source[kind] + (facts.waiting?.[kind] ?? 0)
     if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
     const detail =
       `the source has ${digits(now)} ${kind}, ${percent(before - now, before)} fewer than the ${digits(before)} of the last good run; ` +

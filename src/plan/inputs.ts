@@ -31,6 +31,8 @@ export interface PlanInputs {
 
 /** What waits, for time to pass or because the read does not prove it. Every reason is a sentence for a person. */
 export interface Waits {
+  /** Why nothing at all may be written. */
+  readonly everything?: string | undefined
   /** Why nothing but new entries and new members may be written. */
   readonly allButNew?: string | undefined
   /** Why the delete of an absent entry waits. */

@@ -71,10 +71,14 @@ function wantedMembers(
   const isKept = (id: string): boolean =>
     userIds.has(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))
   const want = sortedUnique([...members, ...before.filter(isKept)])
-  if (look?.unproved === undefined || !losesMembers(before, want, userIds)) return { want, notices: [] }
-  const detail = `${look.unproved}; "${group.name}" keeps its members`
+  if (look?.unproved === undefined) return { want, notices: [] }
+  const kept = look.unprovedMembers === undefined ? left : withinBoth(left, look.unprovedMembers)
+  if (!losesMembers(kept, want, userIds)) return { want, notices: [] }
+  const effect =
+    look.unprovedMembers === undefined ? `"${group.name}" keeps its members` : `stays in "${group.name}"`
+  const detail = `${look.unproved}; ${effect}`
   return {
-    want: sortedUnique([...want, ...left]),
+    want: sortedUnique([...want, ...kept]),
     notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
   }
 }

@@ -97,11 +97,6 @@ export function makePlan(inputs: PlanInputs): Plan {
   return draft.finish(emails)
 }
 
-/** The same plan when nothing of it may be applied. */
-export function withoutChanges(plan: Plan): Plan {
-  return { ...plan, changes: [], digest: digestOf([]) }
-}
-
 /** Collects changes and drops those that the lists, the policy or earlier decisions (`withheld`) forbid. */
 class Draft {
   readonly #inputs: PlanInputs

@@ -1,5 +1,6 @@
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
+import { digits } from '../directory/wording.ts'
 import type { Change } from './change.ts'
 import type { Waits } from './inputs.ts'
 
@@ -10,31 +11,44 @@ interface Wait {
 
 /** Why this change waits, or `undefined`. Members have their own rules, because new ones need not wait. */
 export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): Wait | undefined {
-  if (waits === undefined || change.op === 'set-members') return undefined
+  if (waits === undefined) return undefined
+  if (change.op === 'set-members')
+    return waits.everything === undefined
+      ? undefined
+      : { code: 'unproved', detail: `"${change.name}": ${membersNotChanged(change)}: ${waits.everything}` }
   const wait = waitOf(waits, kind, change)
   const name = nameOf(change)
   return wait === undefined || name === '' ? wait : { ...wait, detail: `${name}: ${wait.detail}` }
 }
 
+function membersNotChanged({ have, want }: Extract<Change, { op: 'set-members' }>): string {
+  const [before, after] = [new Set(have), new Set(want)]
+  const added = want.filter((id) => !before.has(id)).length
+  const removed = have.filter((id) => !after.has(id)).length
+  return `${digits(added)} members not added, ${digits(removed)} not removed`
+}
+
 type EntryChange = Exclude<Change, { op: 'set-members' }>
 
 function waitOf(
-  { allButNew, whyNotDeleted, whyNotCreated }: Waits,
+  { everything, allButNew, whyNotDeleted, whyNotCreated }: Waits,
   kind: Kind,
   { op, id }: EntryChange,
 ): Wait | undefined {
+  const unlessNew = everything ?? allButNew
   switch (op) {
     case 'create-user':
     case 'create-group': {
+      if (everything !== undefined) return { code: 'unproved', detail: `not created: ${everything}` }
       const detail = whyNotCreated?.(kind, id)
       return detail === undefined ? undefined : { code: 'reborn', detail }
     }
     case 'update-user':
     case 'update-group':
-      return allButNew === undefined ? undefined : { code: 'unproved', detail: `not updated: ${allButNew}` }
+      return unlessNew === undefined ? undefined : { code: 'unproved', detail: `not updated: ${unlessNew}` }
     case 'delete-user':
     case 'delete-group':
-      if (allButNew !== undefined) return { code: 'unproved', detail: `not deleted: ${allButNew}` }
+      if (unlessNew !== undefined) return { code: 'unproved', detail: `not deleted: ${unlessNew}` }
       return whyNotDeleted?.(kind, id)
   }
 }

@@ -4,7 +4,7 @@ import { idProblem } from '../directory/identity.ts'
 import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
 import { compareNotices, type Coverage, type Notice, type SourceSnapshot } from '../directory/snapshot.ts'
-import { digits } from '../directory/wording.ts'
+import { digits, examples } from '../directory/wording.ts'
 
 /** What every entry has: all values of its id attribute, and where it was read. */
 interface Candidate {
@@ -264,12 +264,4 @@ function unknownMembersSentence(unknownMembers: readonly string[]): string {
       ? '1 member is no user'
       : `${digits(unknownMembers.length)} members are no users`
   return `${count} of this sync: ${examples(unknownMembers)}`
-}
-
-/** The first three values by code unit, in quotes, and how many more there are. */
-export function examples(values: readonly string[], total = values.length): string {
-  const sorted = values.toSorted(byCodeUnit)
-  const shown = sorted.slice(0, 3).map((value) => `"${value}"`)
-  const more = total - shown.length
-  return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { endianness } from 'node:os'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import type { SyncTarget } from './runs.ts'
@@ -66,7 +66,10 @@ export async function keepEmptied(
   if (emptied.length === 0) return
   await db
     .updateTable('dirsyncd.baselines')
-    .set({ emptied: JSON.stringify(emptied), digest: '' })
+    .set({
+      emptied: sql`(SELECT jsonb_agg(DISTINCT name) FROM jsonb_array_elements(emptied || ${JSON.stringify(emptied)}::jsonb) AS name)`,
+      digest: '',
+    })
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('kind', '=', kind)

@@ -4,7 +4,7 @@ import { type Breach, heldChanges, undecided } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
-import { storable } from './storable.ts'
+import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
@@ -275,6 +275,10 @@ export interface LastGood {
   readonly groups: number
   /** How many groups listed a member. */
   readonly groupsWithMembers: number | undefined
+  /** The ids of the groups that were listed within another group, by DN in its normal form. */
+  readonly nestedGroups: ReadonlyMap<string, string>
+  /** The ids of the groups whose members wait for a person. */
+  readonly waitingGroups: ReadonlySet<string>
   /** The server that was read, where the source has servers. */
   readonly server: ServerMemory | undefined
 }
@@ -289,25 +293,47 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
     .executeTakeFirst()
   if (row === undefined) return undefined
   const { source_users: users, source_groups: groups, groups_with_members: listing } = row
-  return { users, groups, groupsWithMembers: listing ?? undefined, server: row.server ?? undefined }
+  return {
+    users,
+    groups,
+    groupsWithMembers: listing ?? undefined,
+    nestedGroups: new Map(Object.entries(row.nested_groups)),
+    waitingGroups: new Set(row.waiting_groups),
+    server: row.server ?? undefined,
+  }
 }
 
 export async function rememberGood(
   db: Db,
   run: RunRecord,
-  { users, groups, groupsWithMembers, server }: LastGood,
+  { users, groups, groupsWithMembers, nestedGroups, waitingGroups, server }: LastGood,
 ): Promise<void> {
   const values = {
     run: run.run,
     source_users: users,
     source_groups: groups,
     groups_with_members: groupsWithMembers ?? null,
+    waiting_groups: storableJson([...waitingGroups]),
     server: server === undefined ? null : JSON.stringify(server),
   }
   await db
     .insertInto('dirsyncd.last_good')
     .values({ sync: run.sync, target: run.target, ...values })
     .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
+    .execute()
+  // Long, and nearly always what it was.
+  const nested = storableJson(Object.fromEntries(nestedGroups))
+  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${nested}::jsonb
+    WHERE sync = ${run.sync} AND target = ${run.target} AND nested_groups <> ${nested}::jsonb`.execute(db)
+}
+
+/** Keeps the groups that wait for a person after a run that is no measure of the source. */
+export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
+  await db
+    .updateTable('dirsyncd.last_good')
+    .set({ waiting_groups: storableJson(groups) })
+    .where('sync', '=', run.sync)
+    .where('target', '=', run.target)
     .execute()
 }
 

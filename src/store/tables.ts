@@ -134,6 +134,9 @@ export interface LastGoodTable {
   source_users: number
   source_groups: number
   groups_with_members: number | null
+  /** By DN in its normal form. */
+  nested_groups: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
+  waiting_groups: ColumnType<readonly string[], string | undefined, string>
   server: JSONColumnType<ServerMemory> | null
 }
 

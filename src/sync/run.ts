@@ -3,12 +3,12 @@ import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
-import { type Evidence, lossesOf, prove, type ProvedPlan, withLosses } from '../plan/evidence.ts'
+import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
 import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
-import { deleteCandidates, makePlan, type Plan, withoutChanges } from '../plan/plan.ts'
+import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
 import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } from '../plan/server.ts'
 import type { Source } from '../source/source.ts'
 import { bothOrNeither } from './both.ts'
@@ -20,7 +20,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly approved: ReadonlySet<string>
   /** The source in the last completed run of this sync on this directory, if there was one. */
   readonly lastGood:
-    | (NonNullable<GuardFacts['lastGood']> & { readonly groupsWithMembers: number | undefined })
+    | (NonNullable<GuardFacts['lastGood']> &
+        Pick<Evidence, 'groupsWithMembers' | 'nestedGroups' | 'waitingGroups'>)
     | undefined
   readonly absences: Absences
   /** The server of the last good read, where the source has servers. */
@@ -30,17 +31,13 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
 }
 
 /** Both sides of a run, and what was made of them. */
-export interface Planned {
+export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly source: SourceSnapshot
   readonly directory: DirectorySnapshot
-  /** What may be applied, without what waits. */
-  readonly plan: Plan
   /** What the read says of its server; `undefined` where the source has none. */
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly Breach[]
-  /** The containers in which nobody is left, and whose people wait. */
-  readonly emptied: Readonly<Record<Kind, readonly string[]>>
   /** Whether the plan makes deletes that a person approved. */
   readonly isApproved: boolean
   /** The ids that the directory has and the source does not. */
@@ -90,15 +87,15 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   // An older server that catches up between the two looks is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
-  const { plan, findings, emptied } = await planAndProve(deps, inputs, { memory, server }, signal)
-  const guards = checkGuards(plan, factsOf(source, directory, memory), deps.limits)
+  const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
+  const { plan } = proved
+  const guards = checkGuards(plan, factsOf(inputs, plan, memory), deps.limits)
   const planned: Planned = {
+    ...proved,
     source,
     directory,
-    plan,
     server,
     breaches: [...guards, ...findings],
-    emptied,
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
     ),
@@ -145,9 +142,10 @@ function inputsOf(
   const whyNotDeleted = (kind: Kind, id: string) =>
     approved.has(deleteFingerprint(kind, id)) ? undefined : whyDeleteWaits(rule, absences, now, kind, id)
   // Briefly, because each entry says it; the report says once what is wrong with the server.
-  const allButNew =
-    server?.scope === 'additions' ? 'the server may lack what the last good read had' : undefined
-  return { ...read, rules, withheld, only, waits: { allButNew, whyNotDeleted } }
+  const doubt = 'the server may lack what the last good read had'
+  const allButNew = server?.scope === 'additions' ? doubt : undefined
+  const everything = server?.scope === 'nothing' ? doubt : undefined
+  return { ...read, rules, withheld, only, waits: { everything, allButNew, whyNotDeleted } }
 }
 
 /** The plan of what the evidence proves. Groups that would lose members are looked at a second time first. */
@@ -157,14 +155,11 @@ async function planAndProve(
   { memory, server }: Judged,
   signal: AbortSignal,
 ): Promise<ProvedPlan> {
-  const first = makePlan(inputs)
   const doubts = server === undefined ? [] : serverFindings(server)
-  if (server?.scope === 'nothing')
-    return { plan: withoutChanges(first), findings: doubts, emptied: { user: [], group: [] } }
-  const losses = await lookAtLosses(deps, inputs.source, first, signal)
-  const decided = withLosses(inputs, losses)
-  const plan = decided === inputs ? first : makePlan(decided)
-  const proved = prove(decided, plan, await evidenceOf(deps, decided, memory, losses))
+  const first = makePlan(inputs)
+  const losses =
+    server?.scope === 'nothing' ? new Map() : await lookAtLosses(deps, inputs.source, first, signal)
+  const proved = prove(inputs, first, await evidenceOf(deps, inputs, memory, losses))
   return { ...proved, findings: [...doubts, ...proved.findings] }
 }
 
@@ -190,6 +185,8 @@ async function evidenceOf(
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,
+    nestedGroups: lastGood?.nestedGroups ?? new Map(),
+    waitingGroups: lastGood?.waitingGroups ?? new Set(),
     losses,
     deletedLastDay:
       source.server === undefined ? { user: new Set(), group: new Set() } : await deps.recallDeleted(),
@@ -213,11 +210,15 @@ async function lookAgain(
   return sightings
 }
 
-function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, memory: Memory): GuardFacts {
+function factsOf({ source, directory }: PlanInputs, { notices }: Plan, memory: Memory): GuardFacts {
   let memberships = 0
   for (const group of directory.groups.values()) memberships += group.members.length
+  const waiting = { user: 0, group: 0 }
+  for (const { code, kind, id } of notices)
+    if (code === 'unproved' && id !== undefined && !source.seen[kind].has(id)) waiting[kind] += 1
   return {
     source: { users: source.seen.user.size, groups: source.seen.group.size },
+    waiting: { users: waiting.user, groups: waiting.group },
     directory: { users: directory.users.size, groups: directory.groups.size, memberships },
     unprovedEmpty: directory.unprovedEmpty,
     lastGood: memory.lastGood,

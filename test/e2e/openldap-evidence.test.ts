@@ -4,13 +4,16 @@ import { inLong } from '../support/long.ts'
 import {
   blind,
   blindLdif,
+  closeTeam,
   closeUnit,
   type Employee,
   employeeLdif,
+  hiddenTeam,
   hiddenUnit,
   hire,
   leave,
   moveTo,
+  expectDone,
   expectTruth,
   numbered,
   openOpenLdapSite,
@@ -149,6 +152,43 @@ describe('a unit that the reader may not see any more', () => {
     expect(failed.stderr).toContain(`has no entry "${unitDn('sales')}", the base of the search`)
     expect(await corp.uids()).toEqual(before)
   })
+})
+
+test('a team within another one that the reader may not see any more keeps its people there until a person approves', async () => {
+  await using stack = new AsyncDisposableStack()
+  const [sellers, others] = [numbered('s', 6), numbered('o', 60)]
+  const slapd = stack.use(
+    await startSlapd({
+      tls: false,
+      overlays: ['syncprov'],
+      acl: [hiddenTeam('Sellers')],
+      ldifs: [
+        ...[...sellers, ...others].map(employeeLdif),
+        teamLdif('Sellers', sellers),
+        teamLdif('All', others.slice(0, 10), ['Sellers']),
+        blindLdif(),
+      ],
+    }),
+  )
+  const corp = stack.use(await openOpenLdapSite(slapd))
+  await corp.configure({ url: slapd.url, groups: { nested: 'flatten' } })
+  await expectDone(corp)
+  const before = await corp.teams()
+  expect(before.get('All')).toHaveLength(16)
+  await slapd.modify(blind(slapd, true))
+  for (let turn = 0; turn < 2; turn++) {
+    const held = await corp.sync()
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(held.stdout).toMatch(/nested-group-absent: "cn=sellers,.*" is absent, and "All" still lists it/)
+    expect(await corp.teams()).toEqual(before)
+  }
+  await slapd.modify([blind(slapd, false), closeTeam('Sellers')].join(''))
+  const held = await corp.sync()
+  expect(held.code).toBe(3)
+  const run = /dirsyncd approve (\d+)/.exec(held.stdout)?.[1] ?? ''
+  expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+  expect(await corp.teams()).toEqual(new Map([['All', uidsOf(others.slice(0, 10))]]))
+  await expectDone(corp)
 })
 
 describe('a reorganisation', () => {

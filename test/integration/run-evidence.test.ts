@@ -30,6 +30,7 @@ let name: string
 let company: MutableCompany
 let server: ServerEvidence | undefined
 let places: Map<string, string>
+let unreadable: number
 
 beforeAll(async () => {
   const lines = Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: D ${n} }`)
@@ -47,6 +48,7 @@ beforeEach(() => {
   company = { users: new Map(), groups: new Map() }
   server = undefined
   places = new Map()
+  unreadable = 0
   for (const id of [...SALES, 'o1', 'o2', 'o3']) hire(id)
   company.groups.set('g', { name: 'Everybody', members: [...company.users.keys()] })
 })
@@ -68,6 +70,7 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   return {
     ...snapshot,
     server,
+    unreadable,
     eachPlace: (kind, visit) => {
       for (const id of snapshot.seen[kind])
         visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`)
@@ -214,6 +217,24 @@ describe('a unit in which nobody is left', () => {
     }
   })
 
+  test('keeps those who are still absent when one is back, also after a read that proves nothing', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    await harness.sync()
+    hire('s1')
+    unreadable = 1
+    expect(guardsOf(await harness.sync())).toEqual([])
+    unreadable = 0
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['container-emptied 5 person'])
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3', ...SALES])
+    // The group of all was not emptied, so who left it leaves.
+    const approved = await approve(after.run, harness)
+    expect(runExitCode(approved)).toBe(0)
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
+  })
+
   test('keeps the others when a run of one entry had one approved', async () => {
     const harness = await start()
     await harness.sync()
@@ -226,6 +247,48 @@ describe('a unit in which nobody is left', () => {
     expect(await harness.getRun(single)).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
     expect((await seen()).users).toContain('s1')
+  })
+})
+
+/** The group of everybody lists these. */
+function show(...members: readonly string[]): void {
+  company.groups.set('g', { name: 'Everybody', members })
+}
+
+describe('a group without members', () => {
+  test('keeps them when some are shown again, also after a guard held a plan meanwhile', async () => {
+    const harness = await start({ maxUserDeletes: 1 })
+    await harness.sync()
+    const { members } = await seen()
+    show()
+    const held = await harness.sync()
+    expect(guardsOf(held)).toEqual(['group-emptied 1 person'])
+    lose('o1', 'o2')
+    show('o3')
+    expect(guardsOf(await harness.sync())).toEqual(['max-deletes-users 2 guard', 'group-emptied 1 person'])
+    hire('o1')
+    hire('o2')
+    show('o3', 's1')
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['group-emptied 1 person'])
+    expect((await seen()).members).toEqual(members)
+    expect(runExitCode(await approve(after.run, harness))).toBe(0)
+    expect((await seen()).members).toEqual(['o3', 's1'])
+    show('o3')
+    expect(guardsOf(await harness.sync())).toEqual([])
+  })
+
+  test('is not deleted when it is not shown at all any more', async () => {
+    const harness = await start()
+    await harness.sync()
+    const before = await seen()
+    show()
+    await harness.sync()
+    company.groups.delete('g')
+    for (let turn = 0; turn < 2; turn++) {
+      expect(guardsOf(await harness.sync())).toEqual(['group-emptied 1 person'])
+      expect(await seen()).toEqual(before)
+    }
   })
 })
 

@@ -43,12 +43,14 @@ function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
 export const unitLdif = (unit: string): string => ldif(unitDn(unit), unitAttributes(unit))
 export const employeeLdif = (employee: Employee): string =>
   ldif(employeeDn(employee), employeeAttributes(employee))
-export function teamLdif(name: string, members: readonly Employee[]): string {
-  return ldif(teamDn(name), { objectClass: ['groupOfNames'], cn: [name], member: members.map(employeeDn) })
+export function teamLdif(name: string, members: readonly Employee[], teams: readonly string[] = []): string {
+  const member = [...members.map(employeeDn), ...teams.map(teamDn)]
+  return ldif(teamDn(name), { objectClass: ['groupOfNames'], cn: [name], member })
 }
 export const blindLdif = (): string => ldif(BLIND, { objectClass: ['organizationalRole'], cn: ['blind'] })
 
 /** LDIF changes for ldapmodify. */
+export const closeTeam = (name: string): string => ldif(teamDn(name), { changetype: ['delete'] })
 export const openUnit = (unit: string): string =>
   ldif(unitDn(unit), { changetype: ['add'], ...unitAttributes(unit) })
 export const closeUnit = (unit: string): string => ldif(unitDn(unit), { changetype: ['delete'] })
@@ -65,10 +67,13 @@ export const moveTo = (employee: Employee, unit: string): string =>
     newsuperior: [unitDn(unit)],
   })
 
-/** An `access to` line: whoever has the role `blind` may not see this unit. */
-export function hiddenUnit(unit: string): string {
+/** `access to` lines: whoever has the role `blind` may not see this unit, or this team. */
+export const hiddenUnit = (unit: string): string => hidden(unitDn(unit))
+export const hiddenTeam = (name: string): string => hidden(teamDn(name))
+
+function hidden(dn: string): string {
   const occupants = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
-  return `access to dn.subtree="${unitDn(unit)}" by ${occupants} none by * break`
+  return `access to dn.subtree="${dn}" by ${occupants} none by * break`
 }
 
 /** Gives the reader the role `blind`, or takes it away. */
@@ -98,7 +103,12 @@ export interface OpenLdapSite extends AsyncDisposable {
   readonly site: Site
   readonly service: ServiceSite
   /** Writes the configuration of a sync `corp`. */
-  configure(sync: { url: string | readonly string[]; source?: object; guards?: object }): Promise<void>
+  configure(sync: {
+    url: string | readonly string[]
+    source?: object
+    groups?: object
+    guards?: object
+  }): Promise<void>
   /** Runs `dirsyncd sync corp`. */
   sync(): Promise<ProgramResult>
   /** What the directory has, by external id. */
@@ -122,9 +132,10 @@ export async function openOpenLdapSite({ readers }: Slapd): Promise<OpenLdapSite
   return {
     site,
     service,
-    configure: ({ url, source = {}, guards = {} }) => {
+    configure: ({ url, source = {}, groups = {}, guards = {} }) => {
       const bind = { dn: readers.reader.dn, password: { file: './ldap-password' } }
-      const ldap = { type: 'ldap', url, bind, pageSize: 100, ...SECTIONS, ...source }
+      const sections = { users: SECTIONS.users, groups: { ...SECTIONS.groups, ...groups } }
+      const ldap = { type: 'ldap', url, bind, pageSize: 100, ...sections, ...source }
       const sync = { name: 'corp', source: ldap, directory: directorySection(service), guards }
       return site.configure(databaseConfig([sync]))
     },

@@ -2,7 +2,7 @@ import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
 import type { Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
-import { createCollector, type Collector, examples } from '../collect.ts'
+import { createCollector, type Collector } from '../collect.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type Compiled, compileOptions } from './compile.ts'
@@ -15,7 +15,7 @@ import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
 import { isSpreadsheetError } from './spreadsheet.ts'
-import { amount, digits } from '../../directory/wording.ts'
+import { amount, digits, examples } from '../../directory/wording.ts'
 
 /** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {

@@ -1,5 +1,6 @@
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
-import { type Collector, createCollector, examples } from '../collect.ts'
+import { type Collector, createCollector, usableId } from '../collect.ts'
+import { examples } from '../../directory/wording.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { dnKey } from './dn.ts'
 import type { GroupRecord, LdapImage, UserRecord } from './image.ts'
@@ -20,14 +21,34 @@ export function snapshotOf(
   for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)
   return {
     ...collector.snapshot(),
-    ...(membership &&
-      covers.members && { groupsWithMembers: image.groups.filter(membership.hasListed).length }),
+    ...(membership && covers.members && evidenceOf(image, membership)),
     eachPlace(kind, visit) {
       const containerOf = createContainers()
       for (const { ids, dn } of kind === 'user' ? image.users : image.groups) {
         const container = containerOf(dn)
         for (const id of ids) visit(id, container)
       }
+    },
+  }
+}
+
+/** What a later read is compared with, or a doubt is judged by. */
+function evidenceOf(
+  { groups }: LdapImage,
+  membership: Membership,
+): Pick<SourceSnapshot, 'groupsWithMembers' | 'nestedGroups' | 'strangersWithin'> {
+  const nested = [...membership.nested()].flatMap(([dn, { ids }]) => {
+    const id = usableId({ ids })
+    return id === undefined ? [] : [[dn, id] as const]
+  })
+  let byId: ReadonlyMap<string | undefined, GroupRecord> | undefined
+  return {
+    groupsWithMembers: groups.filter(membership.hasListed).length,
+    nestedGroups: new Map(nested),
+    strangersWithin(id) {
+      byId ??= new Map(groups.map((group) => [usableId(group), group]))
+      const group = byId.get(id)
+      return group === undefined ? [] : membership.strangersWithin(group)
     },
   }
 }

@@ -920,8 +920,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-losses-of-users-without-uid-are-not-proved',
     file: 'source/ldap/losses/judge.ts',
-    find: '    whyNameless(record.dn, gone, second) ??\n',
-    replace: '',
+    find: 'gone.filter((id) => second.nameless.has(id))',
+    replace: 'gone.filter((id) => second.nameless.has(`-${id}`))',
     test: 'integration/source-ldap-losses.test.ts',
     only: 'users who show no uid',
   },

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { containerOf, type EachPlace, findEmptied, takeBaseline } from '../../../src/plan/baseline.ts'
+import {
+  containerOf,
+  type EachPlace,
+  findEmptied,
+  stillEmptied,
+  takeBaseline,
+} from '../../../src/plan/baseline.ts'
 
 /** Entries as lines such as `ou=sales,dc=org: ana bo`. */
 function places(...lines: readonly string[]): EachPlace {
@@ -32,11 +38,33 @@ describe('a container is emptied', () => {
     expect(emptied(sales, places(`${PEOPLE}: boss`), 'a b')).toEqual([`${SALES}: a b`])
   })
 
-  test('also when it waits already, however few are left', () => {
-    const now = places(`${PEOPLE}: boss a b c`)
+  describe('and was found in an earlier read', () => {
     const before = takeBaseline(sales, { absent: [], before: undefined, emptied: [SALES] })
-    expect(findEmptied(before, now, ['d', 'e'])).toEqual([{ container: SALES, ids: ['d', 'e'] }])
-    expect(findEmptied(takeBaseline(sales), now, ['d', 'e'])).toEqual([])
+    const found = { container: SALES, ids: ['d', 'e'], wasFound: true }
+
+    test.each([
+      ['moved away', places(`${PEOPLE}: boss a b c`)],
+      ['are back', places(`${PEOPLE}: boss`, `${SALES}: a b c`)],
+      ['are replaced by somebody new', places(`${PEOPLE}: boss`, `${SALES}: new`)],
+    ])('is found for whoever is absent, however few, while others %s', (_, now) => {
+      expect(findEmptied(before, now, ['d', 'e'])).toEqual([found])
+      expect(findEmptied(takeBaseline(sales), now, ['d', 'e'])).toEqual([])
+    })
+
+    test('stays found while anybody is absent, whatever the next read can prove', () => {
+      expect(stillEmptied(before, ['d', 'nobody'])).toEqual([SALES])
+      expect(stillEmptied(before, ['boss'])).toEqual([])
+      expect(stillEmptied(takeBaseline(sales), ['d'])).toEqual([])
+    })
+
+    test('as a branch of small units, of which one is back', () => {
+      const deep = places(`${PEOPLE}: boss`, `ou=north,${SALES}: a b c`, `ou=south,${SALES}: d e f`)
+      const branch = takeBaseline(deep, { absent: [], before: undefined, emptied: [SALES] })
+      const now = places(`${PEOPLE}: boss`, `ou=north,${SALES}: a b c`)
+      expect(findEmptied(branch, now, ['d', 'e', 'f'])).toEqual([
+        { container: SALES, ids: ['d', 'e', 'f'], wasFound: true },
+      ])
+    })
   })
 
   test('not by four: that many may leave', () => {

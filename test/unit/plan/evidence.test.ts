@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { LossLook } from '../../../src/directory/evidence.ts'
 import type { SourceSnapshot } from '../../../src/directory/snapshot.ts'
 import { takeBaseline } from '../../../src/plan/baseline.ts'
-import { type Evidence, lossesOf, prove, withLosses } from '../../../src/plan/evidence.ts'
+import { type Evidence, lossesOf, prove } from '../../../src/plan/evidence/evidence.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
 import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUser } from './build.ts'
@@ -10,6 +9,8 @@ import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUse
 const NONE: Evidence = {
   baselines: { user: undefined, group: undefined },
   groupsWithMembers: undefined,
+  nestedGroups: new Map(),
+  waitingGroups: new Set(),
   losses: new Map(),
   deletedLastDay: { user: new Set(), group: new Set() },
   approved: new Set(),
@@ -56,10 +57,9 @@ function readOf(
 }
 
 function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
-  const looks = evidence.losses ?? new Map<string, LossLook>()
-  const decided = withLosses(inputs, looks)
-  const { plan, findings } = prove(decided, makePlan(decided), { ...NONE, ...evidence })
+  const { plan, findings, ...kept } = prove(inputs, makePlan(inputs), { ...NONE, ...evidence })
   return {
+    ...kept,
     lines: linesOf(plan),
     plan,
     findings,
@@ -76,7 +76,8 @@ describe('a unit in which nobody is left', () => {
     const { lines, guards, findings, plan } = proved(inputs, { baselines: before })
     expect(guards).toEqual(['container-emptied for a person'])
     expect(findings[0]?.detail).toBe(
-      '5 users of "ou=sales,dc=org" are absent, and no user is left there; perhaps the reader may not see it any more',
+      '5 users of "ou=sales,dc=org" are absent, and no user is left there; perhaps the reader may not see it any more, ' +
+        'or the sync has another base or filter',
     )
     expect(findings[0]?.changes).toHaveLength(5)
     expect(lines).toEqual(['create-user new', 'set-members g'])
@@ -165,6 +166,25 @@ describe('a group that would lose members', () => {
     expect(plan.notices).toMatchObject([{ code: 'members-kept', id: 'g' }])
   })
 
+  test('loses nobody of whom the second look proved nothing, until a person approves, and loses the others', () => {
+    const inputs = inputsOf(readOf(everybody, ['o1', 's1', 's2', 's3']))
+    const losses = new Map([
+      ['g', { stillMembers: [], unproved: '"o2" shows no uid', unprovedMembers: ['o2'] }],
+    ])
+    const { plan, guards, findings } = proved(inputs, { losses })
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+      { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3'] },
+    ])
+    expect(guards).toEqual(['members-unproved for a better-read'])
+    expect(findings[0]?.detail).toContain('"o2" shows no uid; stays in "Everybody"')
+    const approved = new Set(findings[0]?.changes)
+    const after = proved(inputs, { losses, approved })
+    expect(after.plan.changes.map(({ change }) => change)).toMatchObject([
+      { id: 'g', want: ['o1', 's1', 's2', 's3'] },
+    ])
+    expect(after.guards).toEqual([])
+  })
+
   test('keeps all of five or more when it has none left, until a person approves', () => {
     const inputs = inputsOf(readOf(everybody, []))
     const { lines, guards, findings } = proved(inputs)
@@ -195,6 +215,103 @@ describe('a group that would lose members', () => {
     expect(proved(inputsOf(read), { losses, approved: new Set(findings[0]?.changes) }).lines).toEqual([
       'set-members few',
     ])
+  })
+})
+
+describe('a group whose members waited in an earlier run', () => {
+  const waitingGroups = new Set(['g'])
+  const oneIsBack = inputsOf(readOf(everybody, ['s1']))
+
+  test('keeps all of them although one is shown again, until a person approves', () => {
+    expect(proved(oneIsBack).lines).toEqual(['set-members g'])
+    const { lines, guards, findings, ...kept } = proved(oneIsBack, { waitingGroups })
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['group-emptied for a person'])
+    expect(kept.waitingGroups).toEqual(['g'])
+    const approved = new Set(findings[0]?.changes)
+    const after = proved(oneIsBack, { waitingGroups, approved })
+    expect(after.lines).toEqual(['set-members g'])
+    expect(after.waitingGroups).toEqual([])
+  })
+
+  test('is not deleted when it cannot be seen any more', () => {
+    const read = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [wantGroup('few', 'Few', ['o1', 'o2'])],
+    )
+    const sightings = { user: new Map(), group: new Map([['g', 'gone']] as const) }
+    const inputs = inputsOf(read, { sightings })
+    expect(proved(inputs).lines).toEqual(['delete-group g'])
+    const { lines, guards, ...kept } = proved(inputs, { waitingGroups })
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['group-emptied for a person'])
+    expect(kept.waitingGroups).toEqual(['g'])
+  })
+
+  test('waits no longer when a read shows that it loses nobody', () => {
+    expect(proved(inputsOf(readOf(everybody)), { waitingGroups }).waitingGroups).toEqual([])
+  })
+
+  test.each<[string, Partial<PlanInputs>]>([
+    ['some of the source cannot be understood', { source: { ...readOf(everybody, ['s1']), unreadable: 1 } }],
+    ['the server may lack something', { waits: { allButNew: 'the server is older' } }],
+  ])('goes on waiting after a read that proves nothing, because %s', (_, more) => {
+    expect(proved({ ...oneIsBack, ...more }, { waitingGroups }).waitingGroups).toEqual(['g'])
+  })
+
+  test('goes on waiting while the second look does not prove the loss', () => {
+    const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
+    expect(proved(oneIsBack, { waitingGroups, losses }).waitingGroups).toEqual(['g'])
+  })
+
+  test('begins to wait also when its members cannot be seen either', () => {
+    const { lines, ...kept } = proved(inputsOf(readOf(['new'], [])), { baselines: before })
+    expect(lines).toEqual(['create-user new', 'delete-user o1', 'delete-user o2'])
+    expect(kept.waitingGroups).toEqual(['g'])
+  })
+})
+
+describe('a group within another one that is absent, and still listed there', () => {
+  const read = sourceOf(
+    everybody.map((id) => wantUser(id)),
+    [wantGroup('g', 'Everybody', OTHERS)],
+    { strangersWithin: (id) => (id === 'g' ? ['cn=sales,dc=org'] : []) },
+  )
+  const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES)]
+  const directory = directoryOf(
+    everybody.map((id) => haveUser(id)),
+    groups,
+  )
+  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+  const inputs = inputsOf(read, { directory, sightings })
+  const nestedGroups = new Map([['cn=sales,dc=org', 'sales']])
+
+  test('is not deleted, and nobody is taken out, until a person approves', () => {
+    const { lines, guards, findings, ...kept } = proved(inputs, { nestedGroups })
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['nested-group-absent for a person'])
+    expect(findings[0]?.detail).toBe(
+      '"cn=sales,dc=org" is absent, and "Everybody" still lists it as a group within; perhaps the reader may not see it any more',
+    )
+    expect(kept.nestedGroups).toEqual(nestedGroups)
+    const approved = new Set(findings[0]?.changes)
+    const after = proved(inputs, { nestedGroups, approved })
+    expect(after.lines).toEqual(['set-members g', 'delete-group sales'])
+    expect(after.nestedGroups).toEqual(new Map())
+  })
+
+  test('is believed where it was no group of the last good run', () => {
+    const lines = ['set-members g', 'delete-group sales']
+    expect(proved(inputs).lines).toEqual(lines)
+    expect(proved(inputs, { nestedGroups: new Map([['cn=other,dc=org', 'other']]) }).lines).toEqual(lines)
+  })
+
+  test('is believed where it had fewer than five members', () => {
+    const few = directoryOf(
+      everybody.map((id) => haveUser(id)),
+      [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES.slice(1))],
+    )
+    expect(proved({ ...inputs, directory: few }, { nestedGroups }).lines).toHaveLength(2)
   })
 })
 
@@ -255,4 +372,21 @@ describe('where only new entries and members may be written', () => {
     expect(plan.changes.map(({ change }) => change)).toMatchObject([{ id: 'taker', want: { name: 'Taker' } }])
     expect(plan.changes[0]?.change).not.toHaveProperty('want.email')
   })
+})
+
+test('where nothing may be written, every change is named with the reason, and nothing is asked', () => {
+  const read = readOf([...OTHERS, 'new'], ['o1', 'new'])
+  const inputs = inputsOf(read, { waits: { everything: 'the server is older' } })
+  const waitingGroups = new Set(['few'])
+  const { lines, guards, plan, ...kept } = proved(inputs, { baselines: before, waitingGroups })
+  expect(lines).toEqual([])
+  expect(guards).toEqual([])
+  expect(kept.waitingGroups).toEqual(['few'])
+  expect(plan.notices.map(({ kind, id, code, detail }) => `${code} ${kind} ${id}: ${detail}`)).toEqual([
+    'unproved user new: Name new <new@example.org>: not created: the server is older',
+    ...SALES.map(
+      (id) => `unproved user ${id}: Name ${id} <${id}@example.org>: not deleted: the server is older`,
+    ),
+    'unproved group g: "Everybody": 0 members not added, 1 not removed: the server is older',
+  ])
 })

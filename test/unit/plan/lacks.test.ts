@@ -4,8 +4,8 @@ import type { LossLook } from '../../../src/directory/evidence.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../../src/directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../../../src/directory/snapshot.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
-import { type Baseline, takeBaseline } from '../../../src/plan/baseline.ts'
-import { lossesOf, prove, withLosses } from '../../../src/plan/evidence.ts'
+import { type Baseline, stillEmptied, takeBaseline } from '../../../src/plan/baseline.ts'
+import { lossesOf, prove } from '../../../src/plan/evidence/evidence.ts'
 import { refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../../../src/plan/plan.ts'
@@ -33,6 +33,8 @@ interface Lack {
   readonly missed: readonly string[]
   /** Users who are renamed after the users are read and before the groups are. */
   readonly renamed: readonly string[]
+  /** Users who can be seen in spite of that, in their units and groups. */
+  readonly shown: readonly string[]
 }
 
 const PLACE = { base: 'dc=org', scope: 'sub', filter: '(cn=*)' } as const
@@ -55,41 +57,52 @@ function entryOf(dn: string, attributes: Readonly<Record<string, readonly string
   return { dn, attributes: new Map(values) }
 }
 
+function isHidden({ units }: Truth, lack: Lack, id: string): boolean {
+  return lack.units.includes(units.get(id) ?? '') && !lack.shown.includes(id)
+}
+
+function listOf({ groups }: Truth, lack: Lack, group: string): readonly string[] {
+  const members = [...(groups.get(group) ?? [])]
+  return lack.groups.includes(group) ? members.filter((id) => lack.shown.includes(id)) : members
+}
+
 function dnOf(id: string, unit: string, isRenamed = false): string {
   return `uid=${id}${isRenamed ? '-renamed' : ''},ou=${unit},ou=people,dc=org`
 }
 
 /** The first look, through the real image. */
-function look({ units, groups }: Truth, lack: Lack): SourceSnapshot {
+function look(truth: Truth, lack: Lack): SourceSnapshot {
+  const { units, groups } = truth
   const records = createRecords(COMPILED, undefined)
   const index = records.createIndex()
-  const visible = [...units].filter(([id, unit]) => !lack.units.includes(unit) && !lack.missed.includes(id))
+  const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
   const users = visible.map(([id, unit]) =>
     records.userOf(entryOf(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] }), undefined),
   )
   for (const user of users) index.addUser(user)
-  const listed = [...groups].map(([id, members]) => {
-    const dns = [...members].map((user) => dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)))
-    const member = lack.groups.includes(id) ? [] : dns
+  const listed = [...groups.keys()].map((id) => {
+    const member = listOf(truth, lack, id).map((user) =>
+      dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)),
+    )
     return records.groupOf(entryOf(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
   })
   return snapshotOf({ users, groups: listed, others: [] }, COMPILED)
 }
 
 /** The second look has the rights of the first one, and misses no page. */
-function lookAgain({ units }: Truth, lack: Lack, ids: readonly string[]): Map<string, Sighting> {
-  const isSeen = (id: string): boolean => units.has(id) && !lack.units.includes(units.get(id) ?? '')
+function lookAgain(truth: Truth, lack: Lack, ids: readonly string[]): Map<string, Sighting> {
+  const isSeen = (id: string): boolean => truth.units.has(id) && !isHidden(truth, lack, id)
   return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'gone']))
 }
 
 function lookAtLosses(
-  { groups }: Truth,
+  truth: Truth,
   lack: Lack,
   losses: ReadonlyMap<string, readonly string[]>,
 ): Map<string, LossLook> {
   const looks = [...losses].map(([group, users]) => {
-    const listed = lack.groups.includes(group) ? new Set<string>() : groups.get(group)
-    return [group, { stillMembers: users.filter((user) => listed?.has(user)) }] as const
+    const listed = listOf(truth, lack, group)
+    return [group, { stillMembers: users.filter((user) => listed.includes(user)) }] as const
   })
   return new Map(looks)
 }
@@ -100,6 +113,9 @@ interface World {
   groups: Map<string, DirectoryGroup>
   baselines: Record<Kind, Baseline | undefined>
   groupsWithMembers: number | undefined
+  waitingGroups: ReadonlySet<string>
+  /** The units and groups that the run before did not show, or not whole. */
+  lacked: Pick<Lack, 'units' | 'groups'>
   /** The unit in which the last good run saw each user. */
   readonly places: Map<string, string>
 }
@@ -122,10 +138,11 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
   const inputs: PlanInputs = { source, directory, sightings, rules, withheld: new Map() }
   const losses = lookAtLosses(truth, lack, lossesOf(makePlan(inputs)))
-  const decided = withLosses(inputs, losses)
-  const { plan, findings, emptied } = prove(decided, makePlan(decided), {
+  const { plan, findings, emptied, waitingGroups } = prove(inputs, makePlan(inputs), {
     baselines: world.baselines,
     groupsWithMembers: world.groupsWithMembers,
+    nestedGroups: new Map(),
+    waitingGroups: world.waitingGroups,
     losses,
     deletedLastDay: { user: new Set(), group: new Set() },
     approved: new Set(),
@@ -134,13 +151,26 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   for (const kind of ['user', 'group'] as const) {
     const entries = kind === 'user' ? world.users : world.groups
     const left = absent[kind].filter((id) => entries.has(id))
+    const before = world.baselines[kind]
+    const still = before === undefined ? [] : stillEmptied(before, left)
     world.baselines[kind] = takeBaseline((visit) => source.eachPlace?.(kind, visit), {
       absent: left,
-      before: world.baselines[kind],
-      emptied: emptied[kind],
+      before,
+      emptied: [...new Set([...emptied[kind], ...still])],
     })
   }
   world.groupsWithMembers = source.groupsWithMembers
+  world.waitingGroups = new Set(waitingGroups)
+  world.lacked = {
+    units: lack.units.filter((name) =>
+      [...world.users.keys()].some((id) => truth.units.get(id) === name && isHidden(truth, lack, id)),
+    ),
+    groups: lack.groups.filter((id) =>
+      world.groups
+        .get(id)
+        ?.members.some((user) => !listOf(truth, lack, id).includes(user) && source.seen.user.has(user)),
+    ),
+  }
   for (const [id, unit] of truth.units) if (source.seen.user.has(id)) world.places.set(id, unit)
   return findings.map(({ guard }) => guard)
 }
@@ -177,7 +207,7 @@ function apply({ users, groups }: World, plan: Plan): void {
 const UNITS = ['a', 'b', 'c', 'd']
 const GROUPS = ['g0', 'g1', 'g2']
 const PEOPLE = Array.from({ length: 40 }, (_, n) => `u${n}`)
-const NOTHING: Lack = { units: [], groups: [], missed: [], renamed: [] }
+const NOTHING: Lack = { units: [], groups: [], missed: [], renamed: [], shown: [] }
 
 const person = fc.constantFrom(...PEOPLE)
 const unit = fc.constantFrom(...UNITS)
@@ -194,6 +224,7 @@ const anyLack = fc.record({
   groups: fc.subarray(GROUPS, { maxLength: 2 }),
   missed: fc.oneof(fc.constant([]), fc.subarray(PEOPLE, { maxLength: 3 }), fc.subarray(PEOPLE)),
   renamed: fc.subarray(PEOPLE, { maxLength: 4 }),
+  shown: fc.oneof(fc.constant([]), fc.subarray(PEOPLE)),
 })
 const round = fc.record({ happenings: fc.array(happening, { maxLength: 12 }), lack: anyLack })
 const beginning = fc.record({
@@ -213,6 +244,8 @@ function begin({ units, members }: { units: readonly string[]; members: readonly
     groups: new Map(),
     baselines: { user: undefined, group: undefined },
     groupsWithMembers: undefined,
+    waitingGroups: new Set(),
+    lacked: NOTHING,
     places: new Map(),
   }
   run(world, truth, NOTHING)
@@ -262,15 +295,21 @@ function truthLines({ units, groups }: Truth): Set<string> {
 }
 
 /**
- * A lack that nobody can see: both looks miss fewer than five of a unit or a group, or somebody who was not in the unit in the
- * last good run.
+ * A lack that nobody can see: both looks miss fewer than five of a unit or a group, or only some of them where the run
+ * before did not miss all, or somebody who was not in the unit in the last good run.
  */
-function isTooSmall({ users, groups, places }: World, { units }: Truth, lack: Lack): boolean {
-  const hidden = [...users.keys()].filter((id) => lack.units.includes(units.get(id) ?? ''))
-  const moved = hidden.some((id) => places.get(id) !== units.get(id))
-  const perUnit = Map.groupBy(hidden, (id) => units.get(id))
-  const few = [...perUnit.values()].some((ids) => ids.length < 5)
-  return moved || few || lack.groups.some((id) => (groups.get(id)?.members.length ?? 0) < 5)
+function isTooSmall(world: World, truth: Truth, lack: Lack): boolean {
+  const { users, groups, places, lacked } = world
+  const hidden = [...users.keys()].filter((id) => lack.units.includes(truth.units.get(id) ?? ''))
+  if (hidden.some((id) => places.get(id) !== truth.units.get(id))) return true
+  const shownIn = new Set(lack.shown.map((id) => truth.units.get(id)))
+  const newUnits = Map.groupBy(hidden, (id) => truth.units.get(id) ?? '')
+  for (const name of lacked.units) newUnits.delete(name)
+  const newGroups = lack.groups.filter((id) => !lacked.groups.includes(id))
+  return (
+    [...newUnits].some(([name, { length }]) => length < 5 || shownIn.has(name)) ||
+    newGroups.some((id) => (groups.get(id)?.members.length ?? 0) < 5 || listOf(truth, lack, id).length > 0)
+  )
 }
 
 test('nothing that the source really has is taken away, whatever a read lacks', () => {
@@ -281,8 +320,9 @@ test('nothing that the source really has is taken away, whatever a read lacks', 
       fc.boolean(),
       (start, rounds, lasts) => {
         const { truth, world } = begin(start)
-        for (const { happenings, lack: newLack } of rounds) {
-          const lack = lasts ? (rounds[0]?.lack ?? NOTHING) : newLack
+        for (const [index, { happenings, lack: newLack }] of rounds.entries()) {
+          const shown = index === 0 ? [] : newLack.shown
+          const lack = lasts ? { ...(rounds[0]?.lack ?? NOTHING), shown } : newLack
           for (const each of happenings) happen(truth, each)
           if (isTooSmall(world, truth, lack)) continue
           const before = directoryLines(world)

@@ -1,5 +1,5 @@
 import type { LossLook } from '../../../directory/evidence.ts'
-import { amount } from '../../../directory/wording.ts'
+import { amount, examples } from '../../../directory/wording.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import type { GroupRecord } from '../image.ts'
@@ -43,9 +43,11 @@ export function judge(
   const why =
     whyUnreadable(record, within, second) ??
     whyMoving(group, record, members, second) ??
-    whyNameless(record.dn, gone, second) ??
     whyHidden(record.dn, listsOf(within, second), gone, place, second, facts)
   if (why !== undefined) return { stillMembers, unproved: why }
+  const nameless = gone.filter((id) => second.nameless.has(id))
+  if (nameless.length > 0)
+    return { stillMembers, unproved: whyNameless(record.dn, nameless), unprovedMembers: nameless }
   return members.size > 0
     ? { stillMembers }
     : { stillMembers, provedEmpty: isProvedEmpty(within, place, second, facts) }
@@ -87,10 +89,9 @@ function whyMoving(
   return more === 0 ? undefined : `"${dn}" lost ${amount(more, 'other member')} since it was read`
 }
 
-function whyNameless(dn: string, gone: readonly string[], { nameless }: SecondReading): string | undefined {
-  const count = gone.filter((id) => nameless.has(id)).length
-  if (count === 0) return undefined
-  return `"${dn}" lists uids, and ${amount(count, 'user')} of those that it would lose ${count === 1 ? 'shows' : 'show'} none`
+/** Where a group lists uids, whoever shows none may be any of them. */
+function whyNameless(dn: string, nameless: readonly string[]): string {
+  return `"${dn}" lists uids, and ${examples(nameless)} ${nameless.length === 1 ? 'shows' : 'show'} none, so perhaps the reader may not see it`
 }
 
 function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly List[] {

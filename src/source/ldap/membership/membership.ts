@@ -11,6 +11,10 @@ export interface Membership {
   membersOf(group: GroupRecord): Iterable<string>
   /** Members that are neither users nor known groups, as the group spells them. */
   strangersIn(group: GroupRecord): readonly string[]
+  /** The DNs of these, in their normal form, of the group and all groups within it. */
+  strangersWithin(group: GroupRecord): readonly string[]
+  /** The known groups that a known group lists, by DN in its normal form. */
+  nested(): ReadonlyMap<string, GroupRecord>
   /** The group and, where groups are flattened, all known groups within it. */
   within(group: GroupRecord): readonly GroupRecord[]
   /** Whether the server named anybody as its member, apart from users whose primary group it is. */
@@ -45,14 +49,31 @@ export function membershipOf({ users, groups, others }: LdapImage, place: GroupP
     return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
   }
 
+  function strangersIn(group: GroupRecord): readonly string[] {
+    return group.nonUsers.filter((value) => !nodes.has(dnOf(value) ?? ''))
+  }
+
+  function within(group: GroupRecord): readonly GroupRecord[] {
+    if (nested !== 'flatten') return [group]
+    return [...groupsWithin(nodes, dnKey(group.dn))].flatMap((key) => records.get(key) ?? [])
+  }
+
   return {
     membersOf: (group) =>
       nested === 'flatten' ? flatten(nodes, dnKey(group.dn)) : ownMembers(dnKey(group.dn), group),
-    strangersIn: (group) => group.nonUsers.filter((value) => !nodes.has(dnOf(value) ?? '')),
-    within(group) {
-      if (nested !== 'flatten') return [group]
-      return [...groupsWithin(nodes, dnKey(group.dn))].flatMap((key) => records.get(key) ?? [])
+    strangersIn,
+    strangersWithin: (group) =>
+      within(group).flatMap((each) => strangersIn(each).flatMap((value) => dnOf(value) ?? [])),
+    nested() {
+      const listed = [...nodes.values()].flatMap(({ groups: children }) => [...children])
+      return new Map(
+        listed.flatMap((key) => {
+          const record = records.get(key)
+          return record === undefined ? [] : [[key, record] as const]
+        }),
+      )
     },
+    within,
     hasListed: ({ users: listed, nonUsers, chained, dn }) =>
       listed.length + nonUsers.length + chained.length > 0 || naming.has(dnKey(dn)),
   }
