@@ -168,6 +168,14 @@ test('a source that shrank since the last good run holds even a small number of 
   expect(guards(checkGuards(plan, shrunken, LIMITS))).toEqual(['source-shrunk-users'])
 })
 
+test('those who wait for the evidence are not missing from the source', () => {
+  const { plan } = losing(5, 1000)
+  const more = { lastGood: { users: 1000, groups: 0 }, waiting: { users: 290, groups: 0 } }
+  expect(checkGuards(plan, facts(700, 1000, more), LIMITS)).toEqual([])
+  const few = { ...more, waiting: { users: 29, groups: 0 } }
+  expect(guards(checkGuards(plan, facts(700, 1000, few), LIMITS))).toEqual(['source-shrunk-users'])
+})
+
 test('members taken out of groups count one by one, those of deleted users do not', () => {
   const limits = { ...LIMITS, memberships: { ...KIND, maxDeletes: 1 } }
   const source = sourceOf([wantUser('a'), wantUser('b'), wantUser('c')], [wantGroup('g', 'G', ['c'])])
