@@ -35,7 +35,7 @@ export function unitDn(unit?: string): string {
   return unit === undefined ? PEOPLE : `ou=${unit},${PEOPLE}`
 }
 
-function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
+export function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
   return `uid=${uid},${unitDn(unit)}`
 }
 
@@ -65,10 +65,16 @@ export const moveTo = (employee: Employee, unit: string): string =>
     newsuperior: [unitDn(unit)],
   })
 
+const OCCUPANTS = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
+
 /** An `access to` line: whoever has the role `blind` may not see this unit. */
 export function hiddenUnit(unit: string): string {
-  const occupants = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
-  return `access to dn.subtree="${unitDn(unit)}" by ${occupants} none by * break`
+  return `access to dn.subtree="${unitDn(unit)}" by ${OCCUPANTS} none by * break`
+}
+
+/** An `access to` line: whoever has the role `blind` may not see the objectClass of the entry, and of those below it. */
+export function hiddenClasses(dn: string): string {
+  return `access to dn.subtree="${dn}" attrs=objectClass by ${OCCUPANTS} none by * break`
 }
 
 /** Gives the reader the role `blind`, or takes it away. */
@@ -77,7 +83,7 @@ export function blind({ readers }: Slapd, isBlind: boolean): string {
   return ldif(BLIND, { changetype: ['modify'], [what]: ['roleOccupant'], roleOccupant: [readers.reader.dn] })
 }
 
-const teamDn = (name: string): string => `cn=${name},ou=groups,${BASE}`
+export const teamDn = (name: string): string => `cn=${name},ou=groups,${BASE}`
 
 function unitAttributes(unit: string) {
   return { objectClass: ['organizationalUnit'], ou: [unit.split(',')[0] ?? unit] }
