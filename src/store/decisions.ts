@@ -1,9 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
-import type { RunRecord } from './runs.ts'
-import type { Tables } from './tables.ts'
+import type { RunsTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
+
+type RunRecord = Selectable<RunsTable>
 
 /** What people decided about held changes, by fingerprint. */
 export interface Decisions {
