@@ -24,7 +24,7 @@ const runRequest = z.strictObject({
 const quarantineFilter = z.object({ sync: z.string().optional() })
 const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
-const decision = z.strictObject({ by: z.string().min(1) })
+const decision = z.strictObject({ by: z.string().min(1), only: z.array(z.string()).min(1).optional() })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.object({
   sync: z.string().optional(),
@@ -78,10 +78,12 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }
   })
   app.post('/runs/:run/approve', async (request) => {
-    return control.approve(runNumber.parse(request.params).run, decision.parse(request.body).by)
+    const { by, only } = decision.parse(request.body)
+    return control.approve(runNumber.parse(request.params).run, by, only)
   })
   app.post('/runs/:run/reject', async (request) => {
-    return control.reject(runNumber.parse(request.params).run, decision.parse(request.body).by)
+    const { by, only } = decision.parse(request.body)
+    return control.reject(runNumber.parse(request.params).run, by, only)
   })
   app.get('/quarantine', async (request) => {
     const { sync } = quarantineFilter.parse(request.query)

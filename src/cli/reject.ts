@@ -1,31 +1,36 @@
 import type { Command } from 'commander'
-import { whoAmI } from './approve.ts'
+import { type DecisionOptions, whatIsDecided, whatWaits, whoAmI } from './approve.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 
 const HELP = `
 The held changes are not applied until they change; the next runs apply all others.
 
+--only NAME rejects only the guards or findings of this name, as the report prints it; the others stay open and can be
+decided on later. A change that is rejected is not applied, whatever else of the run is approved.
+
 Examples:
-  dirsyncd reject 12`
+  dirsyncd reject 12
+  dirsyncd reject 12 --only container-emptied`
 
 export function addReject(program: Command, run: Runner): void {
   program
     .command('reject')
     .description('Reject the changes of a held run.')
     .argument('<run>', 'The number of the held run.', wholeNumber)
+    .option('--only <name...>', 'Only the guards or findings of these names; the others stay open.')
     .addHelpText('after', HELP)
-    .action((number: number) => run((session) => reject(session, number)))
+    .action((number: number, { only }: DecisionOptions) => run((session) => reject(session, number, only)))
 }
 
-async function reject(session: Session, number: number): Promise<number> {
+async function reject(session: Session, number: number, only: DecisionOptions['only']): Promise<number> {
   const { compose, config, log } = session
   await using control = await compose.openControl(config, log)
-  const rejected = await control.reject(number, whoAmI())
+  const rejected = await control.reject(number, whoAmI(), only)
   if (session.json) session.printJson(rejected)
   else {
     session.print(
-      `Run ${rejected.run} of ${rejected.sync} is rejected; its held changes are not applied until they change.`,
+      `${whatIsDecided(rejected, only, 'rejected')}; the rejected changes are not applied until they change.${whatWaits(rejected)}`,
     )
   }
   return 0

@@ -1,7 +1,7 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { Change, Op } from '../plan/change.ts'
-import type { Breach } from '../plan/guards.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
@@ -28,7 +28,7 @@ export interface RunSummary {
 }
 
 /** What holds a run, or with `waitsFor` only some of its changes. */
-export interface BreachView extends Pick<Breach, 'guard' | 'detail' | 'waitsFor'> {
+export interface BreachView extends Pick<RecordedBreach, 'guard' | 'detail' | 'waitsFor' | 'decided'> {
   /** How many changes. */
   readonly changes: number
 }
@@ -85,12 +85,23 @@ export interface Control extends AsyncDisposable {
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
   /** The newest runs first. */
   runs(filter: { readonly sync?: string; readonly limit: number }): Promise<readonly RunSummary[]>
-  /** Approves the open hold of this run and asks for a run that applies it; throws `run-unknown`. */
-  approve(run: number, by: string): Promise<RunSummary>
-  /** Rejects the open hold of this run: its breaching changes are left alone until they change; throws `run-unknown`. */
-  reject(run: number, by: string): Promise<RunSummary>
+  /**
+   * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies what may
+   * be applied then: where guards hold the plan, nothing before all of them are decided on. Throws `run-unknown` or `usage`.
+   */
+  approve(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
+  /**
+   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are left alone until
+   * they change. Throws `run-unknown` or `usage`.
+   */
+  reject(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
   /** What is in quarantine. */
   quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
   /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
   release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
+}
+
+/** Guards hold the whole plan, so nothing of it is applied before all of them are decided on. */
+export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
+  return state === 'held' && hold === 'open'
 }

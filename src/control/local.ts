@@ -1,11 +1,19 @@
 import { DirsyncdError } from '../errors.ts'
-import { decide } from '../store/decisions.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
+import { decide, type NewDecision } from '../store/decisions.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
 import { addRun, findRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
-import type { Control, QuarantinedChange, ReleaseRequest, RunSummary, RunView } from './control.ts'
+import {
+  type Control,
+  isPlanStillHeld,
+  type QuarantinedChange,
+  type ReleaseRequest,
+  type RunSummary,
+  type RunView,
+} from './control.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
@@ -41,13 +49,13 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
     return number
   }
 
-  /** A run whose hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
-  async function undecided(number: number, decision: 'approved' | 'rejected'): Promise<RunRecord> {
-    const run = await findRun(db, number)
-    if (run === undefined)
+  async function decideOn(number: number, decision: NewDecision): Promise<RunRecord> {
+    if ((await findRun(db, number)) === undefined)
       throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
-    if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return run
-    throw new DirsyncdError('run-unknown', `Run ${number} has no open hold: ${whyNoHold(run)}.`)
+    return decide(db, number, decision, (run, breaches) => {
+      requireHold(run, decision)
+      requireNames(run, decision, breaches)
+    })
   }
 
   return {
@@ -57,17 +65,12 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
       return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
     },
     runs: async (filter) => (await listRuns(db, filter)).map(summary),
-    approve: async (number, by) => {
-      const run = await undecided(number, 'approved')
-      await decide(db, run, 'approved', by)
-      await request(run.sync, { mode: 'sync', trigger: 'approval' })
-      return summary({ ...run, hold: 'approved' })
+    approve: async (number, by, only) => {
+      const run = await decideOn(number, { decision: 'approved', by, only })
+      if (!isPlanStillHeld(run)) await request(run.sync, { mode: 'sync', trigger: 'approval' })
+      return summary(run)
     },
-    reject: async (number, by) => {
-      const run = await undecided(number, 'rejected')
-      await decide(db, run, 'rejected', by)
-      return summary({ ...run, hold: 'rejected' })
-    },
+    reject: async (number, by, only) => summary(await decideOn(number, { decision: 'rejected', by, only })),
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   }
@@ -75,6 +78,27 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
 
 function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
   return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
+}
+
+/** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
+function requireHold(run: RunRecord, { decision }: NewDecision): void {
+  if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
+  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run)}.`)
+}
+
+function requireNames(
+  { run }: RunRecord,
+  { decision, only }: NewDecision,
+  breaches: readonly RecordedBreach[],
+): void {
+  const names = new Set(breaches.map(({ guard }) => guard))
+  const unknown = only?.filter((name) => !names.has(name)) ?? []
+  if (unknown.length === 0) return
+  const what = decision === 'approved' ? 'approve' : 'reject'
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} has nothing called ${unknown.join(' or ')} to ${what}; it has ${[...names].join(', ')}.`,
+  )
 }
 
 function whyNoHold(run: RunRecord): string {

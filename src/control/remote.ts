@@ -23,13 +23,13 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       const query = new URLSearchParams({ limit: String(limit), ...(sync !== undefined && { sync }) })
       return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
     },
-    approve: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by }),
+    approve: (run, by, only) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by, only }),
     quarantine: (filter) => {
       const query = new URLSearchParams({ ...filter })
       return daemon.call<readonly QuarantinedChange[]>('GET', `/quarantine?${query.toString()}`)
     },
     release: (request) => daemon.call<readonly QuarantinedChange[]>('POST', '/quarantine/release', request),
-    reject: (run, by) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, { by }),
+    reject: (run, by, only) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, { by, only }),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }

@@ -99,17 +99,6 @@ export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<st
   return breaches.every((breach) => breach.changes.every((change) => approved.has(change)))
 }
 
-/**
- * What a person decides on: the plan that a guard holds, or, of a plan that was applied, what waits for evidence. Never both
- * at once, because what waits is not in the plan that the person sees.
- */
-export function undecided<T extends Pick<Breach, 'waitsFor'>>(
-  state: string,
-  breaches: readonly T[],
-): readonly T[] {
-  return breaches.filter(({ waitsFor }) => (waitsFor === undefined) === (state === 'held'))
-}
-
 /** The fingerprints of all held changes, sorted and without duplicates. */
 export function heldChanges(breaches: readonly Breach[]): string[] {
   return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()

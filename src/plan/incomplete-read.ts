@@ -19,7 +19,7 @@ export function refuseIncompleteRead(
     throw new DirsyncdError(
       'source-incomplete',
       `the read of the source was incomplete: it has ${amount(read, kind)}, and a second look found ` +
-        `${amount(missed.length, kind)} more that the filter selects, such as "${missed[0]?.[0]}"; nothing was changed`,
+        `${amount(missed.length, kind)} more that the filter selects or whose attributes the reader may not see, such as "${missed[0]?.[0]}"; nothing was changed`,
     )
   }
 }

@@ -1,9 +1,10 @@
-import { type Kysely, sql } from 'kysely'
-import { heldChanges, undecided } from '../plan/guards.ts'
-import type { RunRecord } from './runs.ts'
-import type { Tables } from './tables.ts'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
+import type { RunsTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
+
+type RunRecord = Selectable<RunsTable>
 
 /** What people decided about held changes, by fingerprint. */
 export interface Decisions {
@@ -11,24 +12,65 @@ export interface Decisions {
   readonly rejected: ReadonlyMap<string, string>
 }
 
-/** Records a person's decision about everything that a hold holds, and ends the hold. */
+/** Who decides what: about everything that waits for a decision, or only about the breaches with these names. */
+export interface NewDecision {
+  readonly decision: Decision
+  readonly by: string
+  readonly only?: readonly string[] | undefined
+}
+
+/**
+ * Records a person's decision about what a run holds, and ends the hold when nothing of it is undecided. Returns the run as it
+ * is then.
+ *
+ * @param check throws where this run takes no such decision; it sees the run as no other decision can change it, and what
+ *   can be decided about
+ */
 export async function decide(
   db: Db,
-  run: RunRecord,
-  decision: 'approved' | 'rejected',
-  by: string,
-): Promise<void> {
-  const fingerprints = heldChanges(undecided(run.state, run.breaches ?? []))
-  await db.transaction().execute(async (trx) => {
-    await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
-      SELECT ${run.sync}, ${run.target}, fingerprint, ${decision}, ${run.run}, ${by}
-      FROM unnest(${fingerprints}::text[]) AS fingerprint
-      ON CONFLICT (sync, target, fingerprint) DO UPDATE
-      SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()`.execute(
-      trx,
+  number: number,
+  { decision, by, only }: NewDecision,
+  check: (run: RunRecord, breaches: readonly RecordedBreach[]) => void,
+): Promise<RunRecord> {
+  return db.transaction().execute(async (trx) => {
+    const run = await trx
+      .selectFrom('dirsyncd.runs')
+      .selectAll()
+      .where('run', '=', number)
+      .forUpdate()
+      .executeTakeFirstOrThrow()
+    const before = { ...run, breaches: run.breaches ?? [] }
+    const possible = choices(before, decision, only !== undefined)
+    check(run, possible)
+    const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
+    await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
+    const breaches = before.breaches.map((breach) =>
+      chosen.includes(breach) ? { ...breach, decided: decision } : breach,
     )
-    await trx.updateTable('dirsyncd.runs').set({ hold: decision }).where('run', '=', run.run).execute()
+    const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
+    const hold = holdAfter({ ...run, breaches }, (print) => approved.has(print) || rejected.has(print))
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({ hold, breaches: JSON.stringify(breaches) })
+      .where('run', '=', run.run)
+      .execute()
+    return { ...run, hold, breaches }
   })
+}
+
+async function recordDecision(
+  db: Db,
+  { sync, target, run }: RunRecord,
+  { decision, by }: NewDecision,
+  fingerprints: readonly string[],
+): Promise<void> {
+  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
+    SELECT ${sync}, ${target}, fingerprint, ${decision}, ${run}, ${by}
+    FROM unnest(${fingerprints}::text[]) AS fingerprint
+    ON CONFLICT (sync, target, fingerprint) DO UPDATE
+    SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()`.execute(
+    db,
+  )
 }
 
 export async function decisionsOf(db: Db, sync: string, target: string): Promise<Decisions> {

@@ -1,8 +1,10 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
-import { type Breach, heldChanges, undecided } from '../plan/guards.ts'
+import { undecided } from '../plan/decide.ts'
+import { type Breach, heldChanges } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ServerMemory } from '../plan/server.ts'
+import { decisionsOf } from './decisions.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
@@ -200,9 +202,7 @@ export async function holdRun(
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
     const open = await liveHold(trx, run.sync)
-    const held = { state, breaches }
-    const same =
-      open !== undefined && (run.only_entries === null ? isSameHold(open, held) : isPartOf(held, open))
+    const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
     if (open && !same) await setHold(trx, open.run, 'replaced')
     const holder = same ? open.run : run.run
     await trx
@@ -241,18 +241,21 @@ function liveHold(db: Db, sync: string): Promise<RunRecord | undefined> {
 
 type Held = Pick<RunRecord, 'state' | 'breaches'>
 
-function isSameHold(a: Held, b: Held): boolean {
-  return heldKey(a) === heldKey(b)
-}
-
-/** A run of single entries leaves the hold of a whole run as it is, if that holds these changes too. */
-function isPartOf({ state, breaches }: Held, open: Held): boolean {
-  const all = new Set(heldChanges(undecided(open.state, open.breaches ?? [])))
-  return heldChanges(undecided(state, breaches ?? [])).every((change) => all.has(change))
-}
-
-function heldKey({ state, breaches }: Held): string {
-  return heldChanges(undecided(state, breaches ?? [])).join()
+/**
+ * Whether the open hold holds what this run holds, leaving out what a person has decided about. A run of single entries leaves the
+ * hold of a whole run as it is, if that holds these changes too.
+ */
+async function isHeldBy(db: Db, open: Held, run: RunRecord, held: Held): Promise<boolean> {
+  const { approved, rejected } = await decisionsOf(db, run.sync, run.target)
+  const waiting = ({ state, breaches }: Held): string[] =>
+    heldChanges(undecided(state, breaches ?? [])).filter(
+      (print) => !approved.has(print) && !rejected.has(print),
+    )
+  const before = waiting(open)
+  const now = waiting(held)
+  if (run.only_entries === null) return before.join() === now.join()
+  const all = new Set(before)
+  return now.every((print) => all.has(print))
 }
 
 export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {

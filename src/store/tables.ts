@@ -3,7 +3,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
-import type { Breach } from '../plan/guards.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Phase } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
@@ -34,7 +34,7 @@ export interface RunsTable {
   directory_moved: Generated<boolean>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
-  breaches: JSONColumnType<readonly Breach[]> | null
+  breaches: JSONColumnType<readonly RecordedBreach[]> | null
   hold: HoldState | null
   /** The run whose hold this run waits for; its own number, or an older one that holds the same changes. */
   hold_run: number | null

@@ -7,8 +7,10 @@ import {
   closeTeam,
   closeUnit,
   type Employee,
+  employeeDn,
   employeeLdif,
   hiddenTeam,
+  hiddenClasses,
   hiddenUnit,
   hire,
   leave,
@@ -19,6 +21,7 @@ import {
   openOpenLdapSite,
   type OpenLdapSite,
   openUnit,
+  teamDn,
   teamLdif,
   unitDn,
   unitLdif,
@@ -189,6 +192,70 @@ test('a team within another one that the reader may not see any more keeps its p
   expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
   expect(await corp.teams()).toEqual(new Map([['All', uidsOf(others.slice(0, 10))]]))
   await expectDone(corp)
+})
+
+describe('entries whose objectClass the reader may not see any more', () => {
+  const sales = numbered('s', 8, 'sales')
+  const labs = numbered('l', 20)
+  const [hidden, leaver] = [labs[3]!, labs[4]!]
+  const members = labs.slice(0, 10)
+  /** So many that no guard objects to one less. */
+  const teams = Array.from({ length: 12 }, (_, index) => `Team ${index}`)
+
+  let stack: AsyncDisposableStack
+  let slapd: Slapd
+  let corp: OpenLdapSite
+
+  async function start(...hiddenDns: readonly string[]): Promise<void> {
+    slapd = stack.use(
+      await startSlapd({
+        tls: false,
+        overlays: ['syncprov'],
+        acl: hiddenDns.map(hiddenClasses),
+        ldifs: [
+          unitLdif('sales'),
+          ...[...sales, ...labs].map(employeeLdif),
+          ...teams.map((name) => teamLdif(name, members)),
+          blindLdif(),
+        ],
+      }),
+    )
+    corp = stack.use(await openOpenLdapSite(slapd))
+    await corp.configure({ url: slapd.url })
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+  }
+
+  beforeEach(() => {
+    stack = new AsyncDisposableStack()
+  })
+  afterEach(() => stack.disposeAsync())
+
+  test('are not deleted, where it is one user and one group, and the others come and go', async () => {
+    await start(employeeDn(hidden), teamDn('Team 0'))
+    await slapd.modify([blind(slapd, true), leave(leaver)].join(''))
+    const { code, stdout } = await corp.sync()
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 user to delete')])
+    expect(stdout).not.toContain('group to delete')
+    expect(stdout).toContain('seen-again (2)')
+    expect(await corp.uids()).toEqual(
+      uidsOf([...sales, ...labs].filter((each) => each !== leaver)).toSorted(),
+    )
+    const after = await corp.teams()
+    expect([...after.keys()].toSorted()).toEqual(teams.toSorted())
+    expect(after.get('Team 1')).toContain(hidden.uid)
+  })
+
+  test('fail the run, where they are many', async () => {
+    await start(unitDn('sales'))
+    await slapd.modify(blind(slapd, true))
+    const failed = await corp.sync()
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toContain('the read of the source was incomplete')
+    expect(failed.stderr).toContain('8 users more')
+    expect(await corp.uids()).toEqual(uidsOf([...labs, ...sales]).toSorted())
+    await slapd.modify(blind(slapd, false))
+    expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
+  })
 })
 
 describe('a reorganisation', () => {

@@ -118,8 +118,12 @@ function control() {
   return createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
 }
 
-async function approve(run: number, { executor, waitForEnd }: SyncHarness): Promise<RunRecord> {
-  await control().approve(run, 'ada')
+async function approve(
+  run: number,
+  { executor, waitForEnd }: SyncHarness,
+  only?: readonly string[],
+): Promise<RunRecord> {
+  await control().approve(run, 'ada', only)
   await executor.work(name, { scheduled: false })
   const [newest] = await control().runs({ sync: name, limit: 1 })
   return waitForEnd(newest?.run ?? 0)
@@ -501,4 +505,82 @@ describe('a server', () => {
     await harness.sync()
     expect((await seen()).users).not.toContain('o1')
   })
+})
+
+describe('findings of opposite danger in one hold', () => {
+  const everybody = [...SALES, 'o2', 'o3']
+  let harness: SyncHarness
+  let held: RunRecord
+
+  /** Run `held` would create o1 again, and delete all of sales. */
+  beforeEach(async () => {
+    harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    hire('o1')
+    lose(...SALES)
+    held = await harness.sync()
+    expect(guardsOf(held)).toEqual(['container-emptied 6 person', 'reborn 1 better-read'])
+  })
+
+  test('are decided on one by one, and the hold waits for the other with its number', async () => {
+    const first = await approve(held.run, harness, ['reborn'])
+    expect(first).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
+    expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
+    await expect(control().approve(held.run, 'ada', ['reborn'])).rejects.toThrow(
+      `Run ${held.run} has nothing called reborn to approve; it has container-emptied.`,
+    )
+
+    const second = await approve(held.run, harness, ['container-emptied'])
+    expect(second).toMatchObject({ state: 'done', hold: null })
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
+  })
+
+  test('in the other order, where one is rejected', async () => {
+    await control().reject(held.run, 'ada', ['container-emptied'])
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['reborn 1 better-read'])
+    expect(after).toMatchObject({ hold: null, hold_run: held.run })
+    expect((await seen()).users).toEqual(everybody.toSorted())
+    await approve(held.run, harness)
+    expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'rejected' })
+
+    await approve(held.run, harness)
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
+  })
+
+  test('are not decided on by a name that the run does not have', async () => {
+    for (const decide of ['approve', 'reject'] as const) {
+      const deciding = control()[decide](held.run, 'ada', ['reborn', 'rebron'])
+      await expect(deciding).rejects.toMatchObject({ code: 'usage' })
+      await expect(deciding).rejects.toThrow(
+        `Run ${held.run} has nothing called rebron to ${decide}; it has container-emptied, reborn.`,
+      )
+    }
+    expect(guardsOf(await harness.sync())).toEqual(guardsOf(held))
+  })
+})
+
+test('an approval of one of several guards applies nothing before all are decided on', async () => {
+  const harness = await start({ maxUserDeletes: 1, minSourceUsers: 7 })
+  await harness.sync()
+  lose('o1', 'o2', 's1', 's2')
+  hire('new')
+  const held = await harness.sync()
+  expect(guardsOf(held)).toEqual(['min-source-users 5 guard', 'max-deletes-users 4 guard'])
+  const everybody = await seen()
+  const after = await control().approve(held.run, 'ada', ['min-source-users'])
+  expect(after).toMatchObject({ state: 'held', hold: 'open' })
+  expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: held.run })
+  expect(await seen()).toEqual(everybody)
+  const approved = await approve(held.run, harness, ['max-deletes-users'])
+  expect(approved).toMatchObject({ state: 'done', hold: null })
+  expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
 })

@@ -89,7 +89,7 @@ test('the deletes of the last day are counted, but for those that a person appro
 })
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
-  await decide(db, (await findRun(db, await hold('wanted', 'gone')))!, 'approved', 'ada')
+  await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, () => undefined)
   await keepDecisions(db, 'another sync', TARGET, [])
   await keepDecisions(db, sync, 'https://elsewhere.example', [])
   expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted', 'gone']))
@@ -150,4 +150,20 @@ test('what was rejected may be approved later', async () => {
   await control.reject(run, 'ada')
   await control.approve(run, 'bob')
   expect(await decisionsOf(db, sync, TARGET)).toEqual({ approved: new Set(['a']), rejected: new Map() })
+})
+
+test('two people who decide on two guards at once are both heard', async () => {
+  const targets = new Map([[sync, TARGET]])
+  const control = createLocalControl({ db, targets, wake: async () => undefined })
+  for (let turn = 0; turn < 5; turn++) {
+    const run = (await findRun(db, await ask()))!
+    const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
+    await setRunState(db, run.run, 'planning', { breaches })
+    await holdRun(db, run, 'held', { breaches, counts: countsOf({}) })
+    await Promise.all([control.approve(run.run, 'ada', ['few']), control.reject(run.run, 'bob', ['many'])])
+    expect(await findRun(db, run.run)).toMatchObject({
+      hold: 'rejected',
+      breaches: [{ decided: 'approved' }, { decided: 'rejected' }],
+    })
+  }
 })

@@ -35,7 +35,7 @@ export function unitDn(unit?: string): string {
   return unit === undefined ? PEOPLE : `ou=${unit},${PEOPLE}`
 }
 
-function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
+export function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): string {
   return `uid=${uid},${unitDn(unit)}`
 }
 
@@ -67,13 +67,15 @@ export const moveTo = (employee: Employee, unit: string): string =>
     newsuperior: [unitDn(unit)],
   })
 
-/** `access to` lines: whoever has the role `blind` may not see this unit, or this team. */
+const OCCUPANTS = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
+
+/** `access to` lines: whoever has the role `blind` may not see this unit, this team, or the objectClass of what is below a DN. */
 export const hiddenUnit = (unit: string): string => hidden(unitDn(unit))
 export const hiddenTeam = (name: string): string => hidden(teamDn(name))
+export const hiddenClasses = (dn: string): string => hidden(dn, ' attrs=objectClass')
 
-function hidden(dn: string): string {
-  const occupants = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
-  return `access to dn.subtree="${dn}" by ${occupants} none by * break`
+function hidden(dn: string, what = ''): string {
+  return `access to dn.subtree="${dn}"${what} by ${OCCUPANTS} none by * break`
 }
 
 /** Gives the reader the role `blind`, or takes it away. */
@@ -82,7 +84,7 @@ export function blind({ readers }: Slapd, isBlind: boolean): string {
   return ldif(BLIND, { changetype: ['modify'], [what]: ['roleOccupant'], roleOccupant: [readers.reader.dn] })
 }
 
-const teamDn = (name: string): string => `cn=${name},ou=groups,${BASE}`
+export const teamDn = (name: string): string => `cn=${name},ou=groups,${BASE}`
 
 function unitAttributes(unit: string) {
   return { objectClass: ['organizationalUnit'], ou: [unit.split(',')[0] ?? unit] }

@@ -37,6 +37,7 @@ export interface SyncHarnessOptions {
   readonly rules?: Partial<PlanRules>
   /** The most deletes of users that no guard holds; 1 million by default. */
   readonly maxUserDeletes?: number
+  readonly minSourceUsers?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
   /** Called before each read of the source. */
@@ -112,6 +113,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
     limits: {
       ...LIMITS,
+      minSourceUsers: options.minSourceUsers ?? LIMITS.minSourceUsers,
       users: { ...LIMITS.users, maxDeletes: options.maxUserDeletes ?? LIMITS.users.maxDeletes },
     },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },

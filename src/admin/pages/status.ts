@@ -23,13 +23,16 @@ ${runs.length === 0 ? '<p>No sync has run yet.</p>' : runTable(runs)}
 
 function holdBox(run: RunSummary): string {
   const reasons = run.breaches
-    .map((breach) => `<li>${escape(breach.detail)} (${escape(breach.guard)})</li>`)
+    .map(({ guard, detail, decided }) => {
+      const decision = decided === undefined ? '' : `: ${decided}`
+      return `<li>${escape(detail)} (${escape(guard)}${decision})</li>`
+    })
     .join('')
   return `<section class="hold">
 <h2>Run ${run.run} of ${escape(run.sync)} waits for a person</h2>
 <ul>${reasons}</ul>
 <p><code>dirsyncd runs ${run.run}</code> shows the changes; <code>dirsyncd approve ${run.run}</code> or
-<code>dirsyncd reject ${run.run}</code> decides.</p>
+<code>dirsyncd reject ${run.run}</code> decides, and <code>--only NAME</code> about one of them alone.</p>
 </section>`
 }
 

@@ -1,5 +1,6 @@
 import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
+import { undecided } from '../../plan/decide.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
@@ -108,7 +109,10 @@ function notApplied({ changes, counts }: RunView): string[] {
 }
 
 function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
-  const guards = breaches.filter(({ waitsFor }) => waitsFor === undefined).map(renderBreach)
+  const guards = breachLines(
+    breaches.filter(({ waitsFor }) => waitsFor === undefined),
+    hold,
+  )
   if (guards.length === 0) return []
   const held = holdRun ?? run
   const waiting = state === 'held' && (hold === 'open' || hold === null)
@@ -125,26 +129,46 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
 function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunView): string[] {
   const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
   if (findings.length === 0) return []
-  const changes = findings.reduce((sum, each) => sum + each.changes, 0)
-  const held = holdRun ?? run
   const isOpen = state === 'done' && (hold === 'open' || (hold === null && holdRun !== null))
-  const help =
-    isOpen && changes > 0
-      ? [
-          `Apply ${changes === 1 ? 'this change' : `these ${digits(changes)} changes`} with dirsyncd approve ${held}, or reject with dirsyncd reject ${held}.`,
-        ]
-      : []
+  const help = isOpen ? decideLines(holdRun ?? run, undecided(state, findings)) : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
   const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
   const isInNoPlan = mode === 'plan' || state === 'held'
   const title = isInNoPlan
     ? 'Not proved, so it is no part of this plan'
     : `Not proved, so it waits${applied}${since}`
-  return [`${title}:`, ...findings.map(renderBreach), ...help]
+  return [`${title}:`, ...breachLines(findings, hold), ...help]
 }
 
-function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
-  return `  ${guard}: ${printable(detail)}`
+/** How a person decides about findings. */
+function decideLines(held: number, findings: RunView['breaches']): string[] {
+  const waiting = findings.filter(({ changes }) => changes > 0)
+  const others = waiting.filter((breach) => !isServer(breach))
+  const names = [...new Set(others.map(({ guard }) => guard))]
+  const changes = others.reduce((sum, each) => sum + each.changes, 0)
+  const hasServer = others.length < waiting.length
+  const server = `${held}${names.length > 0 ? ' --only server-not-newer' : ''}`
+  const rest = `${held}${hasServer ? ` --only ${names.join(' ')}` : ''}`
+  const what = changes === 1 ? 'this change' : `these ${digits(changes)} changes`
+  const lines = [
+    hasServer && `Accept the state of this server with dirsyncd approve ${server}; guards still apply.`,
+    changes > 0 && `Apply ${what} with dirsyncd approve ${rest}, or reject with dirsyncd reject ${rest}.`,
+    names.length > 1 && `Decide on one of them alone with --only NAME, such as --only ${names.at(-1)}.`,
+  ]
+  return lines.filter((line) => line !== false)
+}
+
+/** An approval of this finding is about the server, not about changes that the report could show. */
+function isServer({ guard }: RunView['breaches'][number]): boolean {
+  return guard === 'server-not-newer'
+}
+
+/** Says of each what was decided about it, where that is not what was decided about all. */
+function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): string[] {
+  return breaches.map(({ guard, detail, decided }) => {
+    const decision = decided === undefined || decided === hold ? '' : ` (${decided})`
+    return `  ${guard}: ${printable(detail)}${decision}`
+  })
 }
 
 function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {

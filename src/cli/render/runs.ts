@@ -1,6 +1,6 @@
 import type { RunSummary } from '../../control/control.ts'
 import { total } from '../total.ts'
-import { undecided } from '../../plan/guards.ts'
+import { undecided } from '../../plan/decide.ts'
 import { renderTable } from './table.ts'
 import { digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'

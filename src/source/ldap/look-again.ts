@@ -3,6 +3,7 @@ import type { Sighting } from '../../directory/snapshot.ts'
 import { DirsyncdError } from '../../errors.ts'
 import type { CompiledOptions, DisabledRule, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
+import type { LdapEntry } from './connection/message.ts'
 import { anyOf, bothOf } from './filter.ts'
 import { searchAll, searchSome } from './search.ts'
 import { lookupIn, valueBytes } from './values.ts'
@@ -31,22 +32,35 @@ export async function lookAgain(
   const place: Place = { ...chosen, pageSize }
   const disabled = kind === 'user' && users.disabled?.action === 'delete' ? users.disabled : undefined
   await requireLookup(connection, place)
+  const asksForClass = /objectclass/i.test(place.filterText)
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   for (let at = 0; at < ids.length; at += IDS_PER_SEARCH) {
     const found = await findIds(connection, place, ids.slice(at, at + IDS_PER_SEARCH))
     for (const id of found.keys()) answer.set(id, 'left-filter')
     const within = await findIds(connection, place, [...found.keys()], place)
     for (const id of within.keys()) answer.set(id, 'present')
-    if (disabled === undefined) continue
-    const locked = await findIds(connection, place, [...within.keys()], disabled)
-    for (const [id, dns] of within) if (isWithin(dns, locked.get(id))) answer.set(id, 'disabled')
+    if (disabled !== undefined) {
+      const locked = await findIds(connection, place, [...within.keys()], disabled)
+      for (const [id, entries] of within) if (isWithin(entries, locked.get(id))) answer.set(id, 'disabled')
+    }
+    if (asksForClass)
+      for (const [id, entries] of found) if (entries.some(hidesClass)) answer.set(id, 'present')
   }
   return answer
 }
 
 /** Somebody who came back may have a disabled account and another one of the same id. */
-function isWithin(dns: readonly string[], others: readonly string[] = []): boolean {
-  return dns.every((dn) => others.includes(dn))
+function isWithin(entries: readonly LdapEntry[], others: readonly LdapEntry[] = []): boolean {
+  const dns = new Set(others.map(({ dn }) => dn))
+  return entries.every(({ dn }) => dns.has(dn))
+}
+
+/**
+ * Every entry has an objectClass (RFC 4512, 2.4). Where none is shown, the reader may not see it, and perhaps nothing else that the
+ * filter asks for: that a filter does not find the entry proves nothing then.
+ */
+function hidesClass(entry: LdapEntry): boolean {
+  return lookupIn(entry)('objectClass').length === 0
 }
 
 /**
@@ -68,16 +82,16 @@ export async function requireLookup(connection: LdapConnection, place: Place): P
   }
 }
 
-/** Those of the ids that the server has, each with the DNs of its entries. Byte for byte: its own comparison may well ignore case. */
+/** Those of the ids that the server has, each with its entries. Byte for byte: its own comparison may well ignore case. */
 async function findIds(
   connection: LdapConnection,
   place: Place,
   ids: readonly string[],
   within?: Pick<DisabledRule, 'filter' | 'filterText'>,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+): Promise<ReadonlyMap<string, readonly LdapEntry[]>> {
   const attribute = place.map.id
   const values = ids.flatMap((id) => valueBytes(attribute, id))
-  const found = new Map<string, string[]>()
+  const found = new Map<string, LdapEntry[]>()
   if (values.length === 0) return found
   const byId = anyOf(attribute, values)
   const filter = within === undefined ? byId : bothOf(within.filter, byId)
@@ -85,11 +99,12 @@ async function findIds(
   const filterText = `for ${ids.length} values of ${attribute} ${where}`
   const wanted = new Set(ids)
   for (const base of place.bases) {
-    await searchAll(connection, { ...place, base, filter, filterText, attributes: [attribute] }, (entry) => {
+    const attributes = [attribute, 'objectClass']
+    await searchAll(connection, { ...place, base, filter, filterText, attributes }, (entry) => {
       for (const id of lookupIn(entry)(attribute)) {
-        const dns = found.get(id)
-        if (dns !== undefined) dns.push(entry.dn)
-        else if (wanted.has(id)) found.set(id, [entry.dn])
+        const entries = found.get(id)
+        if (entries !== undefined) entries.push(entry)
+        else if (wanted.has(id)) found.set(id, [entry])
       }
     })
   }

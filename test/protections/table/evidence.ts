@@ -114,8 +114,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-hold-of-a-whole-run-survives-a-run-of-one-entry',
     file: 'store/runs.ts',
-    find: 'run.only_entries === null ? isSameHold(open, held) : isPartOf(held, open)',
-    replace: 'isSameHold(open, held)',
+    find: 'if (run.only_entries === null) return before.join() === now.join()',
+    replace: 'return before.join() === now.join()',
     test: RUNS,
     only: 'when a run of one entry',
   },
@@ -260,7 +260,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'evidence-approval-of-a-guard-is-none-of-what-waits',
-    file: 'plan/guards.ts',
+    file: 'plan/decide.ts',
     find: "(waitsFor === undefined) === (state === 'held')",
     replace: "(waitsFor === undefined) === (state === 'held') || state !== ''",
     test: RUNS,

@@ -314,8 +314,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-second-look-sees-who-came-back',
     file: 'source/ldap/look-again.ts',
-    find: 'return dns.every((dn) => others.includes(dn))',
-    replace: 'return dns.some((dn) => others.includes(dn))',
+    find: 'return entries.every(({ dn }) => dns.has(dn))',
+    replace: 'return entries.some(({ dn }) => dns.has(dn))',
     test: MEMBERSHIP,
   },
   {
@@ -324,6 +324,14 @@ export const LDAP: readonly Protection[] = [
     find: "kind === 'user' && users.disabled?.action === 'delete' ?",
     replace: "kind === 'user' ?",
     test: MEMBERSHIP,
+  },
+  {
+    name: 'ldap-second-look-believes-no-filter-on-hidden-classes',
+    file: 'source/ldap/look-again.ts',
+    find: "if (entries.some(hidesClass)) answer.set(id, 'present')",
+    replace: "if (entries.every(hidesClass)) answer.set(id, 'left-filter')",
+    test: 'e2e/openldap-evidence.test.ts',
+    only: 'objectClass the reader',
   },
   // The look at members who would be lost.
   {

@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const GUARDS = 'unit/plan/guards.test.ts'
+const DECISIONS = 'unit/plan/decide.test.ts'
 const CHANGES = 'unit/plan/plan.test.ts'
 const EMAILS = 'unit/plan/emails.test.ts'
 const PROPERTIES = 'unit/plan/properties.test.ts'
@@ -172,6 +173,28 @@ export const PLAN: readonly Protection[] = [
     find: 'return breaches.every((breach) =>',
     replace: 'return breaches.some((breach) =>',
     test: GUARDS,
+  },
+  {
+    name: 'plan-approval-by-name-releases-nothing-of-another-guard',
+    file: 'plan/decide.ts',
+    find: '!held.has(change)',
+    replace: "change !== ''",
+    test: DECISIONS,
+  },
+  {
+    name: 'plan-hold-decided-in-part-stays-open',
+    file: 'plan/decide.ts',
+    find: "  if (!heldChanges(undecided(state, breaches)).every(isDecided)) return 'open'\n",
+    replace: '',
+    test: DECISIONS,
+  },
+  {
+    name: 'plan-rejection-is-no-part-of-a-later-approval',
+    file: 'plan/decide.ts',
+    find: "(byName || hold !== 'open')",
+    replace: 'hold !== null',
+    test: 'integration/run-evidence.test.ts',
+    only: 'in the other order',
   },
   {
     name: 'plan-every-breach-says-what-it-holds',

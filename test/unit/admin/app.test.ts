@@ -8,6 +8,8 @@ const control = {
     asked.push(args)
     return { run: args[0] }
   },
+  approve: async (...args: unknown[]) => asked.push(['approve', ...args]),
+  reject: async (...args: unknown[]) => asked.push(['reject', ...args]),
   release: async (...args: unknown[]) => {
     asked.push(args)
     return []
@@ -46,6 +48,18 @@ test('nothing is released for a request whose limit is misspelled', async () => 
     expect(answer.statusCode).toBe(400)
   }
   expect(asked).toEqual([])
+})
+
+test.each(['approve', 'reject'])('%s decides about all, or only about what is named', async (what) => {
+  const post = (payload: object) => app.inject({ method: 'POST', url: `/runs/7/${what}`, payload })
+  await post({ by: 'ada' })
+  await post({ by: 'ada', only: ['reborn'] })
+  // A hold is not decided as a whole for a request whose names were lost.
+  expect((await post({ by: 'ada', only: [] })).statusCode).toBe(400)
+  expect(asked).toEqual([
+    [what, 7, 'ada', undefined],
+    [what, 7, 'ada', ['reborn']],
+  ])
 })
 
 test('a daemon without its store is not healthy', async () => {

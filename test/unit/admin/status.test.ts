@@ -2,6 +2,16 @@ import { expect, test } from 'vitest'
 import { statusPage } from '../../../src/admin/pages/status.ts'
 import { runOf } from '../cli/runs-for-tests.ts'
 
+test('a hold of which a part is decided says what was decided', () => {
+  const breaches = [
+    { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read', decided: 'approved' },
+    { guard: 'container-emptied', detail: 'nobody is left', changes: 20, waitsFor: 'person' },
+  ] as const
+  const page = statusPage([runOf({ state: 'done', hold: 'open', breaches })])
+  expect(page).toContain('<li>19 are back (reborn: approved)</li>')
+  expect(page).toContain('<li>nobody is left (container-emptied)</li>')
+})
+
 const SCRIPT = `<script src="https://evil.example/x.js">&'</script>`
 
 test('a name from outside runs no script in the page of an administrator', () => {

@@ -23,7 +23,7 @@ interface Script {
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
   readonly check?: readonly CheckItem[]
   readonly contract?: readonly ContractStep[]
-  readonly approve?: () => RunView
+  readonly approve?: (run: number, by: string, only?: readonly string[]) => RunView
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
 }
@@ -112,8 +112,8 @@ function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: nu
           .filter((run) => sync === undefined || run.sync === sync)
           .toReversed(),
       ),
-    approve: () => Promise.resolve().then(script.approve ?? unknownRun),
-    reject: () => Promise.resolve().then(script.approve ?? unknownRun),
+    approve: async (...args) => (script.approve ?? unknownRun)(...args),
+    reject: async (...args) => (script.approve ?? unknownRun)(...args),
     quarantine: () => Promise.resolve([]),
     release: () => Promise.resolve([]),
     [Symbol.asyncDispose]() {
@@ -250,6 +250,46 @@ test('approve follows the run that applies what was approved', async () => {
   })
   expect(result.code).toBe(0)
   expect(result.stdout).toMatch(/^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, done/)
+})
+
+const REBORN = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
+const EMPTIED = { guard: 'container-emptied', detail: 'nobody', changes: 20, waitsFor: 'person' } as const
+
+test('approve and reject with --only name what was decided, and what still waits', async () => {
+  const only: unknown[] = []
+  const decide = (...[, , names]: [number, string, (readonly string[])?]) => {
+    only.push(names)
+    return runOf({ run: 5, hold: 'open', breaches: [EMPTIED, { ...REBORN, decided: 'approved' }] })
+  }
+  const runs = { 5: [runOf({ run: 5 })], 6: [runOf({ run: 6, trigger: 'approval' })] }
+  const approved = await dirsyncd(['approve', '5', '--only', 'reborn'], { approve: decide, runs })
+  expect(approved).toMatchObject({ code: 0, stderr: '' })
+  expect(approved.stdout).toMatch(
+    /^reborn of run 5 of corp is approved; run 6 applies it\. Still waiting for a decision: container-emptied\.\ncorp: run 6/,
+  )
+  const rejected = await dirsyncd(['reject', '5', '--only', 'reborn', 'x', '--only', 'y'], {
+    approve: decide,
+  })
+  expect(rejected.stdout).toMatch(/^reborn, x, y of run 5 of corp are rejected; .*: container-emptied\.\n$/)
+  expect(only).toEqual([['reborn'], ['reborn', 'x', 'y']])
+})
+
+test('an approval of one of several guards applies nothing yet, and waits for no run', async () => {
+  const guard = { guard: 'max-deletes-users', detail: '20', changes: 20 }
+  const breaches = [
+    { ...guard, decided: 'approved' as const },
+    { ...guard, guard: 'max-moved-ids' },
+  ]
+  const approved = await dirsyncd(['approve', '5', '--only', 'max-deletes-users'], {
+    approve: () => runOf({ run: 5, state: 'held', hold: 'open', breaches }),
+    runs: { 6: [runOf({ run: 6, trigger: 'approval' })] },
+  })
+  expect(approved).toMatchObject({
+    code: 0,
+    stdout:
+      'max-deletes-users of run 5 of corp is approved; nothing is applied before all is decided. ' +
+      'Still waiting for a decision: max-moved-ids.\n',
+  })
 })
 
 test('approve and reject of a run that is not held', async () => {

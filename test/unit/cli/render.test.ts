@@ -247,6 +247,52 @@ test('a run of which some changes wait says which, and that the rest was applied
   expect(renderRunEnd(view).length).toBeGreaterThan(1)
 })
 
+test('findings of opposite danger can be decided on one by one', () => {
+  const reborn = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
+  const emptied = {
+    guard: 'container-emptied',
+    detail: 'nobody is left',
+    changes: 20,
+    waitsFor: 'person',
+  } as const
+  const view = runOf({ state: 'done', hold: 'open', breaches: [emptied, reborn] })
+  expect(renderReport(view, { all: false }).slice(-4)).toEqual([
+    '  reborn: 19 are back',
+    'Apply these 39 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Decide on one of them alone with --only NAME, such as --only reborn.',
+    '',
+  ])
+  const partly = runOf({
+    state: 'done',
+    hold: 'open',
+    breaches: [emptied, { ...reborn, decided: 'approved' }],
+  })
+  expect(renderReport(partly, { all: false }).slice(-4)).toEqual([
+    '  container-emptied: nobody is left',
+    '  reborn: 19 are back (approved)',
+    'Apply these 20 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    '',
+  ])
+  expect(renderRuns([partly])[1]).toMatch(/ waits for approval: container-emptied$/)
+})
+
+test('the state of a server is accepted, and not applied', () => {
+  const server = { guard: 'server-not-newer', detail: 'dc2 lags', changes: 1, waitsFor: 'person' } as const
+  const reborn = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
+  const alone = runOf({ state: 'done', hold: 'open', breaches: [server] })
+  expect(renderReport(alone, { all: false }).slice(-3)).toEqual([
+    '  server-not-newer: dc2 lags',
+    'Accept the state of this server with dirsyncd approve 12; guards still apply.',
+    '',
+  ])
+  const both = runOf({ state: 'done', hold: 'open', breaches: [server, reborn] })
+  expect(renderReport(both, { all: false }).slice(-3)).toEqual([
+    'Accept the state of this server with dirsyncd approve 12 --only server-not-newer; guards still apply.',
+    'Apply these 19 changes with dirsyncd approve 12 --only reborn, or reject with dirsyncd reject 12 --only reborn.',
+    '',
+  ])
+})
+
 test('what is not proved is no part of the plan that a guard holds', () => {
   const breaches = [
     { guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 },

@@ -28,7 +28,7 @@ test.each([
 ])('of a read of %i a second look that finds %i more shows that it was incomplete', (read, again) => {
   expect(() => refuseIncompleteRead(readOf(read), sightingsOf(again, 'present'))).toThrow(
     `the read of the source was incomplete: it has ${read} users, and a second look found ${again} users more ` +
-      'that the filter selects, such as "again0"; nothing was changed',
+      'that the filter selects or whose attributes the reader may not see, such as "again0"; nothing was changed',
   )
 })
 

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import {
+  choices,
+  decidedChanges,
+  type Decision,
+  holdAfter,
+  type RecordedBreach,
+} from '../../../src/plan/decide.ts'
+
+const LOW: RecordedBreach = { guard: 'low', detail: '', changes: ['a', 'b'] }
+const HIGH: RecordedBreach = { guard: 'high', detail: '', changes: ['b', 'c'] }
+
+type Decided = readonly [Decision, guard: string]
+
+/** What each of these decisions on a plan that guards hold decides about, and what becomes of the hold. */
+function decideOneByOne(decisions: readonly Decided[]) {
+  let breaches: readonly RecordedBreach[] = [LOW, HIGH]
+  const made = new Map<string, Decision>()
+  let hold: 'open' | Decision = 'open'
+  for (const [decision, name] of decisions) {
+    const before = { state: 'held', hold, breaches }
+    const chosen = choices(before, decision, true).filter(({ guard }) => guard === name)
+    for (const change of decidedChanges(before, decision, chosen)) made.set(change, decision)
+    breaches = breaches.map((breach) => (chosen.includes(breach) ? { ...breach, decided: decision } : breach))
+    hold = holdAfter({ state: 'held', hold, breaches }, (change) => made.has(change))
+  }
+  return { hold, made: Object.fromEntries([...made].toSorted()) }
+}
+
+test.each<[string, Decided[], ReturnType<typeof decideOneByOne>]>([
+  [
+    'a change that another guard holds too waits for that one',
+    [['approved', 'low']],
+    { hold: 'open', made: { a: 'approved' } },
+  ],
+  [
+    'and is approved with it',
+    [
+      ['approved', 'low'],
+      ['approved', 'high'],
+    ],
+    { hold: 'approved', made: { a: 'approved', b: 'approved', c: 'approved' } },
+  ],
+  [
+    'a rejection wins over an earlier approval',
+    [
+      ['approved', 'low'],
+      ['rejected', 'high'],
+    ],
+    { hold: 'rejected', made: { a: 'approved', b: 'rejected', c: 'rejected' } },
+  ],
+  [
+    'and over a later one',
+    [
+      ['rejected', 'high'],
+      ['approved', 'low'],
+    ],
+    { hold: 'rejected', made: { a: 'approved', b: 'rejected', c: 'rejected' } },
+  ],
+  [
+    'until it is approved after all',
+    [
+      ['rejected', 'high'],
+      ['approved', 'low'],
+      ['approved', 'high'],
+    ],
+    { hold: 'approved', made: { a: 'approved', b: 'approved', c: 'approved' } },
+  ],
+])('%s', (_, decisions, expected) => {
+  expect(decideOneByOne(decisions)).toEqual(expected)
+})
+
+test('a guard whose changes are all decided keeps no hold open', () => {
+  const all = { guard: 'all', detail: '', changes: ['a', 'b', 'c'], decided: 'rejected' } as const
+  const hold = { state: 'held', hold: 'open', breaches: [all, LOW] }
+  expect(holdAfter(hold, (change) => all.changes.includes(change as 'a'))).toBe('rejected')
+})
+
+test('only what waits and has changes can be decided on', () => {
+  const found = { ...LOW, guard: 'reborn', waitsFor: 'better-read' } as const
+  const breaches = [LOW, found, { ...found, guard: 'members-unproved', changes: [] }]
+  const names = (state: string) =>
+    choices({ state, hold: 'open', breaches }, 'approved', true).map(({ guard }) => guard)
+  expect(names('done')).toEqual(['reborn'])
+  expect(names('held')).toEqual(['low'])
+})
