@@ -32,7 +32,7 @@ import {
 import type { Tables } from '../store/tables.ts'
 import { countRun } from '../sync/report.ts'
 import { type Planned, type RunDeps, runSync } from '../sync/run.ts'
-import { recall, rememberAdditions, rememberHeldRun, rememberRun } from './memory.ts'
+import { recall, rememberAdditions, rememberHeldRun, rememberRun, rememberWrites } from './memory.ts'
 
 /** Everything that a run of one sync works with. */
 export interface SyncSetup {
@@ -179,8 +179,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       counts,
       breaches: planned.breaches,
     })
-    if (run.mode === 'plan') await finishRun(db, run.run, { state: 'planned', counts })
-    else await rememberAdditions(db, run, planned)
+    if (run.mode === 'plan') return finishRun(db, run.run, { state: 'planned', counts })
+    await rememberWrites(db, run, planned)
+    await rememberAdditions(db, run, planned)
   }
 
   async function complete(run: RunRecord, planned: Planned): Promise<void> {

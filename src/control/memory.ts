@@ -1,14 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import { takeBaseline } from '../plan/baseline.ts'
-import type { Op } from '../plan/change.ts'
+import { deleteFingerprint, type Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, keepAbsences } from '../store/absences.ts'
 import { findBaseline, keepBaseline, keepEmptied } from '../store/baselines.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
-import { deletedLastDay, unconverged } from '../store/journal.ts'
+import { quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
+import { deletedLastDay } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
 import { keepServer, lastGood, rememberGood, type RunRecord, type SyncTarget } from '../store/runs.ts'
@@ -23,14 +24,10 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
   const decisions = await decisionsOf(db, sync, target)
   for (const [fingerprint, detail] of decisions.rejected)
     withheld.set(fingerprint, { code: 'rejected', detail })
-  for (const { fingerprint, detail } of await quarantined(db, sync, target)) {
-    withheld.set(fingerprint, { code: 'quarantined', detail })
-  }
-  for (const fingerprint of await unconverged(db, sync, target)) {
-    const detail =
-      'was written twice and the directory still shows another value; not written again for a day'
+  for (const { fingerprint, code, detail } of await quarantined(db, sync, target))
+    withheld.set(fingerprint, { code, detail })
+  for (const { fingerprint, detail } of await unconverged(db, { sync, target }))
     withheld.set(fingerprint, { code: 'does-not-converge', detail })
-  }
   const good = await lastGood(db, sync, target)
   return {
     withheld,
@@ -77,6 +74,25 @@ export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned
 
 function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
   return plan.changes.length === 0 ? undefined : server?.withAdditions
+}
+
+/** Keeps, once a plan is made, which earlier writes had no effect. */
+export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { plan, server } = planned
+  if (run.only_entries === null && server?.trouble === undefined)
+    await settleWrites(db, run, missingChanges(planned))
+  await quarantineUnconverged(db, run, plan.withheld)
+}
+
+/** The fingerprints of all that makes the directory differ from the source, whether or not the plan may change it. */
+function missingChanges({ plan, breaches, absent }: Planned): ReadonlySet<string> {
+  return new Set([
+    ...plan.changes.map(({ fingerprint }) => fingerprint),
+    ...plan.withheld,
+    ...breaches.flatMap(({ changes }) => changes),
+    ...absent.user.map((id) => deleteFingerprint('user', id)),
+    ...absent.group.map((id) => deleteFingerprint('group', id)),
+  ])
 }
 
 /** Keeps what a run of the whole sync read, although a guard held its plan: a good read counts for who is absent. */

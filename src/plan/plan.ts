@@ -109,7 +109,8 @@ class Draft {
   readonly #changes: { change: Change; fingerprint: string }[] = []
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
-  #unchanged = 0
+  #equalUsers = 0
+  readonly #equalGroups = new Set<string>()
 
   constructor(inputs: PlanInputs, selections: Readonly<Record<Kind, Selection>>) {
     this.#inputs = inputs
@@ -131,7 +132,7 @@ class Draft {
       return
     }
     const found = compare()
-    if (!found.change && !found.notices) this.#unchanged++
+    if (!found.change && !found.notices) this.#countEqual(kind, id)
     this.#take(kind, found)
   }
 
@@ -153,7 +154,14 @@ class Draft {
   }
 
   addMembers(group: string, found: Difference): void {
-    if (this.#isSelected('group', group)) this.#take('group', found)
+    if (!this.#isSelected('group', group)) return
+    this.#equalGroups.delete(group)
+    this.#take('group', found)
+  }
+
+  #countEqual(kind: Kind, id: string): void {
+    if (kind === 'user') this.#equalUsers++
+    else this.#equalGroups.add(id)
   }
 
   #take(kind: Kind, { change, notices }: Difference): void {
@@ -207,7 +215,7 @@ class Draft {
     return {
       changes,
       notices: this.#notices.toSorted(compareNotices),
-      unchanged: this.#unchanged,
+      unchanged: this.#equalUsers + this.#equalGroups.size,
       withheld: this.#withheld.toSorted(),
       digest: digestOf(changes),
     }

@@ -127,9 +127,8 @@ export async function quarantineUndecided(db: Db, run: number, part: Part, op: O
     INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
     SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, COALESCE(detail, '')
     FROM refused JOIN dirsyncd.runs AS r ON r.run = refused.run
-    ON CONFLICT (sync, target, fingerprint) DO UPDATE SET detail = EXCLUDED.detail, tried_at = now()`.execute(
-    db,
-  )
+    ON CONFLICT (sync, target, fingerprint) DO UPDATE
+    SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()`.execute(db)
 }
 
 function waiting(db: Db, run: number, part: Part) {

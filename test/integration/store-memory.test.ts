@@ -59,7 +59,9 @@ test('a change that the API refused is tried again a day later', async () => {
       db,
     )
   }
-  expect(await quarantined(db, sync, TARGET)).toEqual([{ fingerprint: 'fresh', detail: 'refused' }])
+  expect(await quarantined(db, sync, TARGET)).toEqual([
+    { fingerprint: 'fresh', code: 'quarantined', detail: 'refused' },
+  ])
 })
 
 test('the deletes of the last day are counted, but for those that a person approved', async () => {

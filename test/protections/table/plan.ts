@@ -153,6 +153,14 @@ export const PLAN: readonly Protection[] = [
     test: GUARDS,
   },
   {
+    name: 'plan-group-with-other-members-is-not-unchanged',
+    file: 'plan/plan.ts',
+    find: '    this.#equalGroups.delete(group)\n',
+    replace: '',
+    test: 'unit/plan/plan.test.ts',
+    only: 'other members is not unchanged',
+  },
+  {
     name: 'plan-quarantine-is-for-one-value',
     file: 'plan/change.ts',
     find: '[op, id, wanted]',
@@ -432,8 +440,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-writes-no-other-group',
     file: 'plan/plan.ts',
-    find: "if (this.#isSelected('group', group)) this.#take('group', found)",
-    replace: "this.#take('group', found)",
+    find: "    if (!this.#isSelected('group', group)) return\n",
+    replace: '',
     test: CHANGES,
   },
   {

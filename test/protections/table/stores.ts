@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const RUNS = 'integration/run-behaviour-postgres.test.ts'
+const CONVERGENCE = 'integration/run-convergence.test.ts'
 const REFUSALS = 'integration/run-refusals.test.ts'
 
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
@@ -139,11 +140,27 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-value-that-does-not-stay-is-not-written-for-ever',
-    file: 'store/journal.ts',
+    file: 'store/convergence.ts',
     find: 'HAVING count(*) = 2 AND',
     replace: 'HAVING count(*) = 3 AND',
     test: RUNS,
     only: 'runs on postgres .* because its value does not stay',
+  },
+  {
+    name: 'stores-write-that-a-run-saw-is-no-write-without-effect',
+    file: 'store/convergence.ts',
+    find: 'filter((fingerprint) => !wanted.has(fingerprint))',
+    replace: "filter((fingerprint) => fingerprint === '' && !wanted.has(fingerprint))",
+    test: CONVERGENCE,
+    only: 'somebody changes by hand',
+  },
+  {
+    name: 'stores-released-write-without-effect-is-tried-again',
+    file: 'store/convergence.ts',
+    find: ' AND fingerprint IN (SELECT fingerprint FROM twice)',
+    replace: ' AND false',
+    test: CONVERGENCE,
+    only: 'without effect is left alone',
   },
   {
     name: 'stores-missing-scope-ends-the-run',

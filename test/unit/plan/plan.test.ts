@@ -24,6 +24,22 @@ describe('users', () => {
     expect(plan.changes[1]?.change).toMatchObject({ want: { name: 'Ana Novak' } })
   })
 
+  test.each(['write', 'report'] as const)(
+    'a group with other members is not unchanged (%s)',
+    (membership) => {
+      const both = [haveUser('a'), haveUser('b')]
+      const plan = planOf(
+        sourceOf(
+          [wantUser('a'), wantUser('b')],
+          [wantGroup('g', 'G', ['a']), wantGroup('same', 'Same', ['b'])],
+        ),
+        directoryOf(both, [haveGroup('g', 'G', ['a', 'b']), haveGroup('same', 'Same', ['b'])]),
+        { rules: { policy: 'mirror', membership, allowedDomains: [] } },
+      )
+      expect(plan.unchanged).toBe(3)
+    },
+  )
+
   test('only the fields that differ are written', () => {
     const plan = planOf(
       sourceOf([wantUser('a', 'Ana', 'ana@new.example')]),

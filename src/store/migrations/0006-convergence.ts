@@ -1,0 +1,14 @@
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/** Which writes a later run saw in the directory, and why a change is in quarantine. */
+export const convergence: Migration = {
+  async up(db: Kysely<never>): Promise<void> {
+    for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+  },
+}
+
+const STATEMENTS = [
+  'ALTER TABLE dirsyncd.journal ADD COLUMN settled boolean NOT NULL DEFAULT false',
+  "ALTER TABLE dirsyncd.quarantine ADD COLUMN code text NOT NULL DEFAULT 'quarantined'",
+]
