@@ -61,8 +61,9 @@ export async function quarantineUnconverged(
 
 /** The newest two writes to an entry with one operation, where both did the same. */
 function appliedTwice(of: SyncTarget) {
-  return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id,
-      'was written twice, and the directory still shows another value' AS detail
+  return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, CASE WHEN op LIKE 'delete-%'
+      THEN 'was deleted twice, and the directory still shows it'
+      ELSE 'was written twice, and the directory still shows another value' END AS detail
     FROM (
       SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of)}) AS open
     ) AS recent
@@ -75,5 +76,5 @@ function appliedTwice(of: SyncTarget) {
 function openWrites({ sync, target }: SyncTarget) {
   return sql`SELECT id, op, entry_id, fingerprint FROM dirsyncd.journal
     WHERE sync = ${sync} AND target = ${target} AND outcome = 'applied' AND NOT settled
-      AND op IN ('update-user', 'update-group', 'set-members') AND intent_at > now() - interval '24 hours'`
+      AND op NOT LIKE 'create-%' AND intent_at > now() - interval '24 hours'`
 }

@@ -9,7 +9,7 @@ import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openSyncHarness } from '../support/sync-harness.ts'
+import { type MutableCompany, openSyncHarness, type SyncHarnessOptions } from '../support/sync-harness.ts'
 
 let service: RunningService
 let proxy: ApiProxy
@@ -39,13 +39,19 @@ beforeEach(async () => {
   for (const id of ['u1', 'u2', 'u3']) hire(id)
   company.groups.set('g1', { name: 'One', members: ['u1', 'u2'] })
   proxy.intercept = () => undefined
-  const options = { sync: name, service: place(), token: () => FIXTURE.token, company }
-  const harness = stack.use(openSyncHarness(opened, options))
-  await harness.startWorker()
-  run = harness.sync
+  await reopen()
   await run()
 })
 afterEach(() => stack.disposeAsync())
+
+async function reopen(more: Partial<SyncHarnessOptions> = {}): Promise<void> {
+  await stack.disposeAsync()
+  stack = new AsyncDisposableStack()
+  const options = { sync: name, service: place(), token: () => FIXTURE.token, company, ...more }
+  const harness = stack.use(openSyncHarness(opened, options))
+  await harness.startWorker()
+  run = harness.sync
+}
 
 function hire(id: string): void {
   company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
@@ -102,4 +108,43 @@ test('a change without effect is left alone after two runs, and is in quarantine
   expect(runExitCode(written)).toBe(0)
   expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u3'])
   expect(await control().quarantine({})).toEqual([])
+})
+
+test('a delete without effect is left alone after two runs, and is in quarantine until it is released', async () => {
+  company.users.delete('u3')
+  ignore('DELETE', 204)
+  expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  await expectLeftAlone(await run(), 'deleted twice')
+  proxy.intercept = () => undefined
+  await control().release({ only: { users: ['u3'], groups: [] } })
+  expect(runExitCode(await run())).toBe(0)
+  expect([...(await seen()).users.keys()]).toEqual(['u1', 'u2'])
+})
+
+test('a delete without effect is counted also where the grace begins again after it', async () => {
+  await reopen({ grace: { deleteAfter: { user: { runs: 2 } } } })
+  company.users.delete('u3')
+  ignore('DELETE', 204)
+  const deletes = []
+  for (let turn = 0; turn < 7; turn++) deletes.push((await run()).counts?.planned['delete-user'] ?? 0)
+  expect(deletes).toEqual([0, 1, 0, 1, 0, 0, 0])
+})
+
+test('somebody who leaves, comes back and leaves within a day is deleted each time', async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    company.users.delete('u3')
+    expect(await run()).toMatchObject({ counts: { planned: { 'delete-user': 1 }, notices: EMPTY_OBJECT } })
+    hire('u3')
+    expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, notices: EMPTY_OBJECT } })
+  }
+})
+
+test('a service that lower-cases ids has nobody deleted and created for ever', async () => {
+  proxy.intercept = ({ method, body, url }) =>
+    method === 'POST' && url.endsWith('/users') ? { body: body.replaceAll('X1', 'x1') } : undefined
+  hire('X1')
+  const deletes = []
+  for (let turn = 0; turn < 6; turn++) deletes.push((await run()).counts?.planned['delete-user'] ?? 0)
+  expect(deletes).toEqual([0, 1, 1, 0, 0, 0])
 })

@@ -155,6 +155,22 @@ export const STORES: readonly Protection[] = [
     only: 'somebody changes by hand',
   },
   {
+    name: 'stores-delete-without-effect-is-not-sent-for-ever',
+    file: 'store/convergence.ts',
+    find: "AND op NOT LIKE 'create-%'",
+    replace: "AND op NOT LIKE 'create-%' AND op NOT LIKE 'delete-%'",
+    test: CONVERGENCE,
+    only: 'a delete without effect is left alone',
+  },
+  {
+    name: 'stores-delete-that-waits-was-not-seen-done',
+    file: 'control/memory.ts',
+    find: "    ...absent.user.map((id) => deleteFingerprint('user', id)),\n",
+    replace: '',
+    test: CONVERGENCE,
+    only: 'where the grace begins again',
+  },
+  {
     name: 'stores-released-write-without-effect-is-tried-again',
     file: 'store/convergence.ts',
     find: ' AND fingerprint IN (SELECT fingerprint FROM twice)',

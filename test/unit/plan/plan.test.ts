@@ -414,8 +414,8 @@ test('what the source says of its entries is in the plan', () => {
 
 test('a run that is limited to some entries leaves the others alone', () => {
   const plan = planOf(
-    sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a'])]),
-    directoryOf([haveUser('left')]),
+    sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['b'])]),
+    directoryOf([haveUser('left'), haveUser('b', 'Other')], [haveGroup('g', 'G')]),
     { only: { users: ['a'], groups: [] } },
   )
   expect(linesOf(plan)).toEqual(['create-user a'])
