@@ -59,7 +59,6 @@ export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Pro
     server: server?.next,
   })
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await keepAbsences(db, run, waiting)
   await keepDecisions(db, run.sync, run.target, open)
   await keepQuarantined(db, run.sync, run.target, open)
 }
@@ -95,13 +94,22 @@ function missingChanges({ plan, breaches, absent }: Planned): ReadonlySet<string
   ])
 }
 
-/** Keeps what a run of the whole sync read, although a guard held its plan: a good read counts for who is absent. */
+/** Keeps, once a plan is made, who is absent: both sides were read well, whatever becomes of the changes. */
+export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { source, plan, absent, server } = planned
+  if (run.only_entries !== null || server?.trouble !== undefined) return
+  const seenAgain = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
+  for (const { code, kind, id } of plan.notices) if (code === 'seen-again') seenAgain[kind].add(id)
+  const isBack = (kind: Kind, id: string) => source.seen[kind].has(id) || seenAgain[kind].has(id)
+  await keepAbsences(db, run, awaitingDelete(plan, absent), isBack)
+}
+
+/** Keeps what a run of the whole sync read, although a guard held its plan. */
 export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server } = planned
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
   for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, planned.emptied[kind])
-  if (server?.trouble === undefined) await keepAbsences(db, run, awaitingDelete(planned.plan, planned.absent))
 }
 
 /** The absent entries that this run did not delete. */

@@ -161,6 +161,8 @@ export interface AbsencesTable {
   since: Timestamp
   /** In how many good reads. */
   reads: number
+  /** When the last of these reads was. */
+  counted_at: Timestamp
 }
 
 export interface SettingsTable {
