@@ -91,7 +91,7 @@ export function makePlan(inputs: PlanInputs): Plan {
     draft.addEntry('group', want, () => diffGroup(want, directory.groups.get(want.id)))
   }
   draft.addUnknownIds()
-  for (const difference of planMembers(inputs, selections, draft.idsAfterwards())) {
+  for (const difference of planMembers(inputs, selections, draft.idsAfterwards(), draft.leaving)) {
     draft.addMembers(difference.id, difference)
   }
   return draft.finish(emails)
@@ -109,6 +109,8 @@ class Draft {
   readonly #changes: { change: Change; fingerprint: string }[] = []
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
+  /** Users who are gone from the source, and whose delete is in grace, refused or without effect. */
+  readonly leaving = new Set<string>()
   #equalUsers = 0
   readonly #equalGroups = new Set<string>()
 
@@ -230,7 +232,9 @@ class Draft {
   #admit(kind: Kind, change: Change): void {
     const print = fingerprint(change)
     const withheld = this.#inputs.withheld.get(print)
+    const waits = whyWaits(this.#inputs.waits, kind, change)
     if (withheld) {
+      if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print)
       this.#notices.push({ kind, id: change.id, ...withheld })
       return
@@ -241,9 +245,13 @@ class Draft {
       this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
       return
     }
-    const waits = whyWaits(this.#inputs.waits, kind, change)
+    if (waits?.code === 'in-grace') this.#addLeaving(change)
     if (waits) this.#notices.push({ kind, id: change.id, ...waits })
     else this.#changes.push({ change, fingerprint: print })
+  }
+
+  #addLeaving({ op, id }: Change): void {
+    if (op === 'delete-user') this.leaving.add(id)
   }
 
   /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */

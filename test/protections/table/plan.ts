@@ -722,9 +722,30 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-kept-user-keeps-its-groups',
     file: 'plan/members.ts',
-    find: '(isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))',
+    find: '(isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))',
     replace: 'isLeftAlone(id)',
     test: CHANGES,
+  },
+  {
+    name: 'plan-delete-that-the-service-refuses-ends-the-memberships',
+    file: 'plan/plan.ts',
+    find: "      if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)\n",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
+  },
+  {
+    name: 'plan-delete-that-a-person-rejected-keeps-the-memberships',
+    file: 'plan/plan.ts',
+    find: "withheld.code !== 'rejected' && ",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
+  },
+  {
+    name: 'plan-delete-that-is-not-proved-any-more-keeps-the-memberships',
+    file: 'plan/plan.ts',
+    find: " && waits?.code !== 'unproved'",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
   },
   {
     name: 'plan-excluded-user-keeps-its-groups',
