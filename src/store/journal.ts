@@ -195,16 +195,15 @@ export async function deletedLastDay(
   return counts
 }
 
-/** Whether any change of this operation succeeded in this run. */
-export async function hasSucceeded(db: Db, run: number, op: Op): Promise<boolean> {
-  const row = await db
+/** Whether any change, or any of this operation, succeeded in this run. */
+export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
+  let query = db
     .selectFrom('dirsyncd.changes')
     .select('number')
     .where('run', '=', run)
-    .where('op', '=', op)
     .where('state', '=', 'applied')
-    .limit(1)
-    .executeTakeFirst()
+  if (op !== undefined) query = query.where('op', '=', op)
+  const row = await query.limit(1).executeTakeFirst()
   return row !== undefined
 }
 

@@ -107,7 +107,8 @@ function notApplied({ changes, counts }: RunView): string[] {
   ]
 }
 
-function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
+function holdLines(view: RunView): string[] {
+  const { run, state, hold, holdRun, breaches } = view
   const guards = breaches.filter(({ waitsFor }) => waitsFor === undefined).map(renderBreach)
   if (guards.length === 0) return []
   const held = holdRun ?? run
@@ -118,7 +119,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
         `Nothing was changed.${since} Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
-  return [`${holdTitle(mode, state, hold)}:`, ...guards, ...help]
+  return [`${holdTitle(view)}:`, ...guards, ...help]
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
@@ -147,9 +148,10 @@ function renderBreach({ guard, detail }: RunView['breaches'][number]): string {
   return `  ${guard}: ${printable(detail)}`
 }
 
-function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {
+function holdTitle({ mode, state, hold, approved }: RunView): string {
   if (mode === 'plan') return 'A sync would be held by'
-  if (state === 'applying' || state === 'done') return 'Approved by a person, in spite of'
+  if (state === 'applying' || state === 'done' || (state === 'failed' && approved))
+    return 'Approved by a person, in spite of'
   if (hold === null) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }

@@ -179,6 +179,14 @@ export const STORES: readonly Protection[] = [
     only: 'without effect is left alone',
   },
   {
+    name: 'stores-refusal-is-quoted-from-its-operation',
+    file: 'store/refusals.ts',
+    find: "refused(db, run).where('op', '=', op)",
+    replace: 'refused(db, run)',
+    test: REFUSALS,
+    only: 'quoted from the operation',
+  },
+  {
     name: 'stores-missing-scope-ends-the-run',
     file: 'store/journal.ts',
     find: '  return row !== undefined',
