@@ -1,4 +1,3 @@
-import { digits } from '../directory/wording.ts'
 import type { RefusedOp, Refusals } from '../store/refusals.ts'
 
 /** After so many changes that were refused in a row, the others are tried one by one. */
@@ -32,7 +31,7 @@ export function neverAccepted(
   { acceptedOthers }: { readonly acceptedOthers: boolean },
 ): string {
   const isOne = changes === 1
-  const what = isOne ? `${op} of "${id}"` : `${digits(changes)} changes of the kind ${op}`
+  const what = isOne ? `${op} of "${id}"` : `${changes} changes of the kind ${op}`
   const others = acceptedOthers
     ? ', although it accepted other changes in this run'
     : ', nor any other change in this run'

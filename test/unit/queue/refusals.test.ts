@@ -29,7 +29,7 @@ test.each([
 ] as const)('of many refused changes %s, the number and the list %s are named', (op, list) => {
   const said = neverAccepted({ op, changes: 1200, id: 'a', answer: 'No.' }, { acceptedOthers: false })
   expect(said).toContain(
-    `refused 1,200 changes of the kind ${op} with 403 and accepted none of this kind, nor any`,
+    `refused 1200 changes of the kind ${op} with 403 and accepted none of this kind, nor any`,
   )
   expect(said).toContain(`put the ids on the list ${list} of the sync. No. These changes were not put into`)
 })
