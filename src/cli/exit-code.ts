@@ -13,7 +13,7 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
 }
 
 /**
- * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, 3 held, also when
+ * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, also when all of them wait or are in quarantine, 3 held, also when
  * only some changes wait for a person, 4 done but some changes wait for a better read, or some entries were quarantined, failed
  * or were missing in the directory.
  */
@@ -23,7 +23,7 @@ export function runExitCode(run: Ending): number {
     case 'held':
       return EXIT.held
     case 'planned':
-      return total(run.counts?.planned ?? {}) > 0 || waitsFor.size > 0 ? EXIT.changes : EXIT.done
+      return total(run.counts?.planned ?? {}) + waitsFor.size + leftBehind(run) > 0 ? EXIT.changes : EXIT.done
     case 'done':
       if (waitsFor.has('person')) return EXIT.held
       return leftBehind(run) > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done
@@ -45,10 +45,11 @@ export function worstExitCode(codes: readonly number[]): number {
   return worst
 }
 
-/** The changes of this run that were not made, and the entries still in quarantine from an earlier one. */
+/** The changes of this run that were not made, and those still in quarantine from an earlier one. */
 function leftBehind(run: Pick<RunSummary, 'counts'>): number {
   const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
-  return quarantined + failed + missing + (run.counts?.notices.quarantined ?? 0)
+  const { quarantined: left = 0, 'does-not-converge': unconverged = 0 } = run.counts?.notices ?? {}
+  return quarantined + failed + missing + left + unconverged
 }
 
 function severity(code: number): number {

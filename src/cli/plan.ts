@@ -4,7 +4,7 @@ import { runSyncs } from './sync.ts'
 
 const HELP = `
 Writes nothing. Exit code 0: the directory is equal to the source; 2: there are changes, or
-some that wait for a person or for a better read.
+some that wait for a person or for a better read, or that are in quarantine.
 
 Examples:
   dirsyncd plan

@@ -8,8 +8,8 @@ import { fold } from './render/wrap.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
-A change that the service refused for its own content is in quarantine: it is tried again when the entry changes, or a
-day later. Released changes are tried again by the next run.
+A change that the service refused for its own content, or accepted twice without effect, is in quarantine: it is tried
+again when the entry changes, or a day later. Released changes are tried again by the next run.
 
 Examples:
   dirsyncd quarantine list
@@ -43,7 +43,7 @@ interface ReleaseOptions extends ListOptions {
 export function addQuarantine(program: Command, run: Runner): void {
   const quarantine = program
     .command('quarantine')
-    .description('List or release the changes that the service refused.')
+    .description('List or release the changes that the service refused or did not carry out.')
     .addHelpText('after', HELP)
   quarantine
     .command('list')

@@ -23,6 +23,8 @@ export interface RunSummary {
   /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
   readonly holdRun: number | null
   readonly digest: string | null
+  /** Whether a person approved what it does. */
+  readonly approved: boolean
   /** One sentence, where the run failed. */
   readonly error: string | null
 }

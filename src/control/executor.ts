@@ -11,6 +11,7 @@ import type { ChangeJob } from '../queue/changes.ts'
 import { drainRun } from '../queue/drain.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
+import { forgetDeleted } from '../store/absences.ts'
 import { findBaseline } from '../store/baselines.ts'
 import { closeIntents, deletedIdsLastDay, hasOpenIntents } from '../store/journal.ts'
 import { type Lease, takeLease } from '../store/lease.ts'
@@ -32,7 +33,14 @@ import {
 import type { Tables } from '../store/tables.ts'
 import { countRun } from '../sync/report.ts'
 import { type Planned, type RunDeps, runSync } from '../sync/run.ts'
-import { recall, rememberAdditions, rememberHeldRun, rememberRun } from './memory.ts'
+import {
+  recall,
+  rememberAbsences,
+  rememberAdditions,
+  rememberHeldRun,
+  rememberRun,
+  rememberWrites,
+} from './memory.ts'
 
 /** Everything that a run of one sync works with. */
 export interface SyncSetup {
@@ -119,6 +127,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       log.error({ code, error: sentence(error) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     }
+    await forgetDeleted(db, run.run)
     await pruneRuns(db, setup.name)
     await deps.onRunEnd?.(run.run)
   }
@@ -179,8 +188,10 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       counts,
       breaches: planned.breaches,
     })
-    if (run.mode === 'plan') await finishRun(db, run.run, { state: 'planned', counts })
-    else await rememberAdditions(db, run, planned)
+    if (run.mode === 'plan') return finishRun(db, run.run, { state: 'planned', counts })
+    await rememberWrites(db, run, planned)
+    await rememberAbsences(db, run, planned)
+    await rememberAdditions(db, run, planned)
   }
 
   async function complete(run: RunRecord, planned: Planned): Promise<void> {

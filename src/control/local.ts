@@ -138,6 +138,7 @@ function summary(run: RunRecord): RunSummary {
     hold: run.hold,
     holdRun: run.hold_run,
     digest: run.digest,
+    approved: run.approved || run.trigger === 'approval',
     error: run.error,
   }
 }

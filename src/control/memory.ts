@@ -2,14 +2,15 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import { stillEmptied, takeBaseline } from '../plan/baseline.ts'
-import type { Op } from '../plan/change.ts'
+import { deleteFingerprint, type Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, keepAbsences } from '../store/absences.ts'
 import { findBaseline, keepBaseline, keepEmptied } from '../store/baselines.ts'
 import { decisionsOf, keepDecisions } from '../store/decisions.ts'
-import { deletedLastDay, unconverged } from '../store/journal.ts'
+import { quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
+import { deletedLastDay } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
 import {
@@ -31,14 +32,10 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
   const decisions = await decisionsOf(db, sync, target)
   for (const [fingerprint, detail] of decisions.rejected)
     withheld.set(fingerprint, { code: 'rejected', detail })
-  for (const { fingerprint, detail } of await quarantined(db, sync, target)) {
-    withheld.set(fingerprint, { code: 'quarantined', detail })
-  }
-  for (const fingerprint of await unconverged(db, sync, target)) {
-    const detail =
-      'was written twice and the directory still shows another value; not written again for a day'
+  for (const { fingerprint, code, detail } of await quarantined(db, sync, target))
+    withheld.set(fingerprint, { code, detail })
+  for (const { fingerprint, detail } of await unconverged(db, { sync, target }))
     withheld.set(fingerprint, { code: 'does-not-converge', detail })
-  }
   const good = await lastGood(db, sync, target)
   return {
     withheld,
@@ -72,7 +69,6 @@ export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Pro
     server: server?.next,
   })
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await keepAbsences(db, run, waiting)
   await keepDecisions(db, run.sync, run.target, open)
   await keepQuarantined(db, run.sync, run.target, open)
 }
@@ -89,14 +85,42 @@ function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
   return plan.changes.length === 0 ? undefined : server?.withAdditions
 }
 
-/** Keeps what a run of the whole sync read, although a guard held its plan: a good read counts for who is absent. */
+/** Keeps, once a plan is made, which earlier writes had no effect. */
+export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { plan, server } = planned
+  if (run.only_entries === null && server?.trouble === undefined)
+    await settleWrites(db, run, missingChanges(planned))
+  await quarantineUnconverged(db, run, plan.withheld)
+}
+
+/** The fingerprints of all that makes the directory differ from the source, whether or not the plan may change it. */
+function missingChanges({ plan, breaches, absent }: Planned): ReadonlySet<string> {
+  return new Set([
+    ...plan.changes.map(({ fingerprint }) => fingerprint),
+    ...plan.withheld,
+    ...breaches.flatMap(({ changes }) => changes),
+    ...absent.user.map((id) => deleteFingerprint('user', id)),
+    ...absent.group.map((id) => deleteFingerprint('group', id)),
+  ])
+}
+
+/** Keeps, once a plan is made, who is absent: both sides were read well, whatever becomes of the changes. */
+export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { source, plan, absent, server } = planned
+  if (run.only_entries !== null || server?.trouble !== undefined) return
+  const seenAgain = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
+  for (const { code, kind, id } of plan.notices) if (code === 'seen-again') seenAgain[kind].add(id)
+  const isBack = (kind: Kind, id: string) => source.seen[kind].has(id) || seenAgain[kind].has(id)
+  await keepAbsences(db, run, awaitingDelete(plan, absent), isBack)
+}
+
+/** Keeps what a run of the whole sync read, although a guard held its plan. */
 export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server } = planned
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
   for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, planned.emptied[kind])
   await keepWaitingGroups(db, run, planned.waitingGroups)
-  if (server?.trouble === undefined) await keepAbsences(db, run, awaitingDelete(planned.plan, planned.absent))
 }
 
 /** The absent entries that this run did not delete. */

@@ -11,11 +11,13 @@ import type { Selection } from './selection.ts'
  *
  * @param afterwards who is in the directory after the plan's other changes: only these users can be members, and only these
  * groups can have any. Deleting a user also removes the user from all groups
+ * @param leaving users who are gone from the source, and whom the plan does not delete yet: they leave their groups
  */
 export function* planMembers(
   inputs: PlanInputs,
   selections: Readonly<Record<Kind, Selection>>,
   { user: userIds, group: groupIds }: Readonly<Record<Kind, ReadonlySet<string>>>,
+  leaving: ReadonlySet<string>,
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return
@@ -31,7 +33,7 @@ export function* planMembers(
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
     const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
-    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone, left })
+    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone, left, leaving })
     if (notices.length > 0) yield { id: group.id, notices }
     if (isSame(left, want)) continue
     if (rules.membership === 'report') {
@@ -57,7 +59,13 @@ function wantedMembers(
     userIds,
     isLeftAlone,
     left,
-  }: { userIds: ReadonlySet<string>; isLeftAlone: (id: string) => boolean; left: readonly string[] },
+    leaving,
+  }: {
+    userIds: ReadonlySet<string>
+    isLeftAlone: (id: string) => boolean
+    left: readonly string[]
+    leaving: ReadonlySet<string>
+  },
 ): { readonly want: readonly string[]; readonly notices: readonly Notice[] } {
   const { source, waits, rules } = inputs
   const before = have?.members ?? []
@@ -67,9 +75,8 @@ function wantedMembers(
   const members = [...listed, ...renamed]
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
   if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }
-  const leaves = (id: string): boolean => waits?.whyNotDeleted?.('user', id)?.code === 'in-grace'
   const isKept = (id: string): boolean =>
-    userIds.has(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))
+    userIds.has(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))
   const want = sortedUnique([...members, ...before.filter(isKept)])
   if (look?.unproved === undefined) return { want, notices: [] }
   const kept = look.unprovedMembers === undefined ? left : withinBoth(left, look.unprovedMembers)

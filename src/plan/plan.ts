@@ -91,7 +91,7 @@ export function makePlan(inputs: PlanInputs): Plan {
     draft.addEntry('group', want, () => diffGroup(want, directory.groups.get(want.id)))
   }
   draft.addUnknownIds()
-  for (const difference of planMembers(inputs, selections, draft.idsAfterwards())) {
+  for (const difference of planMembers(inputs, selections, draft.idsAfterwards(), draft.leaving)) {
     draft.addMembers(difference.id, difference)
   }
   return draft.finish(emails)
@@ -104,7 +104,10 @@ class Draft {
   readonly #changes: { change: Change; fingerprint: string }[] = []
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
-  #unchanged = 0
+  /** Users who are gone from the source, and whose delete is in grace, refused or without effect. */
+  readonly leaving = new Set<string>()
+  #equalUsers = 0
+  readonly #equalGroups = new Set<string>()
 
   constructor(inputs: PlanInputs, selections: Readonly<Record<Kind, Selection>>) {
     this.#inputs = inputs
@@ -126,7 +129,7 @@ class Draft {
       return
     }
     const found = compare()
-    if (!found.change && !found.notices) this.#unchanged++
+    if (!found.change && !found.notices) this.#countEqual(kind, id)
     this.#take(kind, found)
   }
 
@@ -148,7 +151,14 @@ class Draft {
   }
 
   addMembers(group: string, found: Difference): void {
-    if (this.#isSelected('group', group)) this.#take('group', found)
+    if (!this.#isSelected('group', group)) return
+    this.#equalGroups.delete(group)
+    this.#take('group', found)
+  }
+
+  #countEqual(kind: Kind, id: string): void {
+    if (kind === 'user') this.#equalUsers++
+    else this.#equalGroups.add(id)
   }
 
   #take(kind: Kind, { change, notices }: Difference): void {
@@ -202,7 +212,7 @@ class Draft {
     return {
       changes,
       notices: this.#notices.toSorted(compareNotices),
-      unchanged: this.#unchanged,
+      unchanged: this.#equalUsers + this.#equalGroups.size,
       withheld: this.#withheld.toSorted(),
       digest: digestOf(changes),
     }
@@ -217,7 +227,9 @@ class Draft {
   #admit(kind: Kind, change: Change): void {
     const print = fingerprint(change)
     const withheld = this.#inputs.withheld.get(print)
+    const waits = whyWaits(this.#inputs.waits, kind, change)
     if (withheld) {
+      if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print)
       this.#notices.push({ kind, id: change.id, ...withheld })
       return
@@ -228,9 +240,13 @@ class Draft {
       this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
       return
     }
-    const waits = whyWaits(this.#inputs.waits, kind, change)
+    if (waits?.code === 'in-grace') this.#addLeaving(change)
     if (waits) this.#notices.push({ kind, id: change.id, ...waits })
     else this.#changes.push({ change, fingerprint: print })
+  }
+
+  #addLeaving({ op, id }: Change): void {
+    if (op === 'delete-user') this.leaving.add(id)
   }
 
   /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
+import type { Op } from '../plan/change.ts'
 import { hasSucceeded } from '../store/journal.ts'
 import { countPending, type Part, pendingChanges } from '../store/plans.ts'
 import {
@@ -10,6 +11,7 @@ import {
   quarantineUndecided,
   type Refusals,
   refusalsOf,
+  refusedOp,
   undecidedOps,
 } from '../store/refusals.ts'
 import { stopRun } from '../store/runs.ts'
@@ -64,8 +66,16 @@ export class Feed {
     const { run } = this.#run
     for (const op of await undecidedOps(db, run, this.#part)) {
       if (await hasSucceeded(db, run, op)) await quarantineUndecided(db, run, this.#part, op)
-      else await stopRun(db, run, 'scope-missing', neverAccepted(op, await lastRefusal(db, run)))
+      else await this.#stopForOne(op)
     }
+  }
+
+  async #stopForOne(op: Op): Promise<void> {
+    const { db } = this.#deps
+    const { run } = this.#run
+    const acceptedOthers = await hasSucceeded(db, run)
+    const why = neverAccepted(await refusedOp(db, run, op), { acceptedOthers })
+    await stopRun(db, run, 'scope-missing', why)
   }
 
   async #fillWindow(pending: number, idleMs: number): Promise<void> {

@@ -1,5 +1,4 @@
-import type { Op } from '../plan/change.ts'
-import type { Refusals } from '../store/refusals.ts'
+import type { RefusedOp, Refusals } from '../store/refusals.ts'
 
 /** After so many changes that were refused in a row, the others are tried one by one. */
 export const REFUSED_IN_ROW = 4
@@ -15,17 +14,31 @@ export function howToGoOn({ inRow, probes }: Refusals): 'together' | 'one-by-one
   return probes < MOST_PROBES ? 'one-by-one' : 'stop'
 }
 
-const NOBODY = 'Nobody was put into quarantine for it; the next run tries them again.'
+const TRIED_AGAIN = 'These changes were not put into quarantine; the next run tries them again.'
+const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run tries it again.'
 
 /** Why a run stops; `answer` is what the service said of the last change that it refused. */
 export function refusedInRow(inRow: number, answer: string): string {
   return (
     `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
-    `are wrong, not the entries. ${answer} ${NOBODY}`
+    `are wrong, not the entries. ${answer} ${TRIED_AGAIN}`
   )
 }
 
 /** Why a run stops in which no change of an operation was accepted. */
-export function neverAccepted(op: Op, answer: string): string {
-  return `The service answered 403 and accepted no ${op} in this run, so the token may lack the scope. ${answer} ${NOBODY}`
+export function neverAccepted(
+  { op, changes, id, answer }: RefusedOp,
+  { acceptedOthers }: { readonly acceptedOthers: boolean },
+): string {
+  const isOne = changes === 1
+  const what = isOne ? `${op} of "${id}"` : `${changes} changes of the kind ${op}`
+  const others = acceptedOthers
+    ? ', although it accepted other changes in this run'
+    : ', nor any other change in this run'
+  const list = `entries.${op.endsWith('-user') ? 'users' : 'groups'}.${op.startsWith('delete-') ? 'protected' : 'exclude'}`
+  return (
+    `The service refused ${what} with 403 and accepted ${isOne ? 'no other' : 'none'} of this kind${others}. Either the ` +
+    `token may not do this, or the service protects ${isOne ? 'the entry' : 'the entries'}: let the token do it, or put ` +
+    `${isOne ? 'the id' : 'the ids'} on the list ${list} of the sync. ${answer} ${isOne ? ONE_TRIED_AGAIN : TRIED_AGAIN}`
+  )
 }

@@ -20,18 +20,44 @@ export async function absencesOf(db: Db, { sync, target }: SyncTarget): Promise<
   return absences
 }
 
-/** After a good read: counts it for the entries that are absent, and forgets those that are back. */
+/**
+ * After a good read: counts it for the entries that wait for their delete, and forgets those that the source has again.
+ * Others stay: the list of a directory may lack an entry once, and show it again.
+ */
 export async function keepAbsences(
   db: Db,
   { sync, target }: SyncTarget,
-  absent: Readonly<Record<Kind, readonly string[]>>,
+  waiting: Readonly<Record<Kind, readonly string[]>>,
+  isBack: (kind: Kind, id: string) => boolean,
 ): Promise<void> {
-  const entries = (['user', 'group'] as const).flatMap((kind) => absent[kind].map((id) => ({ kind, id })))
-  const listed = sql`jsonb_to_recordset(${storableJson(entries)}::jsonb) AS absent(kind text, id text)`
-  await sql`DELETE FROM dirsyncd.absences AS a WHERE sync = ${sync} AND target = ${target}
-    AND NOT EXISTS (SELECT FROM ${listed} WHERE absent.kind = a.kind AND absent.id = a.entry_id)`.execute(db)
+  const known = await absencesOf(db, { sync, target })
+  const back = KINDS.flatMap((kind) => [...known[kind].keys()].map((id) => ({ kind, id }))).filter(
+    ({ kind, id }) => isBack(kind, id),
+  )
+  const entries = KINDS.flatMap((kind) => waiting[kind].map((id) => ({ kind, id })))
+  if (back.length > 0) {
+    await sql`DELETE FROM dirsyncd.absences AS a USING ${listed(back)}
+      WHERE sync = ${sync} AND target = ${target} AND listed.kind = a.kind AND listed.id = a.entry_id`.execute(
+      db,
+    )
+  }
   if (entries.length === 0) return
   await sql`INSERT INTO dirsyncd.absences AS a (sync, target, kind, entry_id)
-    SELECT ${sync}, ${target}, absent.kind, absent.id FROM ${listed}
-    ON CONFLICT (sync, target, kind, entry_id) DO UPDATE SET reads = a.reads + 1`.execute(db)
+    SELECT ${sync}, ${target}, listed.kind, listed.id FROM ${listed(entries)}
+    ON CONFLICT (sync, target, kind, entry_id) DO UPDATE SET reads = a.reads + 1, counted_at = now()`.execute(
+    db,
+  )
+}
+
+/** Forgets since when the entries were absent that this run deleted. */
+export async function forgetDeleted(db: Db, run: number): Promise<void> {
+  await sql`DELETE FROM dirsyncd.absences AS a USING dirsyncd.changes AS c, dirsyncd.runs AS r
+    WHERE c.run = ${run} AND r.run = c.run AND c.op = 'delete-' || a.kind AND c.state IN ('applied', 'found', 'already')
+      AND a.sync = r.sync AND a.target = r.target AND a.entry_id = c.entry_id`.execute(db)
+}
+
+const KINDS = ['user', 'group'] as const
+
+function listed(entries: readonly { readonly kind: Kind; readonly id: string }[]) {
+  return sql`jsonb_to_recordset(${storableJson(entries)}::jsonb) AS listed(kind text, id text)`
 }

@@ -195,35 +195,15 @@ export async function deletedLastDay(
   return counts
 }
 
-/**
- * Updates that were applied twice in a row within the last day and may be wanted a third time: the service does not
- * keep what is written. By fingerprint.
- */
-export async function unconverged(db: Db, sync: string, target: string): Promise<readonly string[]> {
-  const { rows } = await sql<{ fingerprint: string }>`
-    SELECT min(fingerprint) AS fingerprint FROM (
-      SELECT entry_id, op, fingerprint,
-        row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place
-      FROM dirsyncd.journal
-      WHERE sync = ${sync} AND target = ${target} AND outcome = 'applied'
-        AND op IN ('update-user', 'update-group', 'set-members') AND intent_at > now() - interval '24 hours'
-    ) AS recent
-    WHERE place <= 2
-    GROUP BY op, entry_id
-    HAVING count(*) = 2 AND count(DISTINCT fingerprint) = 1`.execute(db)
-  return rows.map((row) => row.fingerprint)
-}
-
-/** Whether any change of this operation succeeded in this run. */
-export async function hasSucceeded(db: Db, run: number, op: Op): Promise<boolean> {
-  const row = await db
+/** Whether any change, or any of this operation, succeeded in this run. */
+export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
+  let query = db
     .selectFrom('dirsyncd.changes')
     .select('number')
     .where('run', '=', run)
-    .where('op', '=', op)
     .where('state', '=', 'applied')
-    .limit(1)
-    .executeTakeFirst()
+  if (op !== undefined) query = query.where('op', '=', op)
+  const row = await query.limit(1).executeTakeFirst()
   return row !== undefined
 }
 

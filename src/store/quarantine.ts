@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
-import type { Only } from '../plan/inputs.ts'
+import type { Only, Withheld } from '../plan/inputs.ts'
 import type { Attempt } from './journal.ts'
 import { storable } from './storable.ts'
 import type { Tables } from './tables.ts'
@@ -21,12 +21,14 @@ export async function quarantine(db: Db, attempt: Attempt, why: string): Promise
       detail,
     })
     .onConflict((conflict) =>
-      conflict.columns(['sync', 'target', 'fingerprint']).doUpdateSet({ detail, tried_at: sql<Date>`now()` }),
+      conflict
+        .columns(['sync', 'target', 'fingerprint'])
+        .doUpdateSet({ code: 'quarantined', detail, tried_at: sql<Date>`now()` }),
     )
     .execute()
 }
 
-/** Whether the change was quarantined before, however long ago, and nobody released it since. */
+/** Whether the service refused the change before, however long ago, and nobody released it since. */
 export async function isQuarantined(db: Db, { sync, target, fingerprint }: Attempt): Promise<boolean> {
   const row = await db
     .selectFrom('dirsyncd.quarantine')
@@ -34,19 +36,20 @@ export async function isQuarantined(db: Db, { sync, target, fingerprint }: Attem
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('fingerprint', '=', fingerprint)
+    .where('code', '=', 'quarantined')
     .executeTakeFirst()
   return row !== undefined
 }
 
-/** The quarantined changes that were tried within the last day, with why the API refused them. */
+/** The quarantined changes that were tried within the last day, and why they are not tried now. */
 export async function quarantined(
   db: Db,
   sync: string,
   target: string,
-): Promise<readonly { fingerprint: string; detail: string }[]> {
+): Promise<readonly (Withheld & { readonly fingerprint: string })[]> {
   return db
     .selectFrom('dirsyncd.quarantine')
-    .select(['fingerprint', 'detail'])
+    .select(['fingerprint', 'code', 'detail'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where(sql<boolean>`tried_at > now() - interval '24 hours'`)

@@ -59,16 +59,36 @@ export async function refusalsOf(db: Db, run: number): Promise<Refusals> {
 
 /** What the service said of the last change of the run that it refused with 403. */
 export async function lastRefusal(db: Db, run: number): Promise<string> {
-  const row = await db
-    .selectFrom('dirsyncd.changes')
-    .select('detail')
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('refusals', '>', 0)
+  const row = await refused(db, run).select('detail').orderBy('number', 'desc').limit(1).executeTakeFirst()
+  return row?.detail ?? ''
+}
+
+/** The changes with one operation that the service refused with 403. */
+export interface RefusedOp {
+  readonly op: Op
+  readonly changes: number
+  /** The entry of the last one. */
+  readonly id: string
+  /** What the service said of the last one. */
+  readonly answer: string
+}
+
+export async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
+  const rows = refused(db, run).where('op', '=', op)
+  const row = await rows
+    .select(['entry_id', 'detail', ({ fn }) => fn.countAll<string>().over().as('changes')])
     .orderBy('number', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row?.detail ?? ''
+  return { op, changes: Number(row?.changes ?? 0), id: row?.entry_id ?? '', answer: row?.detail ?? '' }
+}
+
+function refused(db: Db, run: number) {
+  return db
+    .selectFrom('dirsyncd.changes')
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('refusals', '>', 0)
 }
 
 export interface Probe {
@@ -127,9 +147,8 @@ export async function quarantineUndecided(db: Db, run: number, part: Part, op: O
     INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
     SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, COALESCE(detail, '')
     FROM refused JOIN dirsyncd.runs AS r ON r.run = refused.run
-    ON CONFLICT (sync, target, fingerprint) DO UPDATE SET detail = EXCLUDED.detail, tried_at = now()`.execute(
-    db,
-  )
+    ON CONFLICT (sync, target, fingerprint) DO UPDATE
+    SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()`.execute(db)
 }
 
 function waiting(db: Db, run: number, part: Part) {

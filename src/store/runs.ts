@@ -353,12 +353,17 @@ export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): 
 const KEPT_DAYS = 90
 const KEPT_NOTICES = 20
 
-/** History is kept for 90 days; the notices, which every run repeats, for the 20 newest runs of a sync. */
+/**
+ * History is kept for 90 days, and so is who is absent, for an entry that the directory may show again; the notices,
+ * which every run repeats, for the 20 newest runs of a sync.
+ */
 export async function pruneRuns(db: Db, sync: string): Promise<void> {
   await sql`DELETE FROM dirsyncd.runs WHERE sync = ${sync} AND hold IS DISTINCT FROM 'open'
     AND finished_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
   await sql`DELETE FROM dirsyncd.journal
     WHERE sync = ${sync} AND intent_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
+  await sql`DELETE FROM dirsyncd.absences
+    WHERE sync = ${sync} AND counted_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
   await sql`DELETE FROM dirsyncd.notices WHERE run IN (
     SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${KEPT_NOTICES})`.execute(db)
 }

@@ -94,6 +94,8 @@ export interface JournalTable {
   status: number | null
   requests: number | null
   detail: string | null
+  /** A later run saw it in the directory, or it was put into quarantine: it counts no more for convergence. */
+  settled: Generated<boolean>
 }
 
 export interface NoticesTable {
@@ -112,6 +114,8 @@ export interface QuarantineTable {
   /** Both are null in a row of an older version whose change was not known any more. */
   op: Op | null
   entry_id: string | null
+  /** Refused by the service, or applied twice without effect. */
+  code: Generated<'quarantined' | 'does-not-converge'>
   detail: string
   since: Timestamp
   tried_at: Timestamp
@@ -160,6 +164,8 @@ export interface AbsencesTable {
   since: Timestamp
   /** In how many good reads. */
   reads: number
+  /** When the last of these reads was. */
+  counted_at: Timestamp
 }
 
 export interface SettingsTable {

@@ -3,10 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { ServerEvidence } from '../../src/directory/evidence.ts'
-import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import { lastGood, type RunRecord } from '../../src/store/runs.ts'
+import { startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
@@ -110,7 +112,8 @@ function guardsOf({ breaches }: RunRecord): string[] {
   )
 }
 
-const target = () => `${service.baseUrl}/directories/${directoryId}`
+const targetAt = (baseUrl: string) => `${baseUrl}/directories/${directoryId}`
+const target = () => targetAt(service.baseUrl)
 
 /** What `dirsyncd approve` and `reject` do. */
 function control() {
@@ -335,6 +338,60 @@ describe('grace', () => {
     await harness.sync()
     expect((await seen()).users).not.toContain('o2')
   })
+
+  test('goes on although each run fails, and leaves nothing behind for who was deleted', async () => {
+    const proxy = stack.use(await startApiProxy(service.baseUrl))
+    const harness = await start({
+      service: { baseUrl: proxy.baseUrl, organizationId: 1, directoryId },
+      grace: { deleteAfter: { user: { runs: 3 } } },
+    })
+    await harness.sync()
+    lose('o1')
+    hire('refused')
+    proxy.intercept = ({ method }) => (method === 'POST' ? { status: 403, answer: {} } : undefined)
+    for (const isThere of [true, true, false]) {
+      expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
+      expect((await seen()).users.includes('o1')).toBe(isThere)
+    }
+    const absences = await absencesOf(opened.store.db, { sync: name, target: targetAt(proxy.baseUrl) })
+    expect([...absences.user.keys()]).toEqual([])
+  })
+
+  test('does not begin anew because the list of the directory lacked the person once', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    const place = { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId }
+    expect(await callService(place, 'DELETE', '/users/o1')).toBe(204)
+    await harness.sync()
+    const form = { 'users[][external_id]': 'o1', 'users[][email]': 'o1@example.org', 'users[][name]': 'O' }
+    expect(await callService(place, 'POST', '/users', form)).toBe(201)
+    await harness.sync()
+    expect((await seen()).users).toContain('o1')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+
+  test.each(['present', 'gone'] as const)(
+    'begins anew for whom the second look found (%s)',
+    async (sighting) => {
+      let found: Sighting = 'gone'
+      const harness = await start({
+        grace: { deleteAfter: { user: { runs: 3 } } },
+        lookAgain: () => found,
+      })
+      await harness.sync()
+      lose('o1')
+      await harness.sync()
+      found = sighting
+      await harness.sync()
+      found = 'gone'
+      await harness.sync()
+      await harness.sync()
+      expect((await seen()).users.includes('o1')).toBe(sighting === 'present')
+    },
+  )
 
   test('in time counts from the first good read, whatever becomes of the hold of a guard', async () => {
     const hour = { deleteAfter: { user: { ms: 3_600_000 } } }

@@ -105,7 +105,7 @@ test('a service that forbids everything in the middle of a run stops it, and the
   const stopped = await run()
   expect(stopped).toMatchObject(STOPPED)
   expect(stopped.error).toMatch(
-    /^The service refused \d+ changes in a row with 403 .*token.*Nobody was put into/,
+    /^The service refused \d+ changes in a row with 403 .*token.*These changes were not put into/,
   )
   expect(runExitCode(stopped)).toBe(1)
   expect(await quarantined()).toEqual([])
@@ -201,4 +201,23 @@ test('an operation that is always forbidden while others succeed is about the to
   expect(stopped).toMatchObject(STOPPED)
   expect(outcomes(stopped)).toMatchObject({ there: 32 })
   expect(await quarantined()).toEqual([])
+})
+
+test('what the service said is quoted from the operation that is named', async () => {
+  const run = await open()
+  refuse(() => false)
+  await run()
+  company.users.delete('u000')
+  hire('new')
+  company.groups.set('g1', { name: 'One', members: [] })
+  proxy.intercept = ({ method, url }) =>
+    (method === 'POST' && url.endsWith('/users')) || method === 'DELETE'
+      ? { status: 403, answer: { title: `No ${method} here` } }
+      : undefined
+  const { error } = await run()
+  expect(error).toMatch(
+    /^The service refused create-user of "new" with 403 and accepted no other of this kind, although/,
+  )
+  expect(error).toContain('No POST here')
+  expect(error).not.toContain('No DELETE here')
 })

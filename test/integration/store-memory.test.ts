@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { Op } from '../../src/plan/change.ts'
+import { absencesOf, keepAbsences } from '../../src/store/absences.ts'
 import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
@@ -59,7 +60,9 @@ test('a change that the API refused is tried again a day later', async () => {
       db,
     )
   }
-  expect(await quarantined(db, sync, TARGET)).toEqual([{ fingerprint: 'fresh', detail: 'refused' }])
+  expect(await quarantined(db, sync, TARGET)).toEqual([
+    { fingerprint: 'fresh', code: 'quarantined', detail: 'refused' },
+  ])
 })
 
 test('the deletes of the last day are counted, but for those that a person approved', async () => {
@@ -109,6 +112,16 @@ test('runs older than 90 days are removed, but not the one whose hold waits for 
   }
   await pruneRuns(db, sync)
   expect((await listRuns(db, { sync, limit: 10 })).map(({ run }) => run)).toEqual([recent, held])
+})
+
+test('who was absent and was not seen in the directory for 90 days is forgotten', async () => {
+  await keepAbsences(db, { sync, target: TARGET }, { user: ['late', 'fresh'], group: [] }, () => false)
+  await sql`UPDATE dirsyncd.absences SET counted_at = now() - interval '91 days'
+    WHERE sync = ${sync} AND entry_id = 'late'`.execute(db)
+  await pruneRuns(db, 'another sync')
+  expect((await absencesOf(db, { sync, target: TARGET })).user.size).toBe(2)
+  await pruneRuns(db, sync)
+  expect([...(await absencesOf(db, { sync, target: TARGET })).user.keys()]).toEqual(['fresh'])
 })
 
 test('the first reason to stop a run stays', async () => {

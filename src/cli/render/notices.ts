@@ -34,7 +34,8 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'membership-differs': 'has other members in the source; not written',
   quarantined:
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release',
-  'does-not-converge': 'the service stores another value than the one written, so it is no longer written',
+  'does-not-converge':
+    'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
   rejected: 'left alone, because a person rejected the change',
 }
 

@@ -108,7 +108,8 @@ function notApplied({ changes, counts }: RunView): string[] {
   ]
 }
 
-function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): string[] {
+function holdLines(view: RunView): string[] {
+  const { run, state, hold, holdRun, breaches } = view
   const guards = breachLines(
     breaches.filter(({ waitsFor }) => waitsFor === undefined),
     hold,
@@ -122,7 +123,7 @@ function holdLines({ run, mode, state, hold, holdRun, breaches }: RunView): stri
         `Nothing was changed.${since} Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
       ]
     : []
-  return [`${holdTitle(mode, state, hold)}:`, ...guards, ...help]
+  return [`${holdTitle(view)}:`, ...guards, ...help]
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
@@ -171,9 +172,10 @@ function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): stri
   })
 }
 
-function holdTitle(mode: RunView['mode'], state: RunView['state'], hold: RunView['hold']): string {
+function holdTitle({ mode, state, hold, approved }: RunView): string {
   if (mode === 'plan') return 'A sync would be held by'
-  if (state === 'applying' || state === 'done') return 'Approved by a person, in spite of'
+  if (state === 'applying' || state === 'done' || (state === 'failed' && approved))
+    return 'Approved by a person, in spite of'
   if (hold === null) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }

@@ -157,7 +157,12 @@ function finding(
 }
 
 /** What is said of a group whose losses are not decided, whatever the read shows of it. */
-const UNDECIDED: ReadonlySet<NoticeCode> = new Set(['members-kept', 'rejected', 'quarantined'])
+const UNDECIDED: ReadonlySet<NoticeCode> = new Set([
+  'members-kept',
+  'rejected',
+  'quarantined',
+  'does-not-converge',
+])
 
 /**
  * The ids of the groups that wait for a person from now on. A group that waited goes on waiting until a read shows that it

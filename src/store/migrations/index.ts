@@ -4,6 +4,7 @@ import { runs } from './0002-runs.ts'
 import { requestBudgets } from './0003-request-budgets.ts'
 import { quarantineEntries } from './0004-quarantine-entries.ts'
 import { evidence } from './0005-evidence.ts'
+import { convergence } from './0006-convergence.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -12,4 +13,5 @@ export const migrations: Record<string, Migration> = {
   '0003-request-budgets': requestBudgets,
   '0004-quarantine-entries': quarantineEntries,
   '0005-evidence': evidence,
+  '0006-convergence': convergence,
 }

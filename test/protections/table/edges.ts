@@ -768,6 +768,21 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/cli/exit-code.test.ts',
   },
   {
+    name: 'edges-approved-run-that-fails-is-not-held',
+    file: 'cli/render/report.ts',
+    find: " || (state === 'failed' && approved)",
+    replace: '',
+    test: 'unit/cli/render.test.ts',
+    only: 'now failed',
+  },
+  {
+    name: 'edges-change-without-effect-is-no-success',
+    file: 'cli/exit-code.ts',
+    find: ' + left + unconverged',
+    replace: ' + left + unconverged * 0',
+    test: 'unit/cli/exit-code.test.ts',
+  },
+  {
     name: 'edges-client-done-write-is-done-when-called-off',
     file: 'client/call.ts',
     find: 'if (result === undefined) throw finalError',

@@ -154,6 +154,14 @@ export const PLAN: readonly Protection[] = [
     test: GUARDS,
   },
   {
+    name: 'plan-group-with-other-members-is-not-unchanged',
+    file: 'plan/plan.ts',
+    find: '    this.#equalGroups.delete(group)\n',
+    replace: '',
+    test: 'unit/plan/plan.test.ts',
+    only: 'other members is not unchanged',
+  },
+  {
     name: 'plan-quarantine-is-for-one-value',
     file: 'plan/change.ts',
     find: '[op, id, wanted]',
@@ -455,8 +463,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-limited-run-writes-no-other-group',
     file: 'plan/plan.ts',
-    find: "if (this.#isSelected('group', group)) this.#take('group', found)",
-    replace: "this.#take('group', found)",
+    find: "    if (!this.#isSelected('group', group)) return\n",
+    replace: '',
     test: CHANGES,
   },
   {
@@ -737,9 +745,30 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-kept-user-keeps-its-groups',
     file: 'plan/members.ts',
-    find: '(isLeftAlone(id) || (!source.seen.user.has(id) && !leaves(id)))',
+    find: '(isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))',
     replace: 'isLeftAlone(id)',
     test: CHANGES,
+  },
+  {
+    name: 'plan-delete-that-the-service-refuses-ends-the-memberships',
+    file: 'plan/plan.ts',
+    find: "      if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)\n",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
+  },
+  {
+    name: 'plan-delete-that-a-person-rejected-keeps-the-memberships',
+    file: 'plan/plan.ts',
+    find: "withheld.code !== 'rejected' && ",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
+  },
+  {
+    name: 'plan-delete-that-is-not-proved-any-more-keeps-the-memberships',
+    file: 'plan/plan.ts',
+    find: " && waits?.code !== 'unproved'",
+    replace: '',
+    test: 'unit/plan/grace.test.ts',
   },
   {
     name: 'plan-excluded-user-keeps-its-groups',

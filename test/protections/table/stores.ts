@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 
 const RUNS = 'integration/run-behaviour-postgres.test.ts'
+const CONVERGENCE = 'integration/run-convergence.test.ts'
 const REFUSALS = 'integration/run-refusals.test.ts'
 
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
@@ -139,11 +140,51 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-value-that-does-not-stay-is-not-written-for-ever',
-    file: 'store/journal.ts',
+    file: 'store/convergence.ts',
     find: 'HAVING count(*) = 2 AND',
     replace: 'HAVING count(*) = 3 AND',
     test: RUNS,
     only: 'runs on postgres .* because its value does not stay',
+  },
+  {
+    name: 'stores-write-that-a-run-saw-is-no-write-without-effect',
+    file: 'store/convergence.ts',
+    find: 'filter((fingerprint) => !wanted.has(fingerprint))',
+    replace: "filter((fingerprint) => fingerprint === '' && !wanted.has(fingerprint))",
+    test: CONVERGENCE,
+    only: 'somebody changes by hand',
+  },
+  {
+    name: 'stores-delete-without-effect-is-not-sent-for-ever',
+    file: 'store/convergence.ts',
+    find: "AND op NOT LIKE 'create-%'",
+    replace: "AND op NOT LIKE 'create-%' AND op NOT LIKE 'delete-%'",
+    test: CONVERGENCE,
+    only: 'a delete without effect is left alone',
+  },
+  {
+    name: 'stores-delete-that-waits-was-not-seen-done',
+    file: 'control/memory.ts',
+    find: "    ...absent.user.map((id) => deleteFingerprint('user', id)),\n",
+    replace: '',
+    test: CONVERGENCE,
+    only: 'where the grace begins again',
+  },
+  {
+    name: 'stores-released-write-without-effect-is-tried-again',
+    file: 'store/convergence.ts',
+    find: ' AND fingerprint IN (SELECT fingerprint FROM twice)',
+    replace: ' AND false',
+    test: CONVERGENCE,
+    only: 'without effect is left alone',
+  },
+  {
+    name: 'stores-refusal-is-quoted-from-its-operation',
+    file: 'store/refusals.ts',
+    find: "refused(db, run).where('op', '=', op)",
+    replace: 'refused(db, run)',
+    test: REFUSALS,
+    only: 'quoted from the operation',
   },
   {
     name: 'stores-missing-scope-ends-the-run',

@@ -201,9 +201,12 @@ test('a held run names every guard and what to do', () => {
   ])
 })
 
-test('a run that a person approved says which guards it was beyond', () => {
+test.each([
+  ['done', false],
+  ['failed', true],
+] as const)('a run that a person approved, now %s, says which guards it was beyond', (state, approved) => {
   const breaches = [{ guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 }]
-  const lines = renderReport(runOf({ state: 'done', breaches }), { all: false })
+  const lines = renderReport(runOf({ state, approved, breaches }), { all: false })
   expect(lines.slice(-3)).toEqual([
     'Approved by a person, in spite of:',
     '  max-deletes-users: 60 of 100 users',

@@ -31,6 +31,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     hold: null,
     holdRun: null,
     digest: null,
+    approved: false,
     error: null,
     changes: [],
     notices: [],

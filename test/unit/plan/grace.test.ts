@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { deleteFingerprint } from '../../../src/plan/change.ts'
 import { type GraceRule, whyDeleteWaits } from '../../../src/plan/grace.ts'
+import type { Withheld } from '../../../src/plan/inputs.ts'
 import {
   directoryOf,
   haveGroup,
@@ -85,5 +87,51 @@ describe('who waits', () => {
 
   test('for proof keeps the groups too', () => {
     expect(linesOf(planWith('unproved'))).toEqual(['create-user cy'])
+  })
+})
+
+function withheld(code: Withheld['code']): ReadonlyMap<string, Withheld> {
+  return new Map([[deleteFingerprint('user', 'ana'), { code, detail: 'why' }]])
+}
+
+describe('whoever is gone from the source, and whose delete', () => {
+  type More = Parameters<typeof planOf>[2]
+  function membersAfter(more: More): readonly string[] {
+    const plan = planOf(
+      sourceOf([wantUser('bo')], [wantGroup('g', 'G', ['bo'])]),
+      directoryOf([haveUser('ana'), haveUser('bo')], [haveGroup('g', 'G', ['ana', 'bo'])]),
+      more,
+    )
+    expect(plan.changes.every(({ change }) => change.op === 'set-members')).toBe(true)
+    const [change] = plan.changes.map((planned) => planned.change)
+    return change?.op === 'set-members' ? change.want : ['ana', 'bo']
+  }
+  const inGrace = { whyNotDeleted: () => ({ code: 'in-grace', detail: 'soon' }) as const }
+  const unproved = { whyNotDeleted: () => ({ code: 'unproved', detail: 'later' }) as const }
+  const mirror = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
+  const isProtected = { ...mirror, entries: { users: { protected: ['ana'] } } }
+  const seenAgain = { user: new Map([['ana', 'present' as const]]), group: new Map() }
+
+  test.each<[string, More]>([
+    ['the service refused', { withheld: withheld('quarantined') }],
+    ['has no effect', { withheld: withheld('does-not-converge') }],
+    ['is in grace', { waits: inGrace }],
+  ])('%s, leaves the groups at once', (_, more) => {
+    expect(membersAfter(more)).toEqual(['bo'])
+  })
+
+  test.each<[string, More]>([
+    ['a person rejected', { withheld: withheld('rejected') }],
+    ['a person rejected during its grace', { withheld: withheld('rejected'), waits: inGrace }],
+    ['is not proved', { waits: unproved }],
+    ['was refused, and is not proved any more', { withheld: withheld('quarantined'), waits: unproved }],
+    [
+      'was refused, and whom the second look found',
+      { withheld: withheld('quarantined'), sightings: seenAgain },
+    ],
+    ['is in grace, and whom the second look found', { waits: inGrace, sightings: seenAgain }],
+    ['a list of the sync forbids', { waits: inGrace, rules: isProtected }],
+  ])('%s, keeps the memberships', (_, more) => {
+    expect(membersAfter(more)).toEqual(['ana', 'bo'])
   })
 })

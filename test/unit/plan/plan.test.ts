@@ -24,6 +24,22 @@ describe('users', () => {
     expect(plan.changes[1]?.change).toMatchObject({ want: { name: 'Ana Novak' } })
   })
 
+  test.each(['write', 'report'] as const)(
+    'a group with other members is not unchanged (%s)',
+    (membership) => {
+      const both = [haveUser('a'), haveUser('b')]
+      const plan = planOf(
+        sourceOf(
+          [wantUser('a'), wantUser('b')],
+          [wantGroup('g', 'G', ['a']), wantGroup('same', 'Same', ['b'])],
+        ),
+        directoryOf(both, [haveGroup('g', 'G', ['a', 'b']), haveGroup('same', 'Same', ['b'])]),
+        { rules: { policy: 'mirror', membership, allowedDomains: [] } },
+      )
+      expect(plan.unchanged).toBe(3)
+    },
+  )
+
   test('only the fields that differ are written', () => {
     const plan = planOf(
       sourceOf([wantUser('a', 'Ana', 'ana@new.example')]),
@@ -398,8 +414,8 @@ test('what the source says of its entries is in the plan', () => {
 
 test('a run that is limited to some entries leaves the others alone', () => {
   const plan = planOf(
-    sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a'])]),
-    directoryOf([haveUser('left')]),
+    sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['b'])]),
+    directoryOf([haveUser('left'), haveUser('b', 'Other')], [haveGroup('g', 'G')]),
     { only: { users: ['a'], groups: [] } },
   )
   expect(linesOf(plan)).toEqual(['create-user a'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { howToGoOn } from '../../../src/queue/refusals.ts'
+import { howToGoOn, neverAccepted, refusedInRow } from '../../../src/queue/refusals.ts'
 
 test.each([
   ['none was refused', { inRow: 0, probes: 0 }, 'together'],
@@ -10,4 +10,32 @@ test.each([
   ['20 more were tried one by one', { inRow: 24, probes: 20 }, 'stop'],
 ] as const)('when %s, the others are tried %o: %s', (_, refusals, expected) => {
   expect(howToGoOn(refusals)).toBe(expected)
+})
+
+test('one change that the service refuses while it accepts others is named, with what to do', () => {
+  const refused = { op: 'delete-user', changes: 1, id: 'u9', answer: 'DELETE /users/u9: 403.' } as const
+  expect(neverAccepted(refused, { acceptedOthers: true })).toBe(
+    'The service refused delete-user of "u9" with 403 and accepted no other of this kind, although it accepted other changes in this run. Either the token ' +
+      'may not do this, or the service protects the entry: let the token do it, or put the id on the list ' +
+      'entries.users.protected of the sync. DELETE /users/u9: 403. This change was not put into quarantine; the next ' +
+      'run tries it again.',
+  )
+})
+
+test.each([
+  ['create-user', 'entries.users.exclude'],
+  ['set-members', 'entries.groups.exclude'],
+  ['delete-group', 'entries.groups.protected'],
+] as const)('of many refused changes %s, the number and the list %s are named', (op, list) => {
+  const said = neverAccepted({ op, changes: 1200, id: 'a', answer: 'No.' }, { acceptedOthers: false })
+  expect(said).toContain(
+    `refused 1200 changes of the kind ${op} with 403 and accepted none of this kind, nor any`,
+  )
+  expect(said).toContain(`put the ids on the list ${list} of the sync. No. These changes were not put into`)
+})
+
+test('what is said of refusals in a row is said of these changes only', () => {
+  expect(refusedInRow(24, 'No.')).toMatch(
+    / No\. These changes were not put into quarantine; the next run tries/,
+  )
 })
