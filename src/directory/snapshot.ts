@@ -26,6 +26,7 @@ export type NoticeCode =
   | 'disabled' // an account that cannot log in: the sync skips it or treats it as gone
   // reading the directory
   | 'unaddressable' // the directory's entry has no usable external id
+  | 'shared-id' // several entries of the directory have this external id: none of them is ever deleted
   // planning
   | 'email-not-allowed'
   | 'no-email'

@@ -78,13 +78,20 @@ test.each([[null], [undefined], [''], ['..']])(
   },
 )
 
-test('of two users with one external id the first is kept, and the notice names the id', async () => {
+test('of two users with one external id the first is kept, and the notice says how to part them', async () => {
   await using server = await startDirectoryServer()
   put(server, [user(1), user(2), user(3, { external_id: 'u1' }), user(4, { external_id: 'u1' })])
   const { users, notices } = await read(server)
   expect(users.get('u1')).toMatchObject({ name: 'User 1' })
   expect(notices).toEqual([
-    { kind: 'user', id: 'u1', code: 'unaddressable', detail: expect.stringContaining('more than one user') },
+    {
+      kind: 'user',
+      id: 'u1',
+      code: 'shared-id',
+      detail:
+        'several users of the directory have the external id "u1" (their own ids are 1, 3, 4); ' +
+        'delete all but one of them in the service',
+    },
   ])
 })
 
@@ -93,7 +100,27 @@ test('two groups with one external id are noticed, though groups have no other i
   put(server, [], [group('a'), group('b'), group('a', { name: 'Again' })])
   const { groups, notices } = await read(server)
   expect(groups.get('a')).toMatchObject({ name: 'Group a' })
-  expect(notices).toMatchObject([{ kind: 'group', id: 'a', code: 'unaddressable' }])
+  expect(notices).toMatchObject([
+    {
+      kind: 'group',
+      id: 'a',
+      code: 'shared-id',
+      detail:
+        'several groups of the directory have the external id "a"; delete all but one of them in the service',
+    },
+  ])
+})
+
+test.each([
+  ['users', [user(1), user(2), user(1)]],
+  ['groups', [group('a'), group('b'), group('a')]],
+] as const)('%s of which the list shows one twice are an error', async (list, entries) => {
+  await using server = await startDirectoryServer()
+  put(server, list === 'users' ? entries : [], list === 'groups' ? entries : [])
+  expect(await rejection(read(server))).toMatchObject({
+    code: 'directory-unexpected',
+    message: expect.stringContaining('page 1 holds an entry twice, and only 2 of its 3 entries are distinct'),
+  })
 })
 
 test.each([
