@@ -103,7 +103,8 @@ function snapshotOf(
     users: byId('user', users, userOf, notices),
     groups: byId('group', groups, (id, group) => groupOf(id, group, membership), notices),
     notices,
-    moved: users.moved || groups.moved,
+    // Without a total, a list that ends too early looks like one that is complete.
+    moved: users.moved || groups.moved || users.total === undefined || groups.total === undefined,
     unprovedEmpty: (['user', 'group'] as const).filter((kind) =>
       isUnprovedEmpty(kind === 'user' ? users : groups),
     ),

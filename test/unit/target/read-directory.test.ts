@@ -54,6 +54,25 @@ test.each(['users', 'groups'] as const)(
   },
 )
 
+test.each([
+  ['users', 3],
+  ['users', 0],
+  ['groups', 3],
+  ['groups', 0],
+] as const)('%s without a total are not proved to be complete (%i entries)', async (list, count) => {
+  await using server = await startDirectoryServer()
+  const ids = Array.from({ length: count }, (_, index) => index + 1)
+  put(server, list === 'users' ? ids.map((id) => user(id)) : [], [])
+  if (list === 'groups')
+    put(
+      server,
+      [],
+      ids.map((id) => group(`g${id}`)),
+    )
+  server.total = (name, entries) => (name === list ? undefined : entries.length)
+  expect(await read(server)).toMatchObject({ moved: true })
+})
+
 test('with membership off no members are kept', async () => {
   await using server = await startDirectoryServer()
   put(server, [], [group('g1', { external_member_ids: ['u2'] })])
