@@ -115,7 +115,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       return false
     }
     failing.add(number)
-    return !outcome.answers || failing.size > FAULTY_CHANGES
+    return outcome.answeredBy !== 'service' || failing.size > FAULTY_CHANGES
   }
 
   /** The attempt stays without an outcome, so the next one looks before it sends. The queue keeps the error: a code only. */

@@ -165,6 +165,20 @@ test.each([
   },
 )
 
+test.each<[string, (server: DirectoryServer) => void]>([
+  ['totals contradict each other', (server) => (server.total = (_, entries) => entries.length + 1)],
+  ['a field is missing', (server) => server.users.push({ external_id: 'u2' })],
+])('when %s the error does not blame baseUrl', async (_, lie) => {
+  await using server = await startDirectoryServer()
+  put(server, [user(1)])
+  lie(server)
+  const error = (await rejection(read(server))) as Error
+  expect(error).toMatchObject({ code: 'directory-unexpected' })
+  expect(error.message).toMatch(
+    /\. The next run reads again; if this goes on, look at what stands between dirsyncd and the service \(a proxy, a cache\)\.$/,
+  )
+})
+
 test('one page that cannot be read fails the whole reading', async () => {
   await using server = await startDirectoryServer()
   put(
