@@ -4,6 +4,9 @@ import type { Page } from './methods.ts'
 /** Stops endless loops: 100,000 pages of 100 are ten million entries. */
 export const MAX_PAGES = 100_000
 
+/** The most entries of a list whose end no total tells: more of them would only fill the memory. */
+const MAX_UNCOUNTED = 2_000_000
+
 export type Key = string | number
 
 /** A list that is read by page numbers from 1. */
@@ -103,8 +106,16 @@ async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<It
 export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
   let page = page1
+  let entries = 0
   while (page.items.length > 0) {
     read.push(page)
+    entries += page.items.length
+    if (entries > MAX_UNCOUNTED) {
+      throw unreadableList(
+        page,
+        'the list has no total that can be believed and does not end after 2,000,000 entries',
+      )
+    }
     if (read.length >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
     refuseSamePage(pages, page, next)

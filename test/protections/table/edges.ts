@@ -770,6 +770,14 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/client/pages.test.ts',
   },
   {
+    name: 'edges-client-list-without-an-end-is-refused',
+    file: 'client/passes.ts',
+    find: 'entries += page.items.length',
+    replace: 'entries += 0; if (read.length > 6) return forwardPass(pages, { ...page1, items: [] })',
+    test: 'unit/client/pages.test.ts',
+    only: 'without an end',
+  },
+  {
     name: 'edges-client-web-page-is-no-answer-to-a-write',
     file: 'client/failure.ts',
     find: 'return status < 300 || kind',

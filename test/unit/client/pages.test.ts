@@ -232,6 +232,26 @@ test.each([true, false])(
   },
 )
 
+test.each([true, false])(
+  'a list without an end is refused before it fills the memory (total on page 1: %j)',
+  async (hasTotal) => {
+    let pages = 0
+    const list: ListPage<Item> = async () => {
+      const first = pages * 400_000
+      pages += 1
+      const items = Array.from({ length: 400_000 }, (_, index) => ({ id: first + index }))
+      const total = hasTotal && pages === 1 ? 1 : undefined
+      return { items, total, perPage: undefined, destination: DESTINATION }
+    }
+    const error = await rejection(readAllPages(list, { key, concurrency: 4 }))
+    expect(isApiError(error, 'unexpected-answer')).toBe(true)
+    expect((error as Error).message).toContain(
+      'the list has no total that can be believed and does not end after 2,000,000 entries',
+    )
+    expect(pages).toBe(6)
+  },
+)
+
 test('one page that fails fails the reading, and no further page is asked for', async () => {
   const directory = simulate(2000, 20)
   const list: ListPage<Item> = async (options) => {
