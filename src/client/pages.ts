@@ -132,7 +132,7 @@ function repeatIn(
   const distinct = items.length + duplicates.length
   const what =
     page === of ? `page ${page} holds an entry twice` : `page ${page} repeats entries of page ${of}`
-  return `${what}, and only ${distinct} of its ${listed} entries are distinct`
+  return `${what}, and only ${distinct} of the ${listed} entries listed are distinct`
 }
 
 export interface EachItemOptions<Item> {

@@ -201,7 +201,7 @@ test.each([true, false])(
     const error = await rejection(readAllPages(directory.list, { key, concurrency: 4 }))
     expect(isApiError(error, 'unexpected-answer')).toBe(true)
     expect((error as Error).message).toContain(
-      'page 3 repeats entries of page 2, and only 200 of its 250 entries are distinct',
+      'page 3 repeats entries of page 2, and only 200 of the 250 entries listed are distinct',
     )
     expect(directory.calls.length).toBeLessThan(20)
   },

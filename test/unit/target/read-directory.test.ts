@@ -138,7 +138,9 @@ test.each([
   put(server, list === 'users' ? entries : [], list === 'groups' ? entries : [])
   expect(await rejection(read(server))).toMatchObject({
     code: 'directory-unexpected',
-    message: expect.stringContaining('page 1 holds an entry twice, and only 2 of its 3 entries are distinct'),
+    message: expect.stringContaining(
+      'page 1 holds an entry twice, and only 2 of the 3 entries listed are distinct',
+    ),
   })
 })
 
