@@ -36,6 +36,8 @@ export interface Failure {
   readonly retryAfterMs?: number | undefined
   /** The service's own error text, at most 300 characters. */
   readonly detail?: string | undefined
+  /** Why the answer is not the API's own: something else sent it, such as a proxy. */
+  readonly foreign?: 'web-page' | 'redirect' | 'no-json' | undefined
   /** The same request may succeed within seconds. */
   readonly transient?: boolean
   /** The write was sent and its answer was lost: the service may have done it. */
@@ -75,6 +77,11 @@ export class ApiError extends Error {
 
   get detail(): string | undefined {
     return this.failure.detail
+  }
+
+  /** Whether a web page came in the place of an answer: it says nothing about what was asked. */
+  get isWebPage(): boolean {
+    return this.failure.foreign === 'web-page'
   }
 
   /** The same request may succeed within seconds. */

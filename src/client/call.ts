@@ -3,6 +3,7 @@ import { ApiError, asMaybeDone } from './api-error.ts'
 import type { Reply } from './exchange.ts'
 import {
   abortedFailure,
+  decidesWrite,
   failureOfNetwork,
   failureOfReply,
   failureOfWebPage,
@@ -104,15 +105,17 @@ function giveUp(error: unknown): never {
 }
 
 /**
- * Any 2xx is success, but a web page: a proxy in between may have sent it, and nobody knows what became of a write. A
- * write needs no body: the connection may break after the status.
+ * Any 2xx is success, but a web page: a proxy in between may have sent it, and nobody knows what became of a write.
+ * Neither does its 404 say that an entry is not there. A write needs no body: the connection may break after the status.
  */
 function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request
+  if (call.write && isWebPage(reply) && decidesWrite(reply.status)) {
+    throw new ApiError(destination, failureOfWebPage(reply.status))
+  }
   if (reply.status < 200 || reply.status > 299) {
     throw new ApiError(destination, failureOfReply(reply, call.write, sender.secrets(), Date.now()))
   }
-  if (call.write && isWebPage(reply)) throw new ApiError(destination, failureOfWebPage(reply.status))
   if (reply.body === undefined && !call.write) throw new ApiError(destination, failureOfNetwork(reply.broken))
   return reply
 }

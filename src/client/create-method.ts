@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import { type Endpoint, type Operation, PREFIX } from '../contract/endpoints.ts'
-import { ApiError, type Destination } from './api-error.ts'
+import { ApiError, type Destination, type Failure } from './api-error.ts'
 import { performCall } from './call.ts'
 import type { Reply } from './exchange.ts'
-import { firstHeaderValue } from './failure.ts'
+import { firstHeaderValue, isWebPage } from './failure.ts'
 import { encodeForm, type FormFields } from './form.ts'
 import type { ListOptions, Page, WriteOptions, Written } from './methods.ts'
 import type { Settings } from './options.ts'
@@ -105,12 +105,13 @@ function refusal(problem: string): { kind: 'refused'; reason: string } {
 
 /** Validates the body of a read against the contract; the error names the first wrong field. */
 function parseAnswer(destination: Destination, schema: z.ZodType | undefined, reply: Reply): unknown {
-  const unexpected = (reason: string): ApiError =>
-    new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason })
+  const unexpected = (reason: string, foreign?: Failure['foreign']): ApiError =>
+    new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason, foreign })
   const json = parseJson(reply.body)
   if (json === undefined) {
     const type = firstHeaderValue(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
-    throw unexpected(reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`)
+    const reason = reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`
+    throw unexpected(reason, isWebPage(reply) ? 'web-page' : 'no-json')
   }
   const parsed = schema?.safeParse(json)
   if (parsed === undefined) return json

@@ -23,6 +23,7 @@ export function failureOfReply(
     kind,
     status,
     detail,
+    foreign: isWebPage(reply) ? 'web-page' : kind === 'unexpected-answer' ? 'redirect' : undefined,
     retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
     reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
@@ -39,12 +40,19 @@ export function isWebPage({ headers, body }: Reply): boolean {
   )
 }
 
-/** Explains a 2xx to a write that brought a web page. */
+/** Whether a web page with this status would decide about a write, if it were the service's word. */
+export function decidesWrite(status: number): boolean {
+  const kind = kindOfStatus(status)
+  return status < 300 || kind === 'not-found' || kind === 'conflict' || kind === 'refused'
+}
+
+/** Explains a web page in the place of an answer that would decide about a write. */
 export function failureOfWebPage(status: number): Failure {
   return {
     kind: 'unexpected-answer',
     status,
-    reason: `the answer ${status} is a web page, which this service never sends; is there a proxy in between?`,
+    reason: `the answer ${status} is a web page, which this service never sends; a proxy in between may have sent it`,
+    foreign: 'web-page',
     transient: true,
     maybeDone: true,
   }

@@ -24,6 +24,11 @@ export type ListPage<Item> = (options: {
 export interface ReadAllOptions<Item> {
   /** Identifies an item. */
   readonly key: (item: Item) => Key
+  /**
+   * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that share
+   * a key that a service does not keep unique. Default: always one entry.
+   */
+  readonly isSame?: (one: Item, other: Item) => boolean
   /** The most pages to read at the same time. */
   readonly concurrency: number
   readonly signal?: AbortSignal | undefined
@@ -32,7 +37,7 @@ export interface ReadAllOptions<Item> {
 export interface AllPages<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
-  /** Items whose key occurs more than once although nothing else shows that the list changed. */
+  /** Items whose key another entry before them has, as `isSame` tells. */
   readonly duplicates: readonly Item[]
   /** The list changed while it was read: an item that is missing here may exist. */
   readonly moved: boolean
@@ -48,7 +53,8 @@ export interface AllPages<Item> {
  * leave every count the same. If anything disagrees (totals, sizes, an item on two pages), the list changed. Then a
  * second pass reads from the last page to the first: a removal moves items to lower pages, which are read next. So in a
  * list ordered by id, an item that existed all the time is never missed and never returned twice. Items that only the
- * first pass saw are kept; `moved` is true if the second pass disagreed too.
+ * first pass saw are kept; `moved` is true if the second pass disagreed too. An entry that comes twice counts once
+ * against the total.
  *
  * Without usable `total` and `per-page` headers it reads page by page up to an empty one, and then backwards; `moved`
  * is true if the two passes disagree.
@@ -107,15 +113,26 @@ function contradictionIn<Item>(
   found: number,
 ): string | undefined {
   const stated = second.read.find(({ total }) => total !== undefined)?.total
-  if (stated === undefined) return undefined
-  const isShort = found + second.duplicates.length < stated
+  const isShort = stated !== undefined && found + second.duplicates.length < stated
   if (!isShort && !hasSameItems(pages, first, second)) return undefined
+  if (second.repeat !== undefined) return repeatIn(second.repeat, second)
+  if (stated === undefined) return undefined
   const claims = new Map([...first.read, ...second.read].map(({ total, number }) => [total, number]))
   const said = [...claims]
     .slice(0, 3)
     .toSorted(([, a], [, b]) => a - b)
     .map(([total, number]) => `page ${number} says ${total ?? 'nothing'}`)
   return `its pages contradict each other about the number of entries: ${said.join(', ')}, and ${found} were found`
+}
+
+function repeatIn(
+  { page, of, listed }: NonNullable<Pass<unknown>['repeat']>,
+  { items, duplicates }: Pass<unknown>,
+): string {
+  const distinct = items.length + duplicates.length
+  const what =
+    page === of ? `page ${page} holds an entry twice` : `page ${page} repeats entries of page ${of}`
+  return `${what}, and only ${distinct} of the ${listed} entries listed are distinct`
 }
 
 export interface EachItemOptions<Item> {
@@ -165,7 +182,12 @@ function hasGrown(before: Page<unknown>, after: Page<unknown>): boolean {
 
 function pagesOf<Item>(
   list: ListPage<Item>,
-  { key, signal, perPage = PAGE.max }: EachItemOptions<Item>,
+  {
+    key,
+    isSame = () => true,
+    signal,
+    perPage = PAGE.max,
+  }: EachItemOptions<Item> & Pick<ReadAllOptions<Item>, 'isSame'>,
 ): Pages<Item> {
-  return { key, read: (page) => list({ page, perPage, ...(signal === undefined ? {} : { signal }) }) }
+  return { key, isSame, read: (page) => list({ page, perPage, ...(signal === undefined ? {} : { signal }) }) }
 }

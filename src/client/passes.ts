@@ -4,21 +4,37 @@ import type { Page } from './methods.ts'
 /** Stops endless loops: 100,000 pages of 100 are ten million entries. */
 export const MAX_PAGES = 100_000
 
+/** The most entries of a list whose end no total tells: more of them would only fill the memory. */
+const MAX_UNCOUNTED = 2_000_000
+
 export type Key = string | number
 
 /** A list that is read by page numbers from 1. */
 export interface Pages<Item> {
   readonly key: (item: Item) => Key
+  /** Whether two items with one key are one entry that the list shows twice. */
+  readonly isSame: (one: Item, other: Item) => boolean
   read(number: number): Promise<Page<Item>>
 }
 
 interface Listing<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
-  /** Items whose key occurred before. */
+  /** Other entries whose key occurred before. */
   readonly duplicates: readonly Item[]
+  /** The first entry that the list shows twice. */
+  readonly repeat: Repeat | undefined
   readonly lastPage: number
   readonly total: number | undefined
+}
+
+/** An entry on two pages, or twice on one page. */
+interface Repeat {
+  readonly page: number
+  /** The page that has the entry too, and comes first. */
+  readonly of: number
+  /** How many items the pages hold, counted with all repeated ones. */
+  readonly listed: number
 }
 
 /** The result of reading the whole list once. */
@@ -72,8 +88,8 @@ export async function parallelPass<Item>(
   })
   for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
   const pass = listingOf(pages, read)
-  const steady =
-    agreesWithSize(read, size) && pass.duplicates.length === 0 && (await endsAreUnchanged(pages, read))
+  const isEachOnce = pass.duplicates.length === 0 && pass.repeat === undefined
+  const steady = agreesWithSize(read, size) && isEachOnce && (await endsAreUnchanged(pages, read))
   return { ...pass, lastPage: furthestLastPage(read), steady, read: factsOf(read) }
 }
 
@@ -90,8 +106,16 @@ async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<It
 export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
   let page = page1
+  let entries = 0
   while (page.items.length > 0) {
     read.push(page)
+    entries += page.items.length
+    if (entries > MAX_UNCOUNTED) {
+      throw unreadableList(
+        page,
+        'the list has no total that can be believed and does not end after 2,000,000 entries',
+      )
+    }
     if (read.length >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
     refuseSamePage(pages, page, next)
@@ -102,7 +126,7 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
 
 /**
  * Reads from the last page to the first. Steady when all totals agree with the items, or, without totals, when the
- * items are the same as in the first pass. Duplicates alone do not make it unsteady.
+ * items are the same as in the first pass. Duplicates alone do not make it unsteady, repeated entries do.
  */
 export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>): Promise<Pass<Item>> {
   const read: Page<Item>[] = []
@@ -115,8 +139,8 @@ export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>):
   const pass = listingOf(pages, read)
   const head = read[0]
   const size = head === undefined ? undefined : trustedSize(head)
-  const steady = size === undefined ? isSameList(pages, first, pass) : agreesWithSize(read, size)
-  return { ...pass, steady, read: facts }
+  const agrees = size === undefined ? isSameList(pages, first, pass) : agreesWithSize(read, size)
+  return { ...pass, steady: agrees && pass.repeat === undefined, read: facts }
 }
 
 /** The last page by its own total: the list may have grown since the first pass, by at most 100 pages. */
@@ -161,17 +185,31 @@ export function hasSameItems<Item>(
   return first.items.length === second.items.length && second.items.every((item) => known.has(key(item)))
 }
 
-function listingOf<Item>({ key }: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
+function listingOf<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
   const items = new Map<Key, Item>()
   const duplicates: Item[] = []
-  for (const page of read) {
+  let repeated: { readonly item: Item; readonly page: number } | undefined
+  for (const [index, page] of read.entries()) {
     for (const item of page.items) {
-      if (items.has(key(item))) duplicates.push(item)
-      else items.set(key(item), item)
+      const key = pages.key(item)
+      const before = items.get(key)
+      if (before === undefined) items.set(key, item)
+      else if (!pages.isSame(before, item)) duplicates.push(item)
+      else repeated ??= { item, page: index + 1 }
     }
   }
   const lastPage = Math.max(1, read.length)
-  return { items: [...items.values()], duplicates, lastPage, total: read.at(-1)?.total }
+  const repeat = repeated && { page: repeated.page, ...firstPlaceOf(pages, read, repeated.item) }
+  return { items: [...items.values()], duplicates, repeat, lastPage, total: read.at(-1)?.total }
+}
+
+function firstPlaceOf<Item>(
+  { key }: Pages<Item>,
+  read: readonly Page<Item>[],
+  entry: Item,
+): Omit<Repeat, 'page'> {
+  const of = 1 + read.findIndex(({ items }) => items.some((item) => key(item) === key(entry)))
+  return { of, listed: read.reduce((sum, { items }) => sum + items.length, 0) }
 }
 
 function factsOf(read: readonly Page<unknown>[]): PageFacts[] {

@@ -26,6 +26,7 @@ export type NoticeCode =
   | 'disabled' // an account that cannot log in: the sync skips it or treats it as gone
   // reading the directory
   | 'unaddressable' // the directory's entry has no usable external id
+  | 'shared-id' // several entries of the directory have this external id: none of them is ever deleted
   // planning
   | 'email-not-allowed'
   | 'no-email'
@@ -98,7 +99,10 @@ export interface DirectorySnapshot {
   readonly users: ReadonlyMap<string, DirectoryUser>
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
-  /** The directory changed while it was read: look up an entry that seems missing before creating it. */
+  /**
+   * The directory changed while it was read, or nothing proves that its lists are complete: look up an entry that seems
+   * missing before creating it.
+   */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */
   readonly unprovedEmpty: readonly Kind[]

@@ -18,8 +18,11 @@ export type Outcome =
       readonly result: 'unavailable'
       readonly status: number | undefined
       readonly detail: string
-      /** The API answered during this attempt, so perhaps only this change fails. */
-      readonly answers: boolean
+      /**
+       * Who answered last during this attempt. If the service did, perhaps only this change fails; so it may be with the
+       * web page of a proxy.
+       */
+      readonly answeredBy: 'service' | 'proxy' | 'nobody'
     }
   /** The API refused the entry for its own content. */
   | { readonly result: 'refused'; readonly status: number | undefined; readonly detail: string }

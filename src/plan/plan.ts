@@ -64,7 +64,7 @@ export function deleteCandidates(
   directory: DirectorySnapshot,
 ): Record<Kind, readonly string[]> {
   const twice: Record<Kind, Set<string | undefined>> = { user: new Set(), group: new Set() }
-  for (const { code, kind, id } of directory.notices) if (code === 'unaddressable') twice[kind].add(id)
+  for (const { code, kind, id } of directory.notices) if (code === 'shared-id') twice[kind].add(id)
   return {
     user: [...directory.users.keys()].filter((id) => !source.seen.user.has(id) && !twice.user.has(id)),
     group: source.covers.groups

@@ -3,6 +3,7 @@ import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../errors.ts'
 import { PHASES } from '../plan/plan.ts'
+import { lastFailure } from '../store/journal.ts'
 import { countPending, type Part, prepareMembers, prepareTakers } from '../store/plans.ts'
 import { throwIfStopped } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -59,7 +60,7 @@ async function drainPart(
     const pending = await countPending(db, run.run, part)
     if (pending === 0) break
     const idleMs = pace.see(pending)
-    if (idleMs > outageMs) throw outage(outageMs)
+    if (idleMs > outageMs) throw outage(outageMs, await lastFailure(db, run.run))
     await feed.fill(pending, idleMs)
     await sleep(pace.delayMs, undefined, { signal })
   }
@@ -91,10 +92,11 @@ class Pace {
   }
 }
 
-function outage(ms: number): DirsyncdError {
+function outage(ms: number, answer: string | undefined): DirsyncdError {
+  const why =
+    answer === undefined ? "the directory's service does not do them." : `the last answer was: ${answer}`
   return new DirsyncdError(
     'directory-unreachable',
-    `No change could be applied for ${Math.round(ms / 60_000)} minutes, the directory's service does not do them; ` +
-      'the next run goes on with what is left.',
+    `No change could be applied for ${Math.round(ms / 60_000)} minutes; ${why} The next run goes on with what is left.`,
   )
 }

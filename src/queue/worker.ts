@@ -108,14 +108,25 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
     return outcome ?? 'not-tried'
   }
 
-  /** One change that the API always fails at must not hold up the others, nor the end of the run. */
+  /**
+   * One change that the API always fails at must not hold up the others, nor the end of the run; no more may one that a
+   * proxy always answers with a web page. So only different changes in a row that get such pages are an outage.
+   */
   function isOutage({ number }: Attempt, outcome: Outcome): boolean {
     if (outcome.result !== 'unavailable') {
       failing.clear()
       return false
     }
+    const isFirstFailure = !failing.has(number)
     failing.add(number)
-    return !outcome.answers || failing.size > FAULTY_CHANGES
+    switch (outcome.answeredBy) {
+      case 'nobody':
+        return true
+      case 'proxy':
+        return isFirstFailure || breaker.state !== CircuitState.Closed
+      case 'service':
+        return failing.size > FAULTY_CHANGES
+    }
   }
 
   /** The attempt stays without an outcome, so the next one looks before it sends. The queue keeps the error: a code only. */

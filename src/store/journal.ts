@@ -145,6 +145,20 @@ export async function failAttempt(
     WHERE id = ${attempt.journalId}`.execute(db)
 }
 
+/** What came of the last attempt of the run that failed and may be made again. */
+export async function lastFailure(db: Db, run: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.journal')
+    .select('detail')
+    .where('run', '=', run)
+    .where('outcome', '=', 'retry')
+    .where('detail', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.detail ?? undefined
+}
+
 /** Takes back an attempt in which nothing was sent, or nothing was accepted: it counts for nothing. */
 export async function undoAttempt(db: Db, attempt: Attempt): Promise<void> {
   await sql`

@@ -75,14 +75,15 @@ export type RunEnd = 'planned' | 'held' | 'done'
 export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
   const preferred = await deps.preferredServer()
-  const [source, directory] = await bothOrNeither(
+  const [source, listed] = await bothOrNeither(
     (both) => [deps.source.read(both, preferred), deps.readDirectory(both)],
     signal,
   )
   await deps.enter('planning')
-  const absent = deleteCandidates(source, directory)
+  const absent = deleteCandidates(source, listed)
   const sightings = await lookAgain(deps, source, absent, signal)
   const memory = await deps.recall()
+  const directory = doubtIfEmptied(listed, memory)
   const server = judge(deps, source, memory)
   // An older server that catches up between the two looks is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
@@ -111,6 +112,14 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   if (plan.changes.length > 0) await deps.apply(signal)
   await deps.complete(planned)
   return 'done'
+}
+
+/** A list that is empty after a run with entries may be a broken answer, so whoever seems new is looked up first. */
+function doubtIfEmptied(directory: DirectorySnapshot, { lastGood }: Memory): DirectorySnapshot {
+  const isEmptied = (['users', 'groups'] as const).some(
+    (kind) => directory[kind].size === 0 && (lastGood?.[kind] ?? 0) > 0,
+  )
+  return isEmptied ? { ...directory, moved: true } : directory
 }
 
 /** What a read is held against. */

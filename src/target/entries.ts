@@ -1,5 +1,6 @@
-import { isApiError } from '../client/api-error.ts'
+import { ApiError, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
+import { failureOfWebPage } from '../client/failure.ts'
 import type { WriteOptions, Written } from '../client/methods.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
 
@@ -17,12 +18,12 @@ export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
-/** The user, or `undefined` on 404. A 429 is thrown, because a worker frees its slot instead of waiting. */
+/** The user, or `undefined` on the service's 404. A 429 is thrown, because a worker frees its slot instead of waiting. */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }
 
-/** The group, or `undefined` on 404. */
+/** The group, or `undefined` on the service's 404. */
 export async function findGroup(context: RequestContext, id: string): Promise<Group | undefined> {
   return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
 }
@@ -31,8 +32,10 @@ async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   try {
     return await look
   } catch (error) {
-    if (isApiError(error, 'not-found')) return undefined
-    throw error
+    if (!isApiError(error, 'not-found')) throw error
+    // A page of a proxy does not know who is in the directory.
+    if (error.isWebPage) throw new ApiError(error.destination, failureOfWebPage(404))
+    return undefined
   }
 }
 

@@ -14,6 +14,10 @@ export function explainApiError(error: unknown): unknown {
   })
 }
 
+const CHECK_BASE_URL = 'Check that baseUrl is the address of the access-management service.'
+const LOOK_BETWEEN =
+  'The next run reads again; if this goes on, look at what stands between dirsyncd and the service (a proxy, a cache).'
+
 function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
   switch (error.kind) {
     case 'unreachable':
@@ -30,8 +34,9 @@ function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
       return ['directory-unknown', 'Check directoryId and organizationId.']
     case 'conflict':
     case 'refused':
+      return ['directory-unexpected', CHECK_BASE_URL]
     case 'unexpected-answer':
-      return ['directory-unexpected', 'Check that baseUrl is the address of the access-management service.']
+      return ['directory-unexpected', error.failure.foreign === undefined ? LOOK_BETWEEN : CHECK_BASE_URL]
     case 'aborted':
       return ['interrupted', '']
   }

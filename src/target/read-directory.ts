@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import pLimit from 'p-limit'
 import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
@@ -26,7 +27,7 @@ type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items
  * `directory-unexpected`, `token-refused`, `scope-missing` or `interrupted`.
  *
  * An entry whose external id no URL path can hold gets a notice and is left out. Of two entries with the same external
- * id the first is kept, and the notice `unaddressable` holds the id. It must never be deleted, because the service
+ * id the first is kept, and the notice `shared-id` holds the id. It must never be deleted, because the service
  * might delete either of the two.
  */
 export async function readDirectory(
@@ -70,7 +71,7 @@ async function readLists(
   const listGroups: ListPage<ApiGroup> = (options) => atOnce(() => client.listGroups(params, options))
   const reads = [
     readAllPages(listUsers, { key: (user) => user.id, concurrency, signal: both }),
-    readAllPages(listGroups, { key: groupKey, concurrency, signal: both }),
+    readAllPages(listGroups, { key: groupKey, isSame: isSameGroup, concurrency, signal: both }),
   ] as const
   try {
     return await Promise.all(reads)
@@ -87,6 +88,11 @@ function groupKey(group: ApiGroup): number | string {
   return typeof group['id'] === 'number' ? group['id'] : group.external_id
 }
 
+/** Without ids of their own, only groups that are alike in everything are taken for one group that is listed twice. */
+function isSameGroup(one: ApiGroup, other: ApiGroup): boolean {
+  return typeof one['id'] === 'number' || isDeepStrictEqual(one, other)
+}
+
 function snapshotOf(
   users: AllPages<ApiUser>,
   groups: AllPages<ApiGroup>,
@@ -97,7 +103,8 @@ function snapshotOf(
     users: byId('user', users, userOf, notices),
     groups: byId('group', groups, (id, group) => groupOf(id, group, membership), notices),
     notices,
-    moved: users.moved || groups.moved,
+    // Without a total, a list that ends too early looks like one that is complete.
+    moved: users.moved || groups.moved || users.total === undefined || groups.total === undefined,
     unprovedEmpty: (['user', 'group'] as const).filter((kind) =>
       isUnprovedEmpty(kind === 'user' ? users : groups),
     ),
@@ -115,24 +122,31 @@ function byId<Item extends ApiUser | ApiGroup, Entry>(
   notices: Notice[],
 ): Map<string, Entry> {
   const entries = new Map<string, Entry>()
-  const twice = new Set<string>()
-  for (const item of [...items, ...duplicates]) {
-    const id = item.external_id ?? ''
+  const shared = new Set<string>()
+  const all = [...items, ...duplicates]
+  for (const item of all) {
+    const id = idOf(item)
     const problem = idProblem(id)
     if (problem !== undefined)
-      notices.push(unaddressable(kind, undefined, `${label(kind, item)}: ${problem}`))
-    else if (entries.has(id)) twice.add(id)
+      notices.push({ kind, id: undefined, code: 'unaddressable', detail: `${label(kind, item)}: ${problem}` })
+    else if (entries.has(id)) shared.add(id)
     else entries.set(id, entryOf(id, item))
   }
-  for (const id of twice) {
-    const detail = `the directory holds more than one ${kind} with the external id "${id}"; none of them is ever deleted`
-    notices.push(unaddressable(kind, id, detail))
+  const sharing = shared.size === 0 ? [] : all.filter((item) => shared.has(idOf(item)))
+  for (const [id, several] of Map.groupBy(sharing, idOf)) {
+    notices.push({ kind, id, code: 'shared-id', detail: sharedId(kind, id, several) })
   }
   return entries
 }
 
-function unaddressable(kind: Kind, id: string | undefined, detail: string): Notice {
-  return { kind, id, code: 'unaddressable', detail }
+function idOf(item: ApiUser | ApiGroup): string {
+  return item.external_id ?? ''
+}
+
+function sharedId(kind: Kind, id: string, several: readonly (ApiUser | ApiGroup)[]): string {
+  const ids = several.flatMap((item) => (typeof item['id'] === 'number' ? [item['id']] : []))
+  const their = ids.length === 0 ? '' : ` (their own ids are ${ids.slice(0, 10).join(', ')})`
+  return `several ${kind}s of the directory have the external id "${id}"${their}; delete all but one of them in the service`
 }
 
 function label(kind: Kind, item: ApiUser | ApiGroup): string {

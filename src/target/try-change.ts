@@ -39,21 +39,27 @@ function outcomeOf(error: ApiError): Outcome {
       return stop(error)
     case 'unexpected-answer':
       // A proxy's page in the place of an answer: whether the service did the change is unknown.
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: false }
+      if (error.isWebPage) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':
       return { result: 'forbidden', status, detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done: it must be looked up before it is made again.
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: true }
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'service' }
       return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
     case 'unreachable':
     case 'server-error':
-      return { result: 'unavailable', status, detail, answers: lookupsAnswered(error) }
+      return {
+        result: 'unavailable',
+        status,
+        detail,
+        answeredBy: lookupsAnswered(error) ? 'service' : 'nobody',
+      }
     case 'not-found':
     case 'conflict':
     case 'refused':
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answers: true }
+      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'service' }
       return { result: 'refused', status, detail }
   }
 }

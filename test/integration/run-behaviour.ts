@@ -6,7 +6,7 @@ import { runExitCode } from '../../src/cli/exit-code.ts'
 import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../../src/queue/runs.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { addRun, lastGood, listRuns } from '../../src/store/runs.ts'
-import { noticesOf } from '../../src/store/plans.ts'
+import { changesOf, noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
 import { type NamedBackend, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
@@ -335,6 +335,27 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await expectEqual()
       })
 
+      test('because a proxy answers its change with a web page fails alone', async () => {
+        const { sync, startWorker, messages } = harness({ giveUpMs: 8000 })
+        await startWorker()
+        await sync()
+        for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
+        proxy.intercept = ({ method, url }) =>
+          method === 'PATCH' && url.endsWith('/users/u9') ? LOGIN : undefined
+        const run = await sync()
+        expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 11, failed: 1 } } })
+        expect(runExitCode(run)).toBe(4)
+        expect(messages()).not.toContain('the directory does not answer; changes wait')
+        const changes = await changesOf(opened.store.db, run.run, 100)
+        expect(changes.find(({ state }) => state === 'failed')).toMatchObject({
+          change: { id: 'u9' },
+          detail: expect.stringContaining('the answer 200 is a web page'),
+        })
+        proxy.intercept = () => undefined
+        await sync()
+        await expectEqual()
+      })
+
       test('at first is created at the end of the run, and what waits for it comes after it', async () => {
         const user = failuresOf('u1', 4)
         const group = failuresOf('g2', 4)
@@ -371,6 +392,19 @@ export function describeRuns(kind: NamedBackend['name']): void {
           await expectEqual()
         },
       )
+
+      test('because a proxy answers with web pages for good stops the run, which says what came', async () => {
+        for (let index = 12; index < 30; index++) hire(`u${index}`)
+        proxy.intercept = ({ method }) =>
+          method === 'GET' ? undefined : { status: 404, page: '<title>Gone</title>' }
+        const { sync, startWorker } = harness({ giveUpMs: 2000 })
+        await startWorker()
+        const run = await sync()
+        expect(run.state).toBe('failed')
+        expect(run.error).toMatch(
+          /^No change could be applied for 0 minutes; the last answer was: POST \S+ at \S+ failed: the answer 404 is a web page, .+\. The next run goes on with what is left\.?$/,
+        )
+      })
 
       test('because its value does not stay is written twice and then reported', async () => {
         proxy.intercept = shoutNames
@@ -636,6 +670,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
 }
 
 /** Answers the first so many requests that would create this entry with 500. */
+const LOGIN = { status: 200, page: '<title>Log in</title>' }
+
 function failuresOf(id: string, times: number): (request: ProxiedRequest) => { status: number } | undefined {
   let left = times
   return ({ method, body }) => {

@@ -46,7 +46,7 @@ let tests = 0
 const postgres = backendNamed('postgres')
 
 beforeAll(async () => {
-  service = await startService({ fixture: fixture() })
+  service = await startService({ fixture: fixture(), uniqueExternalIds: false })
   proxy = await startApiProxy(service.baseUrl)
   opened = await postgres.open()
 })
@@ -85,6 +85,15 @@ function here() {
 
 function hire(id: string, email: string, name = `Person ${id}`): void {
   company.users.set(id, { name, email })
+}
+
+const PERSON = {
+  id: 1,
+  external_id: 'a',
+  name: 'Person a',
+  first_name: 'Person',
+  last_name: 'a',
+  email: 'a@example.org',
 }
 
 async function emails(): Promise<Record<string, string | null>> {
@@ -137,6 +146,28 @@ test('whose e-mail it is, is not decided on a list that lacks users who exist', 
   proxy.intercept = () => undefined
   await sync()
   expect(await emails()).toMatchObject({ taker: 'one@example.org' })
+})
+
+test.each<[string, (path: string) => Interception | undefined]>([
+  [
+    'ends too early and has no total',
+    (path) => ({ status: 200, answer: path.includes('page=1&') ? [PERSON] : [] }),
+  ],
+  [
+    'is empty and says that this is all',
+    () => ({ status: 200, answer: [], headers: { total: '0', 'per-page': '100' } }),
+  ],
+])('where a service takes an id twice, a list that %s doubles nobody', async (_, lie) => {
+  const { sync } = await harness()
+  hire('a', 'a@example.org')
+  hire('b', 'b@example.org')
+  await sync()
+  hire('c', 'c@example.org')
+  proxy.intercept = ({ method, url }) => (method === 'GET' && /\/users\?/.test(url) ? lie(url) : undefined)
+  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  const { users, duplicates } = await readService(here())
+  expect([...users.keys()]).toEqual(['a', 'b', 'c'])
+  expect(duplicates).toEqual([])
 })
 
 describe('e-mails that are exchanged', () => {

@@ -11,7 +11,7 @@ export interface ProxiedRequest {
 
 /** An answer that replaces the service's, or a body that replaces the client's. */
 export type Interception =
-  | { readonly status: number; readonly answer?: object }
+  | { readonly status: number; readonly answer?: object; readonly headers?: Record<string, string> }
   | { readonly status: number; readonly page: string }
   | { readonly body: string }
 
@@ -44,7 +44,8 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
     if (interception !== undefined && 'status' in interception) {
       const isPage = 'page' in interception
       const type = isPage ? 'text/html' : 'application/problem+json'
-      response.writeHead(interception.status, { 'content-type': type })
+      const headers = 'headers' in interception ? interception.headers : undefined
+      response.writeHead(interception.status, { 'content-type': type, ...headers })
       response.end(isPage ? interception.page : JSON.stringify(interception.answer ?? {}))
       return
     }

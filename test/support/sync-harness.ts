@@ -40,6 +40,8 @@ export interface SyncHarnessOptions {
   readonly minSourceUsers?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
+  /** How long an outage lasts until the run gives up; 10 minutes by default. */
+  readonly giveUpMs?: number
   /** Called before each read of the source. */
   readonly onRead?: (signal: AbortSignal) => Promise<void>
   /** Changes what a read of the source shows. */
@@ -126,7 +128,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       owner,
       log,
       signal: stopping.signal,
-      times: QUICK,
+      times: { ...QUICK, outage: { ...QUICK.outage, giveUp: options.giveUpMs ?? QUICK.outage.giveUp } },
     })
   const executor = otherExecutor(`${sync}-process`)
 

@@ -575,6 +575,22 @@ export const STORES: readonly Protection[] = [
     only: 'runs on postgres .* every write for a while',
   },
   {
+    name: 'stores-one-change-with-web-pages-is-no-outage',
+    file: 'queue/worker.ts',
+    find: 'return isFirstFailure || breaker',
+    replace: 'return failing.size > 0 || breaker',
+    test: 'integration/run-behaviour-postgres.test.ts',
+    only: 'answers its change with a web page',
+  },
+  {
+    name: 'stores-probe-with-a-web-page-does-not-end-an-outage',
+    file: 'queue/worker.ts',
+    find: 'return isFirstFailure || breaker.state !== CircuitState.Closed',
+    replace: 'return isFirstFailure',
+    test: 'integration/run-behaviour-postgres.test.ts',
+    only: 'answers with web pages for good',
+  },
+  {
     name: 'stores-sync-that-is-gone-has-no-schedule',
     file: 'queue/runs.ts',
     find: 'if (!schedules.has(existing.key))',

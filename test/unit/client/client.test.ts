@@ -207,6 +207,24 @@ test('a web page is no answer to a write: it is looked up before it is sent agai
   expect(confirm).toHaveBeenCalledTimes(1)
 })
 
+test.each([400, 404, 409, 422])('a web page with %i is no answer to a write either', async (status) => {
+  await using server = await startScriptedServer(inOrder({ ...PAGE_OF_A_PROXY, status }, { status: 204 }))
+  await using client = clientOf(server.baseUrl)
+  const confirm = vi.fn<() => Promise<undefined>>(async () => undefined)
+  expect(await client.deleteUser(ALICE, { confirm })).toMatchObject({ status: 204, requests: 2 })
+  expect(confirm).toHaveBeenCalledTimes(1)
+})
+
+test.each([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [429, 'rate-limited'],
+])('a web page with %i is what its status says', async (status, kind) => {
+  await using server = await startScriptedServer(() => ({ ...PAGE_OF_A_PROXY, status }))
+  await using client = clientOf(server.baseUrl)
+  expect(await rejection(client.deleteUser(ALICE))).toMatchObject({ kind, maybeDone: false })
+})
+
 test('a web page for everything leaves a write as possibly done', async () => {
   await using server = await startScriptedServer(() => PAGE_OF_A_PROXY)
   await using client = clientOf(server.baseUrl)

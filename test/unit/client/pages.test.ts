@@ -184,13 +184,40 @@ test('what only the first reading saw is kept where the second one moved as well
   expect(idsOf(result.items)).toContain(7)
 })
 
-test('an item that really is there twice is listed once, and named', async () => {
+test('two entries with one key are listed once, and named', async () => {
   const directory = simulate(30, 20)
   directory.ids[25] = 3
-  const result = await readAllPages(directory.list, { key, concurrency: 4 })
+  const result = await readAllPages(directory.list, { key, concurrency: 4, isSame: () => false })
   expect(result.moved).toBe(true)
   expect(result.duplicates).toEqual([{ id: 3 }])
   expect(new Set(idsOf(result.items)).size).toBe(result.items.length)
+})
+
+test.each([true, false])(
+  'entries that two pages hold are an error, not a shorter list (headers: %j)',
+  async (headers) => {
+    const directory = simulate(250, 100, { headers })
+    directory.ids.splice(200, 50, ...directory.ids.slice(150, 200))
+    const error = await rejection(readAllPages(directory.list, { key, concurrency: 4 }))
+    expect(isApiError(error, 'unexpected-answer')).toBe(true)
+    expect((error as Error).message).toContain(
+      'page 3 repeats entries of page 2, and only 200 of the 250 entries listed are distinct',
+    )
+    expect(directory.calls.length).toBeLessThan(20)
+  },
+)
+
+test('a page that repeats another one only once is read again, and nothing is missing', async () => {
+  const directory = simulate(250, 100)
+  const whole = [...directory.ids]
+  const repeating = whole.with(210, 110)
+  const list: ListPage<Item> = (options) => {
+    directory.ids = directory.calls.length < 4 ? repeating : whole
+    return directory.list(options)
+  }
+  const result = await readAllPages(list, { key, concurrency: 4 })
+  expect(idsOf(result.items)).toEqual(whole)
+  expect(result).toMatchObject({ moved: false, duplicates: [] })
 })
 
 test.each([true, false])(
@@ -202,6 +229,26 @@ test.each([true, false])(
     expect(isApiError(error, 'unexpected-answer')).toBe(true)
     expect((error as Error).message).toContain('ignore the page number')
     expect(directory.calls.length).toBeLessThan(5)
+  },
+)
+
+test.each([true, false])(
+  'a list without an end is refused before it fills the memory (total on page 1: %j)',
+  async (hasTotal) => {
+    let pages = 0
+    const list: ListPage<Item> = async () => {
+      const first = pages * 400_000
+      pages += 1
+      const items = Array.from({ length: 400_000 }, (_, index) => ({ id: first + index }))
+      const total = hasTotal && pages === 1 ? 1 : undefined
+      return { items, total, perPage: undefined, destination: DESTINATION }
+    }
+    const error = await rejection(readAllPages(list, { key, concurrency: 4 }))
+    expect(isApiError(error, 'unexpected-answer')).toBe(true)
+    expect((error as Error).message).toContain(
+      'the list has no total that can be believed and does not end after 2,000,000 entries',
+    )
+    expect(pages).toBe(6)
   },
 )
 

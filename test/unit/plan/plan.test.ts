@@ -156,16 +156,16 @@ describe('what is never deleted', () => {
   })
 
   test('a group that the directory has twice under one id', () => {
-    const twice = { kind: 'group', id: 'g', code: 'unaddressable', detail: 'is there twice' } as const
+    const twice = { kind: 'group', id: 'g', code: 'shared-id', detail: 'is there twice' } as const
     const directory = directoryOf([haveUser('g')], [haveGroup('g', 'G')], { notices: [twice] })
     expect(linesOf(planOf(sourceOf([]), directory))).toEqual(['delete-user g'])
   })
 
   test('an entry that the directory has twice under one id', () => {
-    const twice = { kind: 'user', id: 'a', code: 'unaddressable', detail: 'is there twice' } as const
+    const twice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'is there twice' } as const
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a')], [], { notices: [twice] }))
     expect(plan.changes).toEqual([])
-    expect(noticesOf(plan)).toEqual(['unaddressable a'])
+    expect(noticesOf(plan)).toEqual(['shared-id a'])
   })
 
   test('a group or a member, by a source that is not asked for them', () => {

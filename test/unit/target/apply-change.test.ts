@@ -91,6 +91,36 @@ test.each([
   },
 )
 
+const PAGE = { status: 404, text: '<h1>Not Found</h1>', headers: { 'content-type': 'text/html' } }
+
+test.each([deleteUser, updateUser])(
+  '$op that a web page answers with 404 is looked up and sent again',
+  async (change) => {
+    await using server = await startDirectoryServer()
+    server.users.push(ann({ name: 'An' }))
+    server.trouble.push({ reaction: PAGE })
+    expect(await apply(server, change)).toMatchObject({ outcome: 'applied', requests: 3 })
+    expect(server.users).toEqual(change === deleteUser ? [] : [ann()])
+  },
+)
+
+test.each([
+  ['delete-user without check', deleteUser, false],
+  ['delete-user with check', deleteUser, true],
+  ['create-user with check', createUser, true],
+] satisfies [string, Change, boolean][])(
+  '%s: a look that a web page answers with 404 does not say that nobody is there',
+  async (_, change, check) => {
+    await using server = await startDirectoryServer()
+    server.users.push(ann())
+    if (!check) server.trouble.push({ method: 'DELETE', reaction: PAGE })
+    server.trouble.push({ method: 'GET', reaction: PAGE })
+    const error = await rejection(apply(server, change, check))
+    expect(error).toMatchObject({ kind: 'unexpected-answer', maybeDone: true })
+    expect(server.users).toHaveLength(1)
+  },
+)
+
 test('a create that finds the entry under its id compares it and is content', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann())

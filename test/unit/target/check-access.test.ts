@@ -36,6 +36,20 @@ test.each([
   },
 )
 
+test.each([200, 404])('a web page with %i to a PATCH on nobody proves nothing', async (status) => {
+  await using server = await startDirectoryServer()
+  const reaction = { status, text: '<h1>Oops</h1>', headers: { 'content-type': 'text/html' } }
+  server.trouble.push({ method: 'PATCH', reaction }, { method: 'PATCH', reaction })
+  const line = (await check(server, true)).at(-1)
+  expect(line).toMatchObject({ label: 'writing', ok: false })
+  expect(line?.detail).toMatch(
+    new RegExp(
+      ` failed: the answer ${status} is a web page, which this service never sends; a proxy in between may have sent it\\. ` +
+        'Check that baseUrl is the address of the access-management service\\.?$',
+    ),
+  )
+})
+
 test('a directory that is not there is the only line', async () => {
   await using server = await startDirectoryServer()
   server.exists = false

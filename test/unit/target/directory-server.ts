@@ -14,8 +14,8 @@ export interface DirectoryServer extends ScriptedServer {
   readonly groups: Entry[]
   /** The directory itself. */
   exists: boolean
-  /** What the header `total` of a page says; the number of entries by default. */
-  total: (list: string, entries: readonly Entry[]) => number
+  /** What the header `total` of a page says, if there is one; the number of entries by default. */
+  total: (list: string, entries: readonly Entry[]) => number | undefined
   /** Methods and last path segments of what came, such as `PATCH users/u1`. */
   readonly calls: () => string[]
   /** What happens to the next requests instead of the usual answer; `work` does what was asked for first. */
@@ -95,9 +95,9 @@ function withMembers(fields: Record<string, unknown>): Record<string, unknown> {
     : fields
 }
 
-function page(entries: Entry[], query: URLSearchParams, total: number): Reaction {
+function page(entries: Entry[], query: URLSearchParams, total: number | undefined): Reaction {
   const number = Number(query.get('page') ?? 1)
   const size = Number(query.get('per_page') ?? 20)
-  const headers = { total: String(total), 'per-page': String(size) }
+  const headers = { ...(total !== undefined && { total: String(total) }), 'per-page': String(size) }
   return { status: 200, json: entries.slice((number - 1) * size, number * size), headers }
 }

@@ -54,6 +54,25 @@ test.each(['users', 'groups'] as const)(
   },
 )
 
+test.each([
+  ['users', 3],
+  ['users', 0],
+  ['groups', 3],
+  ['groups', 0],
+] as const)('%s without a total are not proved to be complete (%i entries)', async (list, count) => {
+  await using server = await startDirectoryServer()
+  const ids = Array.from({ length: count }, (_, index) => index + 1)
+  put(server, list === 'users' ? ids.map((id) => user(id)) : [], [])
+  if (list === 'groups')
+    put(
+      server,
+      [],
+      ids.map((id) => group(`g${id}`)),
+    )
+  server.total = (name, entries) => (name === list ? undefined : entries.length)
+  expect(await read(server)).toMatchObject({ moved: true })
+})
+
 test('with membership off no members are kept', async () => {
   await using server = await startDirectoryServer()
   put(server, [], [group('g1', { external_member_ids: ['u2'] })])
@@ -78,13 +97,20 @@ test.each([[null], [undefined], [''], ['..']])(
   },
 )
 
-test('of two users with one external id the first is kept, and the notice names the id', async () => {
+test('of two users with one external id the first is kept, and the notice says how to part them', async () => {
   await using server = await startDirectoryServer()
   put(server, [user(1), user(2), user(3, { external_id: 'u1' }), user(4, { external_id: 'u1' })])
   const { users, notices } = await read(server)
   expect(users.get('u1')).toMatchObject({ name: 'User 1' })
   expect(notices).toEqual([
-    { kind: 'user', id: 'u1', code: 'unaddressable', detail: expect.stringContaining('more than one user') },
+    {
+      kind: 'user',
+      id: 'u1',
+      code: 'shared-id',
+      detail:
+        'several users of the directory have the external id "u1" (their own ids are 1, 3, 4); ' +
+        'delete all but one of them in the service',
+    },
   ])
 })
 
@@ -93,7 +119,29 @@ test('two groups with one external id are noticed, though groups have no other i
   put(server, [], [group('a'), group('b'), group('a', { name: 'Again' })])
   const { groups, notices } = await read(server)
   expect(groups.get('a')).toMatchObject({ name: 'Group a' })
-  expect(notices).toMatchObject([{ kind: 'group', id: 'a', code: 'unaddressable' }])
+  expect(notices).toMatchObject([
+    {
+      kind: 'group',
+      id: 'a',
+      code: 'shared-id',
+      detail:
+        'several groups of the directory have the external id "a"; delete all but one of them in the service',
+    },
+  ])
+})
+
+test.each([
+  ['users', [user(1), user(2), user(1)]],
+  ['groups', [group('a'), group('b'), group('a')]],
+] as const)('%s of which the list shows one twice are an error', async (list, entries) => {
+  await using server = await startDirectoryServer()
+  put(server, list === 'users' ? entries : [], list === 'groups' ? entries : [])
+  expect(await rejection(read(server))).toMatchObject({
+    code: 'directory-unexpected',
+    message: expect.stringContaining(
+      'page 1 holds an entry twice, and only 2 of the 3 entries listed are distinct',
+    ),
+  })
 })
 
 test.each([
@@ -118,6 +166,20 @@ test.each([
     expect((error as Error).message).toContain(server.baseUrl)
   },
 )
+
+test.each<[string, (server: DirectoryServer) => void]>([
+  ['totals contradict each other', (server) => (server.total = (_, entries) => entries.length + 1)],
+  ['a field is missing', (server) => server.users.push({ external_id: 'u2' })],
+])('when %s the error does not blame baseUrl', async (_, lie) => {
+  await using server = await startDirectoryServer()
+  put(server, [user(1)])
+  lie(server)
+  const error = (await rejection(read(server))) as Error
+  expect(error).toMatchObject({ code: 'directory-unexpected' })
+  expect(error.message).toMatch(
+    /\. The next run reads again; if this goes on, look at what stands between dirsyncd and the service \(a proxy, a cache\)\.$/,
+  )
+})
 
 test('one page that cannot be read fails the whole reading', async () => {
   await using server = await startDirectoryServer()

@@ -24,12 +24,12 @@ test.each([
   [
     'a lost answer and then a 429',
     ['drop', { status: 429 }],
-    { result: 'unavailable', status: 429, answers: true },
+    { result: 'unavailable', status: 429, answeredBy: 'service' },
   ],
   [
     'a lost answer and then a look that is refused',
     ['drop', { status: 422 }],
-    { result: 'unavailable', status: 422, answers: true },
+    { result: 'unavailable', status: 422, answeredBy: 'service' },
   ],
   ['nothing in the way', [], { result: 'applied', status: 201, requests: 1 }],
 ] satisfies [string, Reaction[], object][])('%s is the outcome', async (_, reactions, outcome) => {
@@ -47,13 +47,13 @@ test.each([
 })
 
 test.each([
-  ['every request', undefined, { status: 500 }, { status: 500, answers: false }],
-  ['every request', undefined, 'drop', { status: undefined, answers: false }],
-  ['the writes', 'POST', { status: 500 }, { status: 500, answers: true }],
-  ['the writes', 'POST', 'drop', { status: undefined, answers: true }],
-  ['the writes', 'POST', { status: 503 }, { status: 503, answers: false }],
-  ['the writes', 'POST', WEB_PAGE, { status: 200, answers: false }],
-  ['every request', undefined, WEB_PAGE, { status: 200, answers: false }],
+  ['every request', undefined, { status: 500 }, { status: 500, answeredBy: 'nobody' }],
+  ['every request', undefined, 'drop', { status: undefined, answeredBy: 'nobody' }],
+  ['the writes', 'POST', { status: 500 }, { status: 500, answeredBy: 'service' }],
+  ['the writes', 'POST', 'drop', { status: undefined, answeredBy: 'service' }],
+  ['the writes', 'POST', { status: 503 }, { status: 503, answeredBy: 'nobody' }],
+  ['the writes', 'POST', WEB_PAGE, { status: 200, answeredBy: 'proxy' }],
+  ['every request', undefined, WEB_PAGE, { status: 200, answeredBy: 'proxy' }],
 ] as const satisfies [string, 'POST' | undefined, Reaction, object][])(
   'a service that fails %s for ever (%s, %o) is unavailable, and it is known whether it answers',
   async (_, method, reaction, outcome) => {
@@ -66,6 +66,16 @@ test.each([
     expect(tried).toMatchObject({ result: 'unavailable', ...outcome })
   },
 )
+
+test.each([200, 404])('a look that a web page answers with %i stops no run', async (status) => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction: { ...WEB_PAGE, status } })
+  await using client = clientOf(server.baseUrl)
+  const signal = AbortSignal.timeout(5000)
+  const tried = await tryChange(client, { directoryId: 7 }, change, { check: true }, signal)
+  expect(tried).toMatchObject({ result: 'unavailable', status, answeredBy: 'proxy' })
+  expect(server.users).toEqual([])
+})
 
 test('a directory that is gone stops the run', async () => {
   await using server = await startDirectoryServer()
