@@ -171,6 +171,8 @@ test('a filter that matches nobody is held', async () => {
       "the sync's filter), and no user is left there",
   )
   expect(writes).toEqual([])
+  await configure({})
+  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
 })
 
 describe('people go', () => {

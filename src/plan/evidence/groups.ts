@@ -176,7 +176,7 @@ export function waitingGroupsAfter(
 ): readonly string[] {
   const holds = found.filter(({ container, waitsFor }) => container === undefined && waitsFor === 'person')
   const waiting = new Set(holds.flatMap((each) => each.holds.flatMap(({ ids }) => ids)))
-  for (const id of emptyLists(inputs, plan)) waiting.add(id)
+  for (const id of groupsOfWaiting(inputs, found)) waiting.add(id)
   const isAbsent = absentAfter(inputs, plan)
   const open = new Set(
     plan.notices.filter(({ kind, code }) => kind === 'group' && UNDECIDED.has(code)).map(({ id }) => id),
@@ -186,16 +186,16 @@ export function waitingGroupsAfter(
   return [...waiting].toSorted()
 }
 
-/** The groups that list nobody any more, and lose nobody only because none of their members can be read either. */
-function emptyLists(inputs: PlanInputs, { changes }: Plan): readonly string[] {
-  const { source, directory } = inputs
-  const changed = new Set(
-    changes.filter(({ change }) => change.op === 'set-members').map(({ change }) => change.id),
-  )
-  const had = (id: string): number => directory.groups.get(id)?.members.length ?? 0
-  return [...source.groups.keys()].filter(
-    (id) => isEmptied(inputs, id) && had(id) >= MIN_EMPTIED && !changed.has(id),
-  )
+/** The groups that have nobody any more, and lose nobody only because people of a container that cannot be read wait. */
+function groupsOfWaiting({ source, directory }: PlanInputs, found: readonly Finding[]): readonly string[] {
+  const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
+  const waiting = new Set(holds.filter(({ kind }) => kind === 'user').flatMap(({ ids }) => ids))
+  if (waiting.size === 0) return []
+  const emptied = [...source.groups.values()].filter(({ members }) => members.length === 0)
+  return emptied.flatMap(({ id }) => {
+    const had = directory.groups.get(id)?.members ?? []
+    return had.length >= MIN_EMPTIED && had.some((member) => waiting.has(member)) ? [id] : []
+  })
 }
 
 /** The nested groups that the next run is to know. One that is absent and still in the directory stays what it was. */

@@ -58,6 +58,13 @@ export const EVIDENCE: readonly Protection[] = [
     test: FINDINGS,
   },
   {
+    name: 'evidence-group-of-people-who-wait-waits-too',
+    file: 'plan/evidence/groups.ts',
+    find: '  for (const id of groupsOfWaiting(inputs, found)) waiting.add(id)\n',
+    replace: '',
+    test: FINDINGS,
+  },
+  {
     name: 'evidence-waiting-group-is-remembered',
     file: 'store/runs.ts',
     find: '    waiting_groups: storableJson([...waitingGroups]),\n',

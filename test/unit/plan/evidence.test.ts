@@ -265,9 +265,11 @@ describe('a group whose members waited in an earlier run', () => {
   })
 
   test('begins to wait also when its members cannot be seen either', () => {
-    const { lines, ...kept } = proved(inputsOf(readOf(['new'], [])), { baselines: before })
+    const inputs = inputsOf(readOf(['new'], []))
+    const { lines, ...kept } = proved(inputs, { baselines: before })
     expect(lines).toEqual(['create-user new', 'delete-user o1', 'delete-user o2'])
     expect(kept.waitingGroups).toEqual(['g'])
+    expect(proved(inputs).waitingGroups).toEqual([])
   })
 })
 
