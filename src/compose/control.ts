@@ -8,7 +8,7 @@ import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
-import { syncHasWaitingRun, syncsWithWork } from '../store/runs.ts'
+import { nextWaitingRun, syncsWithWork } from '../store/runs.ts'
 import {
   openClients,
   openSetups,
@@ -48,7 +48,7 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   const control = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
-    wake: async (sync) => work.begin(sync),
+    wake: async (sync, mode) => work.begin(sync, { plansOnly: mode === 'plan' }),
   })
   return {
     ...control,
@@ -61,8 +61,8 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
 }
 
 interface OwnWork {
-  /** Starts the waiting runs of this sync, after the work that was begun before. */
-  begin(sync: string): void
+  /** Starts the waiting runs of this sync, or only the plans among them, after the work that was begun before. */
+  begin(sync: string, options: { readonly plansOnly: boolean }): void
   /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
   throwIfFailed(): void
 }
@@ -97,31 +97,35 @@ function createOwnWork(
   }
 
   /** Works until no run is left, and tries again while another process holds the lease. */
-  async function workUntilDone(sync: string): Promise<void> {
+  async function workUntilDone(sync: string, plansOnly: boolean): Promise<void> {
     executor ??= prepare()
-    while (!signal.aborted && (await hasWork(sync))) {
-      await executor.work(sync, { scheduled: false })
-      if (await hasWork(sync)) await sleep(500, undefined, { signal })
+    while (!signal.aborted && (await hasWork(sync, plansOnly))) {
+      await executor.work(sync, { scheduled: false, plansOnly })
+      if (await hasWork(sync, plansOnly)) await sleep(500, undefined, { signal })
     }
   }
 
-  async function hasWork(sync: string): Promise<boolean> {
+  async function hasWork(sync: string, plansOnly: boolean): Promise<boolean> {
     const { db } = site.store
-    if (await syncHasWaitingRun(db, sync)) return true
-    return (await syncsWithWork(db, site.times.lease.expiry)).includes(sync)
+    if ((await nextWaitingRun(db, sync, plansOnly ? 'plan' : undefined)) !== undefined) return true
+    return !plansOnly && (await syncsWithWork(db, site.times.lease.expiry)).includes(sync)
   }
 
-  async function workAfter(before: Promise<void> | undefined, sync: string): Promise<void> {
+  async function workAfter(
+    before: Promise<void> | undefined,
+    sync: string,
+    plansOnly: boolean,
+  ): Promise<void> {
     await before
     try {
-      await workUntilDone(sync)
+      await workUntilDone(sync, plansOnly)
     } catch (error) {
       if (!signal.aborted) failure = error
     }
   }
 
   return {
-    begin: (sync) => void working.set(sync, workAfter(working.get(sync), sync)),
+    begin: (sync, { plansOnly }) => void working.set(sync, workAfter(working.get(sync), sync, plansOnly)),
     throwIfFailed: () => {
       if (failure !== undefined) throw failure
     },

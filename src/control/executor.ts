@@ -25,6 +25,7 @@ import {
   holdRun,
   interruptRuns,
   lastGood,
+  hasWaitingSync,
   nextWaitingRun,
   pruneRuns,
   type RunRecord,
@@ -37,6 +38,7 @@ import {
   recall,
   rememberAbsences,
   rememberAdditions,
+  rememberDoubts,
   rememberHeldRun,
   rememberRun,
   rememberWrites,
@@ -74,35 +76,47 @@ export interface Executor {
    * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when somebody else has the lease:
    * whoever holds it sees the waiting runs.
    */
-  work(sync: string, options: { scheduled: boolean }): Promise<void>
+  work(sync: string, options: WorkOptions): Promise<void>
+}
+
+export interface WorkOptions {
+  /** Makes a run also when none waits. */
+  readonly scheduled: boolean
+  /** Makes plans and nothing else, so that nothing is written: runs that wait or were interrupted are left alone. */
+  readonly plansOnly?: boolean
 }
 
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, times = TIMES } = deps
 
-  async function work(name: string, options: { scheduled: boolean }): Promise<void> {
+  async function work(name: string, { scheduled, plansOnly = false }: WorkOptions): Promise<void> {
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
     await using lease = await takeLease(db, name, deps.owner, times.lease)
     if (lease === undefined) return
-    const resumed = await resume(setup)
-    const waiting = await nextWaitingRun(db, name)
-    if (options.scheduled && !resumed && waiting === undefined) {
+    const mode = plansOnly ? 'plan' : undefined
+    const resumed = !plansOnly && (await resume(setup))
+    const waiting = await nextWaitingRun(db, name, mode)
+    if (scheduled && !resumed && waiting === undefined) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
     const signal = AbortSignal.any([deps.signal, lease.signal])
     while (!signal.aborted) {
-      const run = await nextWaitingRun(db, name)
+      const run = await nextWaitingRun(db, name, mode)
       if (run === undefined) return
       await execute(setup, run, lease, signal)
     }
   }
 
-  /** Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. */
+  /**
+   * Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. A whole run that waits
+   * already is that one.
+   */
   async function resume(setup: SyncSetup): Promise<boolean> {
     return db.transaction().execute(async (trx) => {
       const interrupted = await interruptRuns(trx, setup.name)
       for (const { mode, trigger, only_entries: only } of interrupted) {
+        if (mode === 'sync' && (await hasWaitingSync(trx, setup.name))) continue
         await addRun(trx, { sync: setup.name, target: setup.target, mode, trigger, only: only ?? undefined })
       }
       return interrupted.length > 0
@@ -112,8 +126,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   async function execute(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
     const log = deps.log.child({ sync: setup.name, run: run.run })
     await beginRun(db, run.run, lease.epoch)
+    let planned: Planned | undefined
     try {
-      const end = await runSync(runDeps(setup, run, lease), signal)
+      const end = await runSync(
+        runDeps(setup, run, lease, (made) => (planned = made)),
+        signal,
+      )
       log.info({ end }, 'run ended')
     } catch (error) {
       // Nobody knows what the store has of this run: the next one goes on from the read.
@@ -127,12 +145,19 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       log.error({ code, error: sentence(error) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     }
+    // A run that was killed made its reads for nothing: the one that goes on from it counts.
+    if (planned !== undefined && run.mode === 'sync') await rememberAbsences(db, run, planned)
     await forgetDeleted(db, run.run)
     await pruneRuns(db, setup.name)
     await deps.onRunEnd?.(run.run)
   }
 
-  function runDeps(setup: SyncSetup, run: RunRecord, lease: Lease): RunDeps {
+  function runDeps(
+    setup: SyncSetup,
+    run: RunRecord,
+    lease: Lease,
+    onPlanned: (planned: Planned) => void,
+  ): RunDeps {
     const { name: sync, target } = setup
     return {
       mode: run.mode,
@@ -152,7 +177,10 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       recallBaseline: (kind) => findBaseline(db, { sync, target }, kind),
       recallDeleted: () => deletedIdsLastDay(db, sync, target),
       enter: (state) => setRunState(db, run.run, state),
-      keep: (planned) => keep(run, planned),
+      keep: async (planned) => {
+        await keep(run, planned)
+        onPlanned(planned)
+      },
       hold: async (planned) => {
         await holdRun(db, run, 'held', { breaches: planned.breaches, counts: countRun(planned) })
         await rememberHeldRun(db, run, planned)
@@ -190,7 +218,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     })
     if (run.mode === 'plan') return finishRun(db, run.run, { state: 'planned', counts })
     await rememberWrites(db, run, planned)
-    await rememberAbsences(db, run, planned)
+    await rememberDoubts(db, run, planned)
     await rememberAdditions(db, run, planned)
   }
 

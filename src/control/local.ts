@@ -14,13 +14,14 @@ import {
   type RunSummary,
   type RunView,
 } from './control.ts'
+import type { RunMode } from '../store/run-types.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
   /** The target of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
   /** Tells whoever works on runs that this sync has one waiting. */
-  readonly wake: (sync: string) => Promise<void>
+  readonly wake: (sync: string, mode: RunMode) => Promise<void>
 }
 
 const DETAIL_LIMIT = 1000
@@ -45,7 +46,7 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
   ): Promise<number> {
     const target = targetOf(sync)
     const number = await addRun(db, { sync, target, ...run })
-    await deps.wake(sync)
+    await deps.wake(sync, run.mode)
     return number
   }
 

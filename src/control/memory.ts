@@ -104,7 +104,7 @@ function missingChanges({ plan, breaches, absent }: Planned): ReadonlySet<string
   ])
 }
 
-/** Keeps, once a plan is made, who is absent: both sides were read well, whatever becomes of the changes. */
+/** Keeps, once a run has ended, who is absent: both sides were read well, whatever became of the changes. */
 export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { source, plan, absent, server } = planned
   if (run.only_entries !== null || server?.trouble !== undefined) return
@@ -119,8 +119,14 @@ export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned):
   const { server } = planned
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
-  for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, planned.emptied[kind])
-  await keepWaitingGroups(db, run, planned.waitingGroups)
+}
+
+/** Keeps, once a plan is made, what waits for a person from now on, whatever becomes of the run. */
+export async function rememberDoubts(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+  const { server, emptied, waitingGroups } = planned
+  if (run.only_entries !== null || server?.trouble !== undefined) return
+  for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, emptied[kind])
+  await keepWaitingGroups(db, run, waitingGroups)
 }
 
 /** The absent entries that this run did not delete. */

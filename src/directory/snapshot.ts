@@ -81,7 +81,10 @@ export interface SourceSnapshot {
    * 0 means that the members cannot be read any more.
    */
   readonly groupsWithMembers?: number | undefined
-  /** The ids of the groups that are listed within another group, by DN in its normal form. */
+  /**
+   * The ids of the groups that are listed within another group, by DN in its normal form; empty for groups outside of the
+   * filter.
+   */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
   /** The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the group's id. */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined

@@ -77,7 +77,8 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
   async function process(job: Job<ChangeJob>): Promise<void> {
     const probe = job.data.probe === true
     const refusedInRowBelow = probe ? null : REFUSED_IN_ROW
-    const attempt = await beginAttempt(deps.db, { ...job.data, refusedInRowBelow }, deps.name)
+    const wanted = { ...job.data, refusedInRowBelow, leaseMs: times.lease.expiry }
+    const attempt = await beginAttempt(deps.db, wanted, deps.name)
     if (attempt === undefined) return
     const outcome = await tryOnce(attempt)
     if (outcome === 'not-tried') {

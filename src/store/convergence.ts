@@ -62,8 +62,9 @@ export async function quarantineUnconverged(
 /** The newest two writes to an entry with one operation, where both did the same. */
 function appliedTwice(of: SyncTarget) {
   return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, CASE WHEN op LIKE 'delete-%'
-      THEN 'was deleted twice, and the directory still shows it'
-      ELSE 'was written twice, and the directory still shows another value' END AS detail
+      THEN 'was deleted twice, and the directory still shows it: the service does not delete it, or somebody creates it again'
+      ELSE 'was written twice, and the directory still shows another value: the service does not keep it, or somebody ' ||
+        'changes it back' END AS detail
     FROM (
       SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of)}) AS open
     ) AS recent

@@ -30,11 +30,12 @@ export interface Attempt {
 
 /**
  * Loads a change and journals the intent to apply it, in one statement. Gives nothing when there is nothing to do: the
- * change has its final state, its run is not the current one (fencing), or the run had too many refusals in a row.
+ * change has its final state, its run is not the current one or nobody works on it any more (fencing), or the run had too
+ * many refusals in a row. `leaseMs` is the age from which on a lease belongs to nobody.
  */
 export async function beginAttempt(
   db: Db,
-  job: { run: number; number: number; epoch: number; refusedInRowBelow: number | null },
+  job: { run: number; number: number; epoch: number; refusedInRowBelow: number | null; leaseMs: number },
   worker: string,
 ): Promise<Attempt | undefined> {
   const { rows } = await sql<AttemptRow>`
@@ -47,6 +48,7 @@ export async function beginAttempt(
         AND r.run = c.run AND r.state = 'applying' AND r.epoch = ${job.epoch} AND r.stop_code IS NULL
         AND (${job.refusedInRowBelow}::integer IS NULL OR r.refused - r.refused_before_success < ${job.refusedInRowBelow})
         AND l.sync = r.sync AND l.epoch = r.epoch
+        AND l.renewed_at > clock_timestamp() - make_interval(secs => ${job.leaseMs / 1000})
       RETURNING c.change, c.op, c.entry_id, c.fingerprint, c.removes, c.attempts, c.tail,
         before.unsure AS was_unsure, r.sync, r.target, r.directory_moved, r.refused
     ), noted AS (

@@ -41,20 +41,20 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
   return row.run
 }
 
-/** The oldest run of the sync that nobody has taken yet. */
-export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
-  return db
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('state', '=', 'waiting')
-    .orderBy('run')
-    .limit(1)
-    .executeTakeFirst()
+/** The oldest run of the sync that nobody has taken yet, of one mode or of any. */
+export function nextWaitingRun(db: Db, sync: string, mode?: RunMode): Promise<RunRecord | undefined> {
+  const query = waitingRuns(db, sync).selectAll().orderBy('run').limit(1)
+  return (mode === undefined ? query : query.where('mode', '=', mode)).executeTakeFirst()
 }
 
-export async function syncHasWaitingRun(db: Db, sync: string): Promise<boolean> {
-  return (await nextWaitingRun(db, sync)) !== undefined
+/** Whether a run waits that applies all changes of the sync. */
+export async function hasWaitingSync(db: Db, sync: string): Promise<boolean> {
+  const query = waitingRuns(db, sync).select('run').where('mode', '=', 'sync')
+  return (await query.where('only_entries', 'is', null).limit(1).executeTakeFirst()) !== undefined
+}
+
+function waitingRuns(db: Db, sync: string) {
+  return db.selectFrom('dirsyncd.runs').where('sync', '=', sync).where('state', '=', 'waiting')
 }
 
 /** Whether this sync has ever been asked to run on this target. */
@@ -330,11 +330,15 @@ export async function rememberGood(
     WHERE sync = ${run.sync} AND target = ${run.target} AND nested_groups <> ${nested}::jsonb`.execute(db)
 }
 
-/** Keeps the groups that wait for a person after a run that is no measure of the source. */
+/** Adds groups to those that wait for a person. */
 export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
+  if (groups.length === 0) return
   await db
     .updateTable('dirsyncd.last_good')
-    .set({ waiting_groups: storableJson(groups) })
+    .set({
+      waiting_groups: sql`(SELECT jsonb_agg(DISTINCT id)
+        FROM jsonb_array_elements(waiting_groups || ${storableJson(groups)}::jsonb) AS id)`,
+    })
     .where('sync', '=', run.sync)
     .where('target', '=', run.target)
     .execute()

@@ -82,7 +82,10 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
 
 const tokenOf = () => FIXTURE.token
 
-async function start(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHarness> {
+async function start(
+  options: Partial<SyncHarnessOptions> = {},
+  { worker = true } = {},
+): Promise<SyncHarness> {
   const place = { baseUrl: service.baseUrl, organizationId: 1, directoryId }
   const harness = stack.use(
     openSyncHarness(opened, {
@@ -94,8 +97,25 @@ async function start(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHar
       ...options,
     }),
   )
-  await harness.startWorker()
+  if (worker) await harness.startWorker()
   return harness
+}
+
+/** Makes one run in a process of its own. */
+async function syncOnce(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
+  const harness = await start(options)
+  await harness.sync()
+  await harness[Symbol.asyncDispose]()
+}
+
+/** Begins a run and ends its process while it applies the changes. */
+async function interrupt(options: Partial<SyncHarnessOptions>): Promise<void> {
+  const harness = await start(options, { worker: false })
+  const run = await harness.requestRun()
+  const working = harness.executor.work(name, { scheduled: false })
+  await expect.poll(async () => (await harness.getRun(run)).state).toBe('applying')
+  await harness[Symbol.asyncDispose]()
+  await working
 }
 
 async function seen(): Promise<{ users: string[]; members: string[] }> {
@@ -242,6 +262,19 @@ describe('a unit in which nobody is left', () => {
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
   })
 
+  test('keeps those who are still absent when one is back, also after a run that failed when it had read', async () => {
+    let token: string = FIXTURE.token
+    const harness = await start({ token: () => token })
+    await harness.sync()
+    lose(...SALES)
+    hire('new')
+    token = FIXTURE.readOnlyToken
+    expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
+    token = FIXTURE.token
+    hire('s1')
+    expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person'])
+  })
+
   test('keeps the others when a run of one entry had one approved', async () => {
     const harness = await start()
     await harness.sync()
@@ -300,6 +333,19 @@ describe('a group without members', () => {
 })
 
 describe('grace', () => {
+  test('in runs is not used up by runs whose process ended', async () => {
+    const options = { grace: { deleteAfter: { user: { runs: 2 } } } }
+    await syncOnce(options)
+    lose('o1')
+    hire('new')
+    for (let turn = 0; turn < 3; turn++) await interrupt(options)
+    const harness = await start(options)
+    await harness.sync()
+    expect((await seen()).users).toContain('o1')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+
   test('is no way around the first contact', async () => {
     const sync = name
     lose('o1')
@@ -640,4 +686,26 @@ test('an approval of one of several guards applies nothing before all are decide
   const approved = await approve(held.run, harness, ['max-deletes-users'])
   expect(approved).toMatchObject({ state: 'done', hold: null })
   expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
+})
+
+test('a command that only plans leaves an interrupted run alone, and the next sync goes on', async () => {
+  await syncOnce()
+  hire('new')
+  lose('o1')
+  await interrupt({})
+  const before = await seen()
+  const harness = await start()
+  const plan = await control().requestRun({ sync: name, mode: 'plan' })
+  await harness.executor.work(name, { scheduled: false, plansOnly: true })
+  expect(await harness.getRun(plan)).toMatchObject({ state: 'planned' })
+  expect(await seen()).toEqual(before)
+  const run = await harness.sync()
+  expect(run).toMatchObject({ state: 'done', counts: { planned: { 'create-user': 1, 'delete-user': 1 } } })
+  const runs = await control().runs({ sync: name, limit: 10 })
+  expect(runs.map(({ mode, state }) => `${mode} ${state}`)).toEqual([
+    'sync done',
+    'plan planned',
+    'sync failed',
+    'sync done',
+  ])
 })

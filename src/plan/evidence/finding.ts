@@ -12,7 +12,7 @@ export interface Evidence {
   readonly baselines: Readonly<Record<Kind, Baseline | undefined>>
   /** How many groups listed a member in the last good run. */
   readonly groupsWithMembers: number | undefined
-  /** The ids of the groups that were listed within another group in the last good run, by DN in its normal form. */
+  /** Of the last good run, as `SourceSnapshot.nestedGroups`. */
   readonly nestedGroups: ReadonlyMap<string, string>
   /** The ids of the groups whose members wait for a person since an earlier run. */
   readonly waitingGroups: ReadonlySet<string>

@@ -1,4 +1,4 @@
-import type { NoticeCode } from '../../directory/snapshot.ts'
+import type { NoticeCode, SourceSnapshot } from '../../directory/snapshot.ts'
 import { amount, digits, examples } from '../../directory/wording.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
@@ -28,12 +28,11 @@ export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence)
       ? [membersGone(losing, before)]
       : losing.flatMap((planned) => emptiedGroup(inputs, planned, evidence))
   const deletes = openDeletes(plan, evidence)
-  const hidden = hiddenGroups(inputs, without(losing, found), deletes, evidence)
-  return [
-    ...found,
-    ...hidden,
-    ...stillWaiting(inputs, without(losing, [...found, ...hidden]), deletes, evidence),
-  ]
+  const hidden = hiddenGroups(inputs, losing, deletes, evidence)
+  const named = new Set([...found, ...hidden].flatMap(({ holds }) => holds.flatMap(({ ids }) => ids)))
+  const others = losing.filter(({ change }) => !named.has(change.id))
+  const otherDeletes = new Map([...deletes].filter(([id]) => !named.has(id)))
+  return [...found, ...hidden, ...stillWaiting(inputs, others, otherDeletes, evidence)]
 }
 
 export function isEmptied({ source }: PlanInputs, group: string): boolean {
@@ -44,11 +43,6 @@ export function isEmptied({ source }: PlanInputs, group: string): boolean {
 function openDeletes(plan: Plan, { approved }: Evidence): ReadonlyMap<string, string> {
   const deletes = [...deletesById(plan, 'group')]
   return new Map(deletes.filter(([, print]) => isUnapproved(print, approved)))
-}
-
-function without(losing: readonly Losing[], findings: readonly Finding[]): readonly Losing[] {
-  const named = new Set(findings.flatMap(({ holds }) => holds.flatMap(({ ids }) => ids)))
-  return losing.filter(({ change }) => !named.has(change.id))
 }
 
 function membersGone(losing: readonly Losing[], before: number): Finding {
@@ -69,8 +63,8 @@ function emptiedGroup(inputs: PlanInputs, planned: Losing, { losses }: Evidence)
 }
 
 /**
- * Groups that lose members because a group within them is absent, although they still list it: most servers take a group that
- * is deleted out of all lists.
+ * Groups that are absent although another group still lists them, and the losses of those that list them: most servers take a
+ * group that is deleted out of all lists.
  */
 function hiddenGroups(
   { source, directory }: PlanInputs,
@@ -78,25 +72,36 @@ function hiddenGroups(
   deletes: ReadonlyMap<string, string>,
   { nestedGroups }: Evidence,
 ): Finding[] {
-  const { strangersWithin } = source
-  if (strangersWithin === undefined || nestedGroups.size === 0) return []
-  const listing = new Map<string, Losing[]>()
-  for (const planned of losing) {
-    for (const dn of strangersWithin(planned.change.id)) {
-      const id = nestedGroups.get(dn)
-      if (id === undefined || source.seen.group.has(id)) continue
-      const had = directory.groups.get(id)?.members.length ?? planned.removes
-      if (had < MIN_EMPTIED) continue
-      listing.set(dn, [...(listing.get(dn) ?? []), planned])
-    }
-  }
-  return [...listing].map(([dn, groups]) => {
-    const names = examples(groups.map(({ change }) => change.name))
+  const absent = [...nestedGroups].filter(
+    ([dn, id]) => source.nestedGroups?.has(dn) !== true && !source.seen.group.has(id),
+  )
+  if (absent.length === 0) return []
+  const listing = groupsListing(new Set(absent.map(([dn]) => dn)), source)
+  return absent.flatMap(([dn, id]) => {
+    const parents = listing.get(dn) ?? []
+    const losers = losing.filter(({ change }) => parents.includes(change.id))
+    const leavers = losers.reduce((sum, { removes }) => sum + removes, 0)
+    const had = directory.groups.get(id)?.members.length ?? leavers
+    if (parents.length === 0 || had < MIN_EMPTIED || (leavers === 0 && !deletes.has(id))) return []
+    const names = examples(parents.map((parent) => source.groups.get(parent)?.name ?? parent))
+    const effect = leavers === 0 ? '' : ` and would lose ${amount(leavers, 'member')}`
     const detail =
-      `"${dn}" is absent, and ${names} still ${groups.length === 1 ? 'lists' : 'list'} it as a group within; perhaps the ` +
-      'reader may not see it any more'
-    return finding('nested-group-absent', detail, groups, [nestedGroups.get(dn) ?? '', deletes])
+      `"${dn}" is absent, and ${names} still ${parents.length === 1 ? 'lists' : 'list'} it as a group within${effect}; ` +
+      'perhaps the reader may not see it any more'
+    return [finding('nested-group-absent', detail, losers, [id, deletes])]
   })
+}
+
+/** By DN, the ids of the groups that list it, or within which a group does. */
+function groupsListing(
+  dns: ReadonlySet<string>,
+  { groups, strangersWithin }: SourceSnapshot,
+): ReadonlyMap<string, readonly string[]> {
+  const listing = new Map<string, string[]>()
+  for (const id of groups.keys())
+    for (const dn of new Set(strangersWithin?.(id)))
+      if (dns.has(dn)) listing.set(dn, [...(listing.get(dn) ?? []), id])
+  return listing
 }
 
 /** What waited in an earlier run, and neither is back nor decided. */
@@ -107,22 +112,17 @@ function stillWaiting(
   { waitingGroups }: Evidence,
 ): Finding[] {
   const waited = losing.filter(({ change }) => waitingGroups.has(change.id))
-  const lost =
-    waited.length === 0
-      ? []
-      : [
-          finding(
-            'group-emptied',
-            `${examples(waited.map(({ change }) => change.name))} would still lose members who were not shown in an earlier run`,
-            waited,
-          ),
-        ]
+  const names = examples(waited.map(({ change }) => change.name))
+  const leavers = waited.reduce((sum, { removes }) => sum + removes, 0)
+  const lost = `${names} would still lose ${amount(leavers, 'member')}, and an earlier run lacked members there already`
   const absent = [...waitingGroups].filter((id) => deletes.has(id))
   return [
-    ...lost,
+    ...(waited.length === 0 ? [] : [finding('group-emptied', lost, waited)]),
     ...absent.map((id) => {
       const name = directory.groups.get(id)?.name ?? id
-      const detail = `group "${name}" is absent after its members were not shown in an earlier run; perhaps the reader may not see it any more`
+      const detail =
+        `group "${name}" is absent, and an earlier run lacked it or members of it already; perhaps the reader may not ` +
+        'see it any more'
       return finding('group-emptied', detail, [], [id, deletes])
     }),
   ]
@@ -205,8 +205,12 @@ export function nestedGroupsAfter(
   { nestedGroups }: Evidence,
 ): ReadonlyMap<string, string> {
   const isAbsent = absentAfter(inputs, plan)
-  const absent = [...nestedGroups].filter(([, id]) => isAbsent(id))
-  return new Map([...absent, ...(inputs.source.nestedGroups ?? [])])
+  const { source } = inputs
+  const absent = [...nestedGroups].filter(([dn, id]) => source.nestedGroups?.has(dn) !== true && isAbsent(id))
+  // A group outside of the filter is in no directory; as long as it is listed, it may come back.
+  const outside = [...nestedGroups].filter(([, id]) => id === '')
+  const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
+  return new Map([...absent, ...outside.filter(([dn]) => listed.has(dn)), ...(source.nestedGroups ?? [])])
 }
 
 /** Whether the source does not have a group that the directory has after the plan. */

@@ -37,10 +37,7 @@ function evidenceOf(
   { groups }: LdapImage,
   membership: Membership,
 ): Pick<SourceSnapshot, 'groupsWithMembers' | 'nestedGroups' | 'strangersWithin'> {
-  const nested = [...membership.nested()].flatMap(([dn, { ids }]) => {
-    const id = usableId({ ids })
-    return id === undefined ? [] : [[dn, id] as const]
-  })
+  const nested = [...membership.nested()].map(([dn, { ids }]) => [dn, usableId({ ids }) ?? ''] as const)
   let byId: ReadonlyMap<string | undefined, GroupRecord> | undefined
   return {
     groupsWithMembers: groups.filter(membership.hasListed).length,

@@ -293,13 +293,49 @@ describe('a group within another one that is absent, and still listed there', ()
     expect(lines).toEqual([])
     expect(guards).toEqual(['nested-group-absent for a person'])
     expect(findings[0]?.detail).toBe(
-      '"cn=sales,dc=org" is absent, and "Everybody" still lists it as a group within; perhaps the reader may not see it any more',
+      '"cn=sales,dc=org" is absent, and "Everybody" still lists it as a group within and would lose 5 members; ' +
+        'perhaps the reader may not see it any more',
     )
     expect(kept.nestedGroups).toEqual(nestedGroups)
     const approved = new Set(findings[0]?.changes)
     const after = proved(inputs, { nestedGroups, approved })
     expect(after.lines).toEqual(['set-members g', 'delete-group sales'])
     expect(after.nestedGroups).toEqual(new Map())
+  })
+
+  test('waits in the next run for the same reason, and for no other', () => {
+    const again = { nestedGroups, waitingGroups: new Set(['g', 'sales']) }
+    expect(proved(inputs, again).guards).toEqual(['nested-group-absent for a person'])
+  })
+
+  test('is not deleted where its people wait already', () => {
+    const unseen = sourceOf(
+      OTHERS.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', OTHERS)],
+      { strangersWithin: read.strangersWithin, eachPlace: placesOf(OTHERS) },
+    )
+    const gone = { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group }
+    const { lines, guards } = proved(
+      { ...inputs, source: unseen, sightings: gone },
+      { nestedGroups, baselines: before },
+    )
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['container-emptied for a person', 'nested-group-absent for a person'])
+  })
+
+  test('keeps its people where it is outside of the filter, in the next runs too', () => {
+    const outside = { ...inputs, directory: directoryOf([...directory.users.values()], groups.slice(0, 1)) }
+    const others = new Map([['cn=sales,dc=org', '']])
+    const { lines, guards, ...kept } = proved(outside, { nestedGroups: others })
+    expect(lines).toEqual([])
+    expect(guards).toEqual(['nested-group-absent for a person'])
+    expect(kept.nestedGroups).toEqual(others)
+    expect(kept.waitingGroups).toEqual(['g'])
+  })
+
+  test('is believed where no group lists it any more', () => {
+    const unlisted = { ...inputs, source: { ...read, strangersWithin: () => [] } }
+    expect(proved(unlisted, { nestedGroups }).lines).toEqual(['set-members g', 'delete-group sales'])
   })
 
   test('is believed where it was no group of the last good run', () => {
