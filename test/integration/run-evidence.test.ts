@@ -6,8 +6,9 @@ import type { ServerEvidence } from '../../src/directory/evidence.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
+import { beginAttempt } from '../../src/store/journal.ts'
 import { noticesOf } from '../../src/store/plans.ts'
-import { lastGood, type RunRecord } from '../../src/store/runs.ts'
+import { findRun, lastGood, type RunRecord } from '../../src/store/runs.ts'
 import { startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
@@ -268,11 +269,13 @@ describe('a unit in which nobody is left', () => {
     await harness.sync()
     lose(...SALES)
     hire('new')
+    show()
     token = FIXTURE.readOnlyToken
     expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
     token = FIXTURE.token
     hire('s1')
-    expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person'])
+    show('s1')
+    expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person', 'group-emptied 1 person'])
   })
 
   test('keeps the others when a run of one entry had one approved', async () => {
@@ -694,6 +697,10 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   lose('o1')
   await interrupt({})
   const before = await seen()
+  const [left] = await control().runs({ sync: name, limit: 1 })
+  const { run: number, epoch } = (await findRun(opened.store.db, left?.run ?? 0))!
+  const job = { run: number, number: 1, epoch: Number(epoch), refusedInRowBelow: null, leaseMs: 60_000 }
+  expect(await beginAttempt(opened.store.db, job, 'a worker')).toBeUndefined()
   const harness = await start()
   const plan = await control().requestRun({ sync: name, mode: 'plan' })
   await harness.executor.work(name, { scheduled: false, plansOnly: true })
