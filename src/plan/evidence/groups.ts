@@ -206,9 +206,10 @@ export function nestedGroupsAfter(
 ): ReadonlyMap<string, string> {
   const isAbsent = absentAfter(inputs, plan)
   const { source } = inputs
-  const absent = [...nestedGroups].filter(([dn, id]) => source.nestedGroups?.has(dn) !== true && isAbsent(id))
+  const missing = [...nestedGroups].filter(([dn]) => source.nestedGroups?.has(dn) !== true)
+  const absent = missing.filter(([, id]) => isAbsent(id))
   // A group outside of the filter is in no directory; as long as it is listed, it may come back.
-  const outside = [...nestedGroups].filter(([, id]) => id === '')
+  const outside = missing.filter(([, id]) => id === '')
   const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
   return new Map([...absent, ...outside.filter(([dn]) => listed.has(dn)), ...(source.nestedGroups ?? [])])
 }

@@ -9,11 +9,7 @@ export const evidence: Migration = {
 }
 
 const STATEMENTS = [
-  `ALTER TABLE dirsyncd.last_good
-    ADD COLUMN groups_with_members integer,
-    ADD COLUMN nested_groups jsonb NOT NULL DEFAULT '{}',
-    ADD COLUMN waiting_groups jsonb NOT NULL DEFAULT '[]',
-    ADD COLUMN server jsonb`,
+  'ALTER TABLE dirsyncd.last_good ADD COLUMN groups_with_members integer, ADD COLUMN server jsonb',
   `CREATE TABLE dirsyncd.baselines (
     sync text NOT NULL,
     target text NOT NULL,
@@ -22,7 +18,6 @@ const STATEMENTS = [
     depth smallint NOT NULL,
     containers jsonb NOT NULL,
     entries bytea NOT NULL,
-    emptied jsonb NOT NULL DEFAULT '[]',
     PRIMARY KEY (sync, target, kind)
   )`,
   `CREATE TABLE dirsyncd.absences (

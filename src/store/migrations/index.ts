@@ -5,6 +5,7 @@ import { requestBudgets } from './0003-request-budgets.ts'
 import { quarantineEntries } from './0004-quarantine-entries.ts'
 import { evidence } from './0005-evidence.ts'
 import { convergence } from './0006-convergence.ts'
+import { waiting } from './0007-waiting.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -14,4 +15,5 @@ export const migrations: Record<string, Migration> = {
   '0004-quarantine-entries': quarantineEntries,
   '0005-evidence': evidence,
   '0006-convergence': convergence,
+  '0007-waiting': waiting,
 }
