@@ -60,7 +60,8 @@ export function backendNamed(name: NamedBackend['name']): NamedBackend {
   return allBackends().find((each) => each.name === name)!
 }
 
-async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
+/** Opens this store, which need not be empty, with the queues in it or on Redis. */
+export async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
   const backend = await openQueueBackend(
     redis ? { ...redis, times: QUICK.jobs } : { kind: 'store', store, times: QUICK.jobs },

@@ -7,6 +7,20 @@ const REFUSALS = 'integration/run-refusals.test.ts'
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
   {
+    name: 'stores-what-an-older-version-stored-gets-what-it-lacks',
+    file: 'store/migrations/0007-waiting.ts',
+    find: "    ADD COLUMN nested_groups jsonb NOT NULL DEFAULT '{}',",
+    replace: '    ADD COLUMN nested_groups jsonb,',
+    test: 'integration/store-upgrade.test.ts',
+  },
+  {
+    name: 'stores-what-a-database-may-have-run-is-never-edited',
+    file: 'store/migrations/0005-evidence.ts',
+    find: '    entries bytea NOT NULL,',
+    replace: "    entries bytea NOT NULL,\n    emptied jsonb NOT NULL DEFAULT '[]',",
+    test: 'unit/store/migrations.test.ts',
+  },
+  {
     name: 'stores-data-dir-has-one-owner',
     file: 'store/owner.ts',
     find: 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE',

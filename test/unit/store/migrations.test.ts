@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/** The first digits of the SHA-256 of each migration's code. Add one for a new migration; never change one. */
+const MIGRATIONS = {
+  'store/migrations': {
+    '0001-leases.ts': '49413b06053c020c',
+    '0002-runs.ts': 'c34edc47c10a8136',
+    '0003-request-budgets.ts': '714faf788340e5e1',
+    '0004-quarantine-entries.ts': 'be0dbcd3a12a1f41',
+    '0005-evidence.ts': '73a5ee6954bedac3',
+    '0006-convergence.ts': '038495b20a68e1d0',
+    '0007-waiting.ts': '890be4231a008b03',
+  },
+  'service/store/migrations': {
+    '0001-organizations.ts': '38b3340552d34563',
+    '0002-entries.ts': '46090e90fbbb0219',
+    '0003-subscriptions.ts': 'e6de2c2f6a766e66',
+    '0004-events.ts': '4480f1bb4c7c3840',
+    '0005-blocks.ts': '05dc02e3f3bde9a7',
+  },
+}
+
+test.each(Object.entries(MIGRATIONS))(
+  'what a database may have run already is never edited: src/%s',
+  (folder, digests) => {
+    const path = fileURLToPath(new URL(`../../../src/${folder}/`, import.meta.url))
+    const files = readdirSync(path).filter((name) => /^\d/.test(name))
+    const code = files.map((name) => [name, digestOf(readFileSync(path + name, 'utf8'))])
+    expect(Object.fromEntries(code)).toEqual(digests)
+  },
+)
+
+/** Comments and line breaks may change. */
+function digestOf(code: string): string {
+  const bare = code.replaceAll(/\/\*\*.*?\*\/|\s+/gs, ' ').replaceAll(/ +/g, ' ')
+  return createHash('sha256').update(bare).digest('hex').slice(0, 16)
+}
