@@ -75,6 +75,15 @@ export interface SetMembers {
   readonly want: readonly string[]
 }
 
+/** Whom a group gains and whom it loses, in the order of the lists. */
+export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'want'>): {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+} {
+  const [before, after] = [new Set(have), new Set(want)]
+  return { added: want.filter((id) => !before.has(id)), removed: have.filter((id) => !after.has(id)) }
+}
+
 /** One create, update or delete of one user or group, or a change of a group's members. */
 export type Change =
   | CreateUser

@@ -1,6 +1,7 @@
 import type { DirectoryGroup, GroupEntry, Kind } from '../directory/entry.ts'
 import { sortedUnique } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
+import { membersDifference } from './change.ts'
 import type { Difference } from './diff.ts'
 import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
@@ -110,10 +111,7 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function membershipNotice(group: GroupEntry, have: readonly string[], want: readonly string[]) {
-  const before = new Set(have)
-  const after = new Set(want)
-  const added = want.filter((id) => !before.has(id)).length
-  const removed = have.filter((id) => !after.has(id)).length
-  const detail = `"${group.name}" lacks ${added} members of the source and has ${removed} that the source does not`
+  const { added, removed } = membersDifference({ have, want })
+  const detail = `"${group.name}" lacks ${added.length} members of the source and has ${removed.length} that the source does not`
   return { kind: 'group', id: group.id, code: 'membership-differs', detail } as const
 }

@@ -1,7 +1,7 @@
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import { digits } from '../directory/wording.ts'
-import type { Change } from './change.ts'
+import { type Change, membersDifference, type SetMembers } from './change.ts'
 import type { Waits } from './inputs.ts'
 
 interface Wait {
@@ -21,11 +21,9 @@ export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): 
   return wait === undefined || name === '' ? wait : { ...wait, detail: `${name}: ${wait.detail}` }
 }
 
-function membersNotChanged({ have, want }: Extract<Change, { op: 'set-members' }>): string {
-  const [before, after] = [new Set(have), new Set(want)]
-  const added = want.filter((id) => !before.has(id)).length
-  const removed = have.filter((id) => !after.has(id)).length
-  return `${digits(added)} members not added, ${digits(removed)} not removed`
+function membersNotChanged(change: SetMembers): string {
+  const { added, removed } = membersDifference(change)
+  return `${digits(added.length)} members not added, ${digits(removed.length)} not removed`
 }
 
 type EntryChange = Exclude<Change, { op: 'set-members' }>

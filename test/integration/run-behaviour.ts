@@ -12,7 +12,7 @@ import { type NamedBackend, backendNamed, type OpenBackend } from '../support/ba
 import { queueTexts } from '../support/queue-texts.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
-import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import {
   type MutableCompany,
@@ -22,15 +22,9 @@ import {
 } from '../support/sync-harness.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 
+/** One for each test. */
 const DIRECTORIES = 100
 const FIRST_DIRECTORY = 100
-
-/** A directory for each test. */
-function fixture(): string {
-  return directoriesFixture(
-    Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`),
-  )
-}
 
 let service: RunningService
 let proxy: ApiProxy
@@ -39,7 +33,7 @@ let tests = 0
 /** What runs do on one kind of store and queue. A test file for each kind, so that they wait beside each other. */
 export function describeRuns(kind: NamedBackend['name']): void {
   beforeAll(async () => {
-    service = await startService({ fixture: fixture() })
+    service = await startService({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES) })
     proxy = await startApiProxy(service.baseUrl)
   })
   afterAll(async () => {

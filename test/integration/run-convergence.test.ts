@@ -6,7 +6,7 @@ import type { RunRecord } from '../../src/store/runs.ts'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
-import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { type MutableCompany, openSyncHarness, type SyncHarnessOptions } from '../support/sync-harness.ts'
@@ -21,8 +21,7 @@ let run: () => Promise<RunRecord>
 let tests = 0
 
 beforeAll(async () => {
-  const directories = Array.from({ length: 10 }, (_, n) => `{ id: ${100 + n}, name: Directory ${n} }`)
-  service = await startService({ fixture: directoriesFixture(directories) })
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 10) })
   proxy = await startApiProxy(service.baseUrl)
   opened = await backendNamed('postgres').open()
 })

@@ -11,7 +11,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import { findRun, lastGood, type RunRecord } from '../../src/store/runs.ts'
 import { startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import {
@@ -36,8 +36,7 @@ let places: Map<string, string>
 let unreadable: number
 
 beforeAll(async () => {
-  const lines = Array.from({ length: DIRECTORIES }, (_, n) => `{ id: ${FIRST_DIRECTORY + n}, name: D ${n} }`)
-  service = await startService({ fixture: directoriesFixture(lines) })
+  service = await startService({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES) })
   opened = await backendNamed('postgres').open()
 })
 afterAll(async () => {

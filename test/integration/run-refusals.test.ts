@@ -4,7 +4,7 @@ import type { RunRecord } from '../../src/store/runs.ts'
 import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
-import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { inLong } from '../support/long.ts'
 import { readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
@@ -30,8 +30,7 @@ let tests = 0
 let writes = { all: 0, refused: 0 }
 
 beforeAll(async () => {
-  const directories = Array.from({ length: 20 }, (_, n) => `{ id: ${100 + n}, name: Directory ${n} }`)
-  service = await startService({ fixture: directoriesFixture(directories) })
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
   proxy = await startApiProxy(service.baseUrl)
   opened = await backendNamed('postgres').open()
 })

@@ -3,7 +3,7 @@ import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { backendNamed, openBoth, type OpenBackend } from '../support/backends.ts'
-import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { copyAsOlderStore } from '../support/older-store.ts'
 import { readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
@@ -16,8 +16,7 @@ const VERSIONS = Object.keys(migrations).slice(1, -1)
 let service: RunningService
 
 beforeAll(async () => {
-  const directories = VERSIONS.map((_, index) => `{ id: ${100 + index}, name: Directory ${index} }`)
-  service = await startService({ fixture: directoriesFixture(directories) })
+  service = await startService({ fixture: emptyDirectoriesFixture(100, VERSIONS.length) })
 })
 afterAll(() => service?.close())
 

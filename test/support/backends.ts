@@ -61,7 +61,10 @@ export function backendNamed(name: NamedBackend['name']): NamedBackend {
 }
 
 /** Opens this store, which need not be empty, with the queues in it or on Redis. */
-export async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
+export async function openBoth(
+  storeOptions: StoreOptions,
+  redis?: OpenBackend['redis'],
+): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
   const backend = await openQueueBackend(
     redis ? { ...redis, times: QUICK.jobs } : { kind: 'store', store, times: QUICK.jobs },

@@ -163,6 +163,13 @@ organizations:
         groups: [{ external_id: theirs, name: Their Group }]
 `
 
+/** A fixture of this many empty directories, whose ids go up from `first`. See `directoriesFixture`. */
+export function emptyDirectoriesFixture(first: number, count: number): string {
+  return directoriesFixture(
+    Array.from({ length: count }, (_, n) => `{ id: ${first + n}, name: Directory ${first + n} }`),
+  )
+}
+
 /**
  * YAML of a fixture with one organization and these directories (each in flow YAML). `FIXTURE.token` may read and write
  * them, `FIXTURE.readOnlyToken` may read them.

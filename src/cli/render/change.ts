@@ -1,12 +1,14 @@
 import type { ChangeView } from '../../control/control.ts'
-import type {
-  Change,
-  CreateUser,
-  DeleteReason,
-  DeleteUser,
-  Op,
-  Takes,
-  UserValues,
+import {
+  type Change,
+  type CreateUser,
+  type DeleteReason,
+  type DeleteUser,
+  membersDifference,
+  type Op,
+  type SetMembers,
+  type Takes,
+  type UserValues,
 } from '../../plan/change.ts'
 import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
@@ -61,7 +63,7 @@ function whatChanges(change: Change): string {
     case 'delete-group':
       return `${printable(change.have.name)} (${REASONS[change.why]})`
     case 'set-members':
-      return `${printable(change.name)}: ${membersChange(change.have, change.want)}`
+      return `${printable(change.name)}: ${membersChange(change)}`
   }
 }
 
@@ -88,19 +90,9 @@ function fieldChange(field: string, have: string | null, want: string | undefine
   return `${field}: ${have === null ? '(none)' : printable(have)} → ${printable(want)}`
 }
 
-function membersChange(have: readonly string[], want: readonly string[]): string {
-  const before = new Set(have)
-  const after = new Set(want)
-  const parts = [
-    membersPart(
-      'added',
-      want.filter((id) => !before.has(id)),
-    ),
-    membersPart(
-      'removed',
-      have.filter((id) => !after.has(id)),
-    ),
-  ]
+function membersChange(change: SetMembers): string {
+  const { added, removed } = membersDifference(change)
+  const parts = [membersPart('added', added), membersPart('removed', removed)]
   return parts.filter((part) => part !== '').join(', ')
 }
 

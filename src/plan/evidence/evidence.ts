@@ -1,6 +1,7 @@
 import type { LossLook } from '../../directory/evidence.ts'
 import type { Kind } from '../../directory/entry.ts'
 import { amount } from '../../directory/wording.ts'
+import { membersDifference } from '../change.ts'
 import type { Breach } from '../guards.ts'
 import type { DeleteWait, PlanInputs, Waits } from '../inputs.ts'
 import { makePlan, type Plan } from '../plan.ts'
@@ -27,11 +28,7 @@ export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string
   const losses = new Map<string, readonly string[]>()
   for (const { change, removes } of changes) {
     if (change.op !== 'set-members' || removes === 0) continue
-    const after = new Set(change.want)
-    losses.set(
-      change.id,
-      change.have.filter((id) => !after.has(id)),
-    )
+    losses.set(change.id, membersDifference(change).removed)
   }
   return losses
 }
