@@ -3,12 +3,12 @@ import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
 import { createExecutor, type Executor } from '../control/executor.ts'
-import { createLocalControl } from '../control/local.ts'
+import { createLocalControl, type WaitingRun } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
-import { nextWaitingRun, syncsWithWork } from '../store/runs.ts'
+import { findRun } from '../store/runs.ts'
 import {
   openClients,
   openSetups,
@@ -48,7 +48,7 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   const control = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
-    wake: async (sync, mode) => work.begin(sync, { plansOnly: mode === 'plan' }),
+    wake: async (sync, run) => work.begin(sync, run),
   })
   return {
     ...control,
@@ -61,13 +61,16 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
 }
 
 interface OwnWork {
-  /** Starts the waiting runs of this sync, or only the plans among them, after the work that was begun before. */
-  begin(sync: string, options: { readonly plansOnly: boolean }): void
+  /** Makes this run, and what waits before it, after the work that was begun before. Before a plan, only other plans. */
+  begin(sync: string, run: WaitingRun): void
   /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
   throwIfFailed(): void
 }
 
-/** Does a daemon's work in this process. Opens clients and workers only when a command requests a run. */
+/**
+ * Does a daemon's work in this process. Opens clients only when a command requests a run, and workers only when changes of a run of
+ * its own are to be applied: until then the queue may have changes of a run that was killed and still has its lease.
+ */
 function createOwnWork(
   stack: AsyncDisposableStack,
   parts: { config: Config; site: Site; sources: Sources; log: Log },
@@ -81,7 +84,8 @@ function createOwnWork(
 
   function prepare(): Executor {
     const clients = openClients(stack, config, site)
-    startChangeWorkers(stack, config, site, clients)
+    const workers = stack.use(new AsyncDisposableStack())
+    const withWorkers = new Set<string>()
     stack.defer(async () => {
       stopping.abort()
       await Promise.all(working.values())
@@ -93,39 +97,36 @@ function createOwnWork(
       log: executorLog(log),
       signal,
       times: site.times,
+      onApply: (name) => {
+        if (withWorkers.has(name)) return
+        withWorkers.add(name)
+        const syncs = config.syncs.filter((sync) => sync.name === name)
+        startChangeWorkers(workers, syncs, site, clients)
+      },
     })
   }
 
-  /** Works until no run is left, and tries again while another process holds the lease. */
-  async function workUntilDone(sync: string, plansOnly: boolean): Promise<void> {
+  /** Works until the run has ended, and tries again while another process holds the lease. */
+  async function workUntilDone(sync: string, { number, mode }: WaitingRun): Promise<void> {
     executor ??= prepare()
-    while (!signal.aborted && (await hasWork(sync, plansOnly))) {
-      await executor.work(sync, { scheduled: false, plansOnly })
-      if (await hasWork(sync, plansOnly)) await sleep(500, undefined, { signal })
+    while (!signal.aborted) {
+      await executor.work(sync, { scheduled: false, plansOnly: mode === 'plan', lastRun: number })
+      if ((await findRun(site.store.db, number))?.finished_at !== null) return
+      await sleep(500, undefined, { signal })
     }
   }
 
-  async function hasWork(sync: string, plansOnly: boolean): Promise<boolean> {
-    const { db } = site.store
-    if ((await nextWaitingRun(db, sync, plansOnly ? 'plan' : undefined)) !== undefined) return true
-    return !plansOnly && (await syncsWithWork(db, site.times.lease.expiry)).includes(sync)
-  }
-
-  async function workAfter(
-    before: Promise<void> | undefined,
-    sync: string,
-    plansOnly: boolean,
-  ): Promise<void> {
+  async function workAfter(before: Promise<void> | undefined, sync: string, run: WaitingRun): Promise<void> {
     await before
     try {
-      await workUntilDone(sync, plansOnly)
+      await workUntilDone(sync, run)
     } catch (error) {
       if (!signal.aborted) failure = error
     }
   }
 
   return {
-    begin: (sync, { plansOnly }) => void working.set(sync, workAfter(working.get(sync), sync, plansOnly)),
+    begin: (sync, run) => void working.set(sync, workAfter(working.get(sync), sync, run)),
     throwIfFailed: () => {
       if (failure !== undefined) throw failure
     },

@@ -53,7 +53,7 @@ export async function runDaemon(
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await startOwnService(stack, config, site, output)
   const clients = openClients(stack, config, site)
-  startChangeWorkers(stack, config, site, clients)
+  startChangeWorkers(stack, config.syncs, site, clients)
 
   const { db } = site.store
   const executor = createExecutor({

@@ -177,17 +177,17 @@ export function openSetups(
 const GRACE_MS = 3000
 
 /**
- * Starts a worker for each sync's changes. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
+ * Starts a worker for the changes of each of these syncs. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
  * change that is cut off then is looked up before it is sent again.
  */
 export function startChangeWorkers(
   stack: AsyncDisposableStack,
-  config: Config,
+  syncs: readonly SyncConfig[],
   site: Site,
   clients: ReadonlyMap<string, AccessManagementClient>,
 ): void {
   const cut = new AbortController()
-  const workers = config.syncs.map((sync) => {
+  const workers = syncs.map((sync) => {
     const client = required(clients, sync.name)
     const target = { directoryId: sync.directory.directoryId }
     return startChangeWorker({

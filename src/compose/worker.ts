@@ -16,7 +16,7 @@ export async function runWorker(config: Config, log: Log, signal: AbortSignal, t
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'dirsyncd worker', log, times))
   const clients = openClients(stack, config, site)
-  startChangeWorkers(stack, config, site, clients)
+  startChangeWorkers(stack, config.syncs, site, clients)
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'worker started')
   if (!signal.aborted) await once(signal, 'abort')
   log.info('worker stops')

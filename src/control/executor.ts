@@ -67,6 +67,8 @@ export interface ExecutorDeps {
   readonly signal: AbortSignal
   /** The same as the workers'. */
   readonly times?: Times
+  /** Called before the changes of a run are handed to the workers. */
+  readonly onApply?: (sync: string) => void
   /** Told about every run that has ended. */
   readonly onRunEnd?: (run: number) => Promise<void>
 }
@@ -84,12 +86,15 @@ export interface WorkOptions {
   readonly scheduled: boolean
   /** Makes plans and nothing else, so that nothing is written: runs that wait or were interrupted are left alone. */
   readonly plansOnly?: boolean
+  /** The last run to make: later ones belong to other processes, which wait for them. */
+  readonly lastRun?: number
 }
 
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, times = TIMES } = deps
 
-  async function work(name: string, { scheduled, plansOnly = false }: WorkOptions): Promise<void> {
+  async function work(name: string, options: WorkOptions): Promise<void> {
+    const { scheduled, plansOnly = false, lastRun = Number.POSITIVE_INFINITY } = options
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
     await using lease = await takeLease(db, name, deps.owner, times.lease)
@@ -103,7 +108,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const signal = AbortSignal.any([deps.signal, lease.signal])
     while (!signal.aborted) {
       const run = await nextWaitingRun(db, name, mode)
-      if (run === undefined) return
+      if (run === undefined || run.run > lastRun) return
       await execute(setup, run, lease, signal)
     }
   }
@@ -192,13 +197,14 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   /** A store that is away for a moment interrupts no run: as long as the lease lasts, draining goes on where it was. */
   async function apply(
-    { queue }: SyncSetup,
+    setup: SyncSetup,
     run: { run: number; epoch: number },
     signal: AbortSignal,
   ): Promise<void> {
+    deps.onApply?.(setup.name)
     for (;;) {
       try {
-        return await drainRun({ db, queue, times }, run, signal)
+        return await drainRun({ db, queue: setup.queue, times }, run, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }

@@ -20,8 +20,13 @@ export interface LocalControlDeps {
   readonly db: Kysely<Tables>
   /** The target of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
-  /** Tells whoever works on runs that this sync has one waiting. */
-  readonly wake: (sync: string, mode: RunMode) => Promise<void>
+  /** Tells whoever works on runs that this one waits. */
+  readonly wake: (sync: string, run: WaitingRun) => Promise<void>
+}
+
+export interface WaitingRun {
+  readonly number: number
+  readonly mode: RunMode
 }
 
 const DETAIL_LIMIT = 1000
@@ -46,7 +51,7 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
   ): Promise<number> {
     const target = targetOf(sync)
     const number = await addRun(db, { sync, target, ...run })
-    await deps.wake(sync, run.mode)
+    await deps.wake(sync, { number, mode: run.mode })
     return number
   }
 

@@ -3,6 +3,23 @@ import type { Protection } from '../protection.ts'
 /** Client, target, configuration, command line and pages. */
 export const EDGES: readonly Protection[] = [
   {
+    name: 'edges-a-command-applies-no-changes-before-its-own-run',
+    file: 'compose/control.ts',
+    find: '    const workers = stack.use(new AsyncDisposableStack())\n',
+    replace:
+      '    const workers = stack.use(new AsyncDisposableStack())\n    startChangeWorkers(workers, config.syncs, site, clients)\n',
+    test: 'e2e/commands-at-once.test.ts',
+    only: 'a plan and a sync',
+  },
+  {
+    name: 'edges-a-command-begins-no-run-of-another-one',
+    file: 'control/executor.ts',
+    find: 'if (run === undefined || run.run > lastRun) return',
+    replace: 'if (run === undefined) return',
+    test: 'e2e/commands-at-once.test.ts',
+    only: 'commands that are given',
+  },
+  {
     name: 'edges-client-lost-write-is-not-sent-again-without-a-look',
     file: 'client/call.ts',
     find: 'return !error.maybeDone || call.confirm !== undefined',
