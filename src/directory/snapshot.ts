@@ -103,8 +103,8 @@ export interface DirectorySnapshot {
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
   /**
-   * The directory changed while it was read, or nothing proves that its lists are complete: look up an entry that seems
-   * missing before creating it.
+   * The directory changed while it was read, or its lists do not prove that they show every external id: look up an entry
+   * that seems missing before creating it.
    */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */

@@ -157,6 +157,14 @@ test.each<[string, (path: string) => Interception | undefined]>([
     'is empty and says that this is all',
     () => ({ status: 200, answer: [], headers: { total: '0', 'per-page': '100' } }),
   ],
+  [
+    'shows somebody without an id',
+    () => ({
+      status: 200,
+      answer: [PERSON, { ...PERSON, id: 2, external_id: null }],
+      headers: { total: '2', 'per-page': '100' },
+    }),
+  ],
 ])('where a service takes an id twice, a list that %s doubles nobody', async (_, lie) => {
   const { sync } = await harness()
   hire('a', 'a@example.org')

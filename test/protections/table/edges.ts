@@ -881,8 +881,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-users-without-a-total-are-looked-up',
     file: 'target/read-directory.ts',
-    find: ' || users.total === undefined',
-    replace: '',
+    find: 'isUncounted = users.total === undefined || ',
+    replace: 'isUncounted = ',
     test: 'unit/target/read-directory.test.ts',
     only: 'without a total',
   },
@@ -893,6 +893,14 @@ export const EDGES: readonly Protection[] = [
     replace: '',
     test: 'unit/target/read-directory.test.ts',
     only: 'without a total',
+  },
+  {
+    name: 'edges-target-list-that-hides-an-id-is-looked-up',
+    file: 'target/read-directory.ts',
+    find: ' || hidesAnId',
+    replace: '',
+    test: 'unit/target/read-directory.test.ts',
+    only: 'does not prove who is absent',
   },
   {
     name: 'edges-sync-list-that-was-emptied-is-looked-up',
