@@ -13,7 +13,8 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'members-hidden': 'left as it is, because this server does not have all of its members',
   disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',
   unaddressable: 'is in the directory without an id, so it cannot be changed',
-  'shared-id': 'has its external id together with others in the directory, so none of them is ever deleted',
+  'shared-id':
+    'has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
   'no-email': 'has no e-mail address',
   'duplicate-email': 'shares its e-mail address with another user; the address was not touched',

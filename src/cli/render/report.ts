@@ -1,6 +1,7 @@
 import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { undecided } from '../../plan/decide.ts'
+import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
@@ -42,7 +43,8 @@ export function renderRunEnd(view: RunView): string[] {
   const isDone = state === 'done' || state === 'planned'
   const idle = isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0
   if (!idle) return renderReport(view, { all: false })
-  return [`${headline(view)}: no changes, ${digits(counts.unchanged)} unchanged`]
+  const parts = ['no changes', `${digits(counts.unchanged)} unchanged`, ...leftBehind(view)]
+  return [`${headline(view)}: ${parts.join(', ')}`]
 }
 
 function headline({ sync, run, mode, state, startedAt, finishedAt }: RunView): string {

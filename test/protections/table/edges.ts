@@ -444,7 +444,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-cli-run-with-failed-entries-is-not-done',
     file: 'cli/exit-code.ts',
-    find: "return leftBehind(run) > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done",
+    find: "return leftBehind(run).length > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done",
     replace: 'return EXIT.done',
     test: 'unit/cli/exit-code.test.ts',
   },
@@ -811,8 +811,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-exit-code-tells-of-missing-entries',
     file: 'cli/exit-code.ts',
-    find: 'return quarantined + failed + missing + ',
-    replace: 'return quarantined + failed + missing * 0 + ',
+    find: "'failed', 'missing'] as const",
+    replace: "'failed'] as const",
     test: 'unit/cli/exit-code.test.ts',
   },
   {
@@ -826,8 +826,15 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-change-without-effect-is-no-success',
     file: 'cli/exit-code.ts',
-    find: ' + left + unconverged',
-    replace: ' + left + unconverged * 0',
+    find: "'does-not-converge', ",
+    replace: '',
+    test: 'unit/cli/exit-code.test.ts',
+  },
+  {
+    name: 'edges-shared-id-is-no-success',
+    file: 'cli/exit-code.ts',
+    find: ", 'shared-id'] as const",
+    replace: '] as const',
     test: 'unit/cli/exit-code.test.ts',
   },
   {

@@ -17,6 +17,8 @@ const TABLE: readonly [name: string, state: RunState, counts: RunCounts | null, 
   ['a run that left alone what has no effect', 'done', countsOf({ notices: { 'does-not-converge': 1 } }), 4],
   ['a plan of which all is in quarantine', 'planned', countsOf({ notices: { quarantined: 1 } }), 2],
   ['a plan of which nothing has any effect', 'planned', countsOf({ notices: { 'does-not-converge': 1 } }), 2],
+  ['a run that left alone who shares an id', 'done', countsOf({ notices: { 'shared-id': 1 } }), 4],
+  ['a plan that leaves alone who shares an id', 'planned', countsOf({ notices: { 'shared-id': 1 } }), 2],
   ['a run that failed', 'failed', null, 1],
   ['a run that is not at its end', 'applying', countsOf({}), 1],
 ]

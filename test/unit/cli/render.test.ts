@@ -165,6 +165,14 @@ test('the report of a run: counts first, then changes, notices and what was not 
   ])
 })
 
+test('the report says that no run is complete while people share an external id', () => {
+  const notices = [{ kind: 'user', id: 'u1', code: 'shared-id', detail: 'several users' } as const]
+  const view = runOf({ counts: countsOf({ notices: { 'shared-id': 1 } }), notices, totalNotices: 1 })
+  expect(renderReport(view, { all: false })).toContain(
+    '  shared-id (1): has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
+  )
+})
+
 test('a long plan is cut, and says by how much', () => {
   const changes = Array.from({ length: 100 }, (_, index) => changeOf(createUser(`e-${index}`)))
   const view = runOf({ counts: countsOf({ planned: { 'create-user': 970 } }), changes, totalChanges: 970 })
@@ -388,6 +396,17 @@ test('the list of runs', () => {
     ' 13  corp  sync  demand    held   2026-11-21 07:29:00Z  3.5 s        0  waits for approval: first-contact',
     ' 12  corp  sync  demand    done   2026-11-21 07:29:00Z  3.5 s    1,500',
   ])
+})
+
+test('a run that left something undone says what, in the list of runs and in the line of the daemon', () => {
+  const view = runOf({
+    counts: countsOf({
+      outcomes: { missing: 1 },
+      notices: { quarantined: 2, 'shared-id': 1, 'no-email': 9 },
+    }),
+  })
+  expect(renderRuns([view])[1]).toMatch(/ 0 {2}1 missing, 2 quarantined, 1 shared-id$/)
+  expect(renderRunEnd(view)[0]).toMatch(/: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/)
 })
 
 test('the progress bar counts what is no longer pending', () => {
