@@ -49,6 +49,8 @@ export type NoticeCode =
   | 'quarantined'
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
+  // applying
+  | 'directory-incomplete' // many entries to create were there: the list of the directory did not show all it has
 
 /** The order of notices in a report: users before groups, then by id, code and detail. */
 export function compareNotices(a: Notice, b: Notice): number {

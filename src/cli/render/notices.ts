@@ -38,6 +38,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release',
   'does-not-converge':
     'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
+  'directory-incomplete': 'the list of the directory was incomplete',
   rejected: 'left alone, because a person rejected the change',
 }
 

@@ -567,8 +567,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-single-entry-is-no-measure-of-the-source',
     file: 'control/executor.ts',
-    find: 'if (run.only_entries === null) await rememberRun(db, run, planned)',
-    replace: 'await rememberRun(db, run, planned)',
+    find: 'if (run.only_entries === null) await rememberRun(',
+    replace: 'await rememberRun(',
     test: RUNS,
     only: 'runs on postgres .* is no measure of',
   },
