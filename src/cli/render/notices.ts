@@ -39,7 +39,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'does-not-converge':
     'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
   'directory-incomplete': 'the list of the directory was incomplete',
-  rejected: 'left alone, because a person rejected the change',
+  rejected: 'left alone until the change is another one, because a person rejected it',
 }
 
 /** Notices by their code, each with the entries it is about; `shown` of each code at most. */

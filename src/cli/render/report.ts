@@ -103,10 +103,22 @@ const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'f
 function notApplied({ changes, counts }: RunView): string[] {
   const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
   const dropped = counts?.outcomes.dropped ?? 0
-  if (dropped === 0) return wrong
+  if (dropped > 0)
+    wrong.push(
+      `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
+    )
+  return [...wrong, ...refusedAlike(changes)]
+}
+
+/** Many refusals of one status may be no fault of the entries. */
+function refusedAlike(changes: RunView['changes']): string[] {
+  const refused = changes.filter(({ state }) => state === 'quarantined')
+  const statuses = new Set(refused.map(({ detail }) => /the service answered (\d+)/.exec(detail ?? '')?.[1]))
+  const [status] = statuses
+  if (refused.length < 5 || statuses.size > 1 || status === undefined) return []
   return [
-    ...wrong,
-    `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
+    `The service answered all ${digits(refused.length)} with ${status}: if that was its own fault, ` +
+      'dirsyncd quarantine release has the next run try them again.',
   ]
 }
 

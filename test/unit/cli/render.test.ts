@@ -7,6 +7,8 @@ import { renderTable } from '../../../src/cli/render/table.ts'
 import { printable } from '../../../src/printable.ts'
 import { textWidth, timeTaken } from '../../../src/cli/render/text.ts'
 import type { Change } from '../../../src/plan/change.ts'
+import { ApiError } from '../../../src/client/api-error.ts'
+import { failureOfReply } from '../../../src/client/failure.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
 const CHANGES: readonly [Change, string][] = [
@@ -372,6 +374,29 @@ test('what a run did not come to is a number, and what went wrong is named', () 
     '  2 changes dropped, because the run ended first; the next run makes a new plan',
     '',
   ])
+})
+
+function refusedWith(statuses: readonly number[]): string[] {
+  const destination = { operation: 'createUsers', method: 'POST', path: '/users', scope: 'ORG' } as const
+  const changes = statuses.map((status, index) => {
+    const failure = failureOfReply({ status, headers: {}, body: '{"detail":"no"}' }, true, [], 0)
+    const { message } = new ApiError({ ...destination, baseUrl: 'https://a.example' }, failure)
+    return changeOf(createUser(`e-${index}`), { state: 'quarantined', detail: message })
+  })
+  return renderReport(runOf({ changes, counts: countsOf({ outcomes: { quarantined: changes.length } }) }), {
+    all: false,
+  })
+}
+
+test('five or more refusals of one status may be the fault of the service, and the report says what to do then', () => {
+  const hint =
+    '  The service answered all 5 with 422: if that was its own fault, dirsyncd quarantine release has the next run try them again.'
+  expect(refusedWith([422, 422, 422, 422, 422])).toContain(hint)
+  for (const statuses of [
+    [422, 422, 422, 422],
+    [422, 422, 422, 422, 400],
+  ])
+    expect(refusedWith(statuses).join()).not.toContain('quarantine release')
 })
 
 test('a failed run ends with its sentence', () => {
