@@ -1,4 +1,5 @@
 import type { BreachView, RunSummary } from '../control/control.ts'
+import { digits } from '../directory/wording.ts'
 import { total } from './total.ts'
 
 /** The exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
@@ -13,9 +14,9 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
 }
 
 /**
- * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, also when all of them wait or are in quarantine, 3 held, also when
- * only some changes wait for a person, 4 done but some changes wait for a better read, or some entries were quarantined, failed
- * or were missing in the directory.
+ * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, also when all of them wait or are in quarantine, or entries share an external id, 3 held, also when
+ * only some changes wait for a person, 4 done but some changes wait for a better read, or some entries were quarantined, failed,
+ * were missing in the directory or share an external id there, or the directory's list was incomplete.
  */
 export function runExitCode(run: Ending): number {
   const waitsFor = new Set(run.breaches?.map((breach) => breach.waitsFor))
@@ -23,10 +24,12 @@ export function runExitCode(run: Ending): number {
     case 'held':
       return EXIT.held
     case 'planned':
-      return total(run.counts?.planned ?? {}) + waitsFor.size + leftBehind(run) > 0 ? EXIT.changes : EXIT.done
+      return total(run.counts?.planned ?? {}) + waitsFor.size + leftBehind(run).length > 0
+        ? EXIT.changes
+        : EXIT.done
     case 'done':
       if (waitsFor.has('person')) return EXIT.held
-      return leftBehind(run) > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done
+      return leftBehind(run).length > 0 || waitsFor.has('better-read') ? EXIT.incomplete : EXIT.done
     case 'failed':
     case 'waiting':
     case 'reading':
@@ -45,11 +48,19 @@ export function worstExitCode(codes: readonly number[]): number {
   return worst
 }
 
-/** The changes of this run that were not made, and those still in quarantine from an earlier one. */
-function leftBehind(run: Pick<RunSummary, 'counts'>): number {
-  const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
-  const { quarantined: left = 0, 'does-not-converge': unconverged = 0 } = run.counts?.notices ?? {}
-  return quarantined + failed + missing + left + unconverged
+const LEFT_STATES = ['quarantined', 'failed', 'missing'] as const
+const LEFT_NOTICES = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'] as const
+
+/**
+ * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the notice:
+ * `2 quarantined`.
+ */
+export function leftBehind({ counts }: Pick<RunSummary, 'counts'>): readonly string[] {
+  const left = new Map<string, number>()
+  const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
+  for (const state of LEFT_STATES) add(state, counts?.outcomes[state])
+  for (const code of LEFT_NOTICES) add(code, counts?.notices[code])
+  return [...left].map(([what, count]) => `${digits(count)} ${what}`)
 }
 
 function severity(code: number): number {

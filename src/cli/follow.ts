@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Control, RunState, RunSummary, RunView } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Session } from './context.ts'
-import { runExitCode } from './exit-code.ts'
+import { leftBehind, runExitCode } from './exit-code.ts'
 import { createProgress } from './render/progress.ts'
 import { renderReport } from './render/report.ts'
 import { printable } from '../printable.ts'
@@ -69,8 +69,7 @@ export async function readRun(control: Control, run: number, limit: number): Pro
   throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
 }
 
-/** How many changes to read: all when some could not be applied, because the report names each of those. */
+/** How many changes and notices to read: all when something was left undone, because the report names it. */
 export function detailLimit(run: RunSummary): number {
-  const { quarantined = 0, failed = 0, missing = 0 } = run.counts?.outcomes ?? {}
-  return quarantined + failed + missing > 0 ? ALL : SOME
+  return leftBehind(run).length > 0 ? ALL : SOME
 }

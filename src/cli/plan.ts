@@ -3,8 +3,8 @@ import type { Runner } from './context.ts'
 import { runSyncs } from './sync.ts'
 
 const HELP = `
-Writes nothing. Exit code 0: the directory is equal to the source; 2: there are changes, or
-some that wait for a person or for a better read, or that are in quarantine.
+Writes nothing. Exit code 0: there is nothing to change now (who is absent may still be in grace); 2: there are changes,
+or some that wait for a person or for a better read, that are in quarantine, or entries that share an external id.
 
 Examples:
   dirsyncd plan

@@ -28,9 +28,9 @@ Examples:
   dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
-  0 done (plan: nothing to change)   2 plan found changes   3 changes wait for a person
-  4 done, but some changes were not made                    1 an error
-  64 wrong usage                     78 wrong configuration`
+  0 done (plan: nothing to change now)   2 plan found changes   3 changes wait for a person
+  4 done, but some changes were not made                        1 an error
+  64 wrong usage                         78 wrong configuration`
 
 /** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */
 export function createProgram(io: Io, run: Runner): Command {

@@ -6,6 +6,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Grace } from '../plan/grace.ts'
+import { incompleteDirectory } from '../plan/incomplete-read.ts'
 import type { PlanRules } from '../plan/inputs.ts'
 import type { ChangeJob } from '../queue/changes.ts'
 import { drainRun } from '../queue/drain.ts'
@@ -16,7 +17,7 @@ import { findBaseline } from '../store/baselines.ts'
 import { closeIntents, deletedIdsLastDay, hasOpenIntents } from '../store/journal.ts'
 import { type Lease, takeLease } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
-import { outcomesOf, storePlan } from '../store/plans.ts'
+import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
 import {
   addRun,
   beginRun,
@@ -229,14 +230,18 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   }
 
   async function complete(run: RunRecord, planned: Planned): Promise<void> {
-    const counts = countRun(planned, await outcomesOf(db, run.run))
+    const incomplete = incompleteDirectory(planned, await countThereBefore(db, run.run))
+    await storeNotices(db, run.run, incomplete, -incomplete.length)
+    const plan = { ...planned.plan, notices: [...incomplete, ...planned.plan.notices] }
+    const counts = countRun({ ...planned, plan }, await outcomesOf(db, run.run))
     const { breaches, server } = planned
-    if (run.only_entries === null) await rememberRun(db, run, planned)
+    const isWhole = incomplete.length === 0
+    if (run.only_entries === null) await rememberRun(db, run, planned, { isWhole })
     if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {
       await holdRun(db, run, 'done', { breaches, counts })
       return
     }
-    if (run.only_entries === null && server?.trouble === undefined) await closeHold(db, run.sync)
+    if (run.only_entries === null && isWhole && server?.trouble === undefined) await closeHold(db, run.sync)
     await finishRun(db, run.run, { state: 'done', counts })
   }
 

@@ -50,11 +50,18 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
 
 /**
  * Keeps what a completed run of the whole sync read, as what the next one is compared with. A read of a server that was not as
- * new as the last good one proves nothing, so only the trouble is kept.
+ * new as the last good one proves nothing, so only the trouble is kept. `isWhole` says that nothing proved the directory's list
+ * incomplete: on such a list, whoever left looks deleted, and what was decided about them looks done.
  */
-export async function rememberRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+export async function rememberRun(
+  db: Db,
+  run: RunRecord,
+  planned: Planned,
+  { isWhole }: { readonly isWhole: boolean },
+): Promise<void> {
   const { source, plan, server } = planned
   if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)
+  if (!isWhole) return
   const unfinished = await unfinishedChanges(db, run.run)
   const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
   const left = stillThere(planned, unfinished)

@@ -49,6 +49,8 @@ export type NoticeCode =
   | 'quarantined'
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
+  // applying
+  | 'directory-incomplete' // many entries to create were there: the list of the directory did not show all it has
 
 /** The order of notices in a report: users before groups, then by id, code and detail. */
 export function compareNotices(a: Notice, b: Notice): number {
@@ -103,8 +105,8 @@ export interface DirectorySnapshot {
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
   /**
-   * The directory changed while it was read, or nothing proves that its lists are complete: look up an entry that seems
-   * missing before creating it.
+   * The directory changed while it was read, or its lists do not prove that they show every external id: look up an entry
+   * that seems missing before creating it.
    */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */

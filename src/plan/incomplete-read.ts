@@ -1,11 +1,16 @@
 import type { Kind } from '../directory/entry.ts'
-import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
-import { amount } from '../directory/wording.ts'
+import type { DirectorySnapshot, Notice, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import { amount, digits } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
+import type { Plan } from './plan.ts'
 
-/** Few entries move between the two looks; more than these mean that the first look was incomplete. */
-const MOST_SEEN_AGAIN = 2
-const MOST_SEEN_AGAIN_PERCENT = 1
+/** Few entries move between two looks; when a second look finds more than these, the first one was incomplete. */
+const MOST_MISSED = 2
+const MOST_MISSED_PERCENT = 1
+
+function areMany(missed: number, all: number): boolean {
+  return missed > MOST_MISSED && missed * 100 > all * MOST_MISSED_PERCENT
+}
 
 /** Throws `source-incomplete` when the second look finds many entries within the filter that the first look missed. */
 export function refuseIncompleteRead(
@@ -15,11 +20,28 @@ export function refuseIncompleteRead(
   for (const kind of ['user', 'group'] as const) {
     const read = source.seen[kind].size
     const missed = [...sightings[kind]].filter(([, sighting]) => sighting === 'present')
-    if (missed.length <= MOST_SEEN_AGAIN || missed.length * 100 <= read * MOST_SEEN_AGAIN_PERCENT) continue
+    if (!areMany(missed.length, read)) continue
     throw new DirsyncdError(
       'source-incomplete',
       `the read of the source was incomplete: it has ${amount(read, kind)}, and a second look found ` +
         `${amount(missed.length, kind)} more that the filter selects or whose attributes the reader may not see, such as "${missed[0]?.[0]}"; nothing was changed`,
     )
   }
+}
+
+/** Names each list of the directory that lacked many of the entries which the run was to create. */
+export function incompleteDirectory(
+  { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },
+  thereBefore: Readonly<Record<Kind, number>>,
+): readonly Notice[] {
+  const listed = { user: directory.users.size, group: directory.groups.size }
+  return (['user', 'group'] as const).flatMap((kind): Notice[] => {
+    const there = thereBefore[kind]
+    const creates = plan.changes.filter(({ change }) => change.op === `create-${kind}`).length
+    if (!areMany(there, listed[kind] + creates)) return []
+    const detail =
+      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create, which its list did not show: ` +
+      'the list was incomplete, and who left is not deleted before a run reads it whole'
+    return [{ kind, id: undefined, code: 'directory-incomplete', detail }]
+  })
 }

@@ -18,7 +18,7 @@ import { mayDelete, mayUpdate } from './policy.ts'
 import { linkRenewed } from './renewed.ts'
 import { ruleUserEmails } from './rulings.ts'
 import { compileSelections, type Selection } from './selection.ts'
-import { whyWaits } from './waits.ts'
+import { notMade, whyWaits } from './waits.ts'
 
 /** The phases of a plan in order: a phase begins when every change of the phase before it has its final state. */
 export const PHASES = [
@@ -231,7 +231,8 @@ class Draft {
     if (withheld) {
       if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print)
-      this.#notices.push({ kind, id: change.id, ...withheld })
+      const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
+      this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
       return
     }
     const isUpdate = change.op === 'update-user' || change.op === 'update-group'

@@ -1,7 +1,7 @@
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
-import { digits } from '../directory/wording.ts'
-import { type Change, membersDifference, type SetMembers } from './change.ts'
+import { amount, digits } from '../directory/wording.ts'
+import { type Change, membersDifference } from './change.ts'
 import type { Waits } from './inputs.ts'
 
 interface Wait {
@@ -15,15 +15,29 @@ export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): 
   if (change.op === 'set-members')
     return waits.everything === undefined
       ? undefined
-      : { code: 'unproved', detail: `"${change.name}": ${membersNotChanged(change)}: ${waits.everything}` }
+      : { code: 'unproved', detail: `${notMade(change)}: ${waits.everything}` }
   const wait = waitOf(waits, kind, change)
   const name = nameOf(change)
   return wait === undefined || name === '' ? wait : { ...wait, detail: `${name}: ${wait.detail}` }
 }
 
-function membersNotChanged(change: SetMembers): string {
-  const { added, removed } = membersDifference(change)
-  return `${digits(added.length)} members not added, ${digits(removed.length)} not removed`
+/** `Ana Šimić <ana@example.org>: not deleted` */
+export function notMade(change: Change): string {
+  if (change.op === 'set-members') {
+    const { added, removed } = membersDifference(change)
+    return `"${change.name}": ${amount(added.length, 'member')} not added, ${digits(removed.length)} not removed`
+  }
+  const name = nameOf(change)
+  return `${name === '' ? '' : `${name}: `}${NOT_MADE[change.op]}`
+}
+
+const NOT_MADE: Readonly<Record<EntryChange['op'], string>> = {
+  'create-user': 'not created',
+  'update-user': 'not updated',
+  'delete-user': 'not deleted',
+  'create-group': 'not created',
+  'update-group': 'not updated',
+  'delete-group': 'not deleted',
 }
 
 type EntryChange = Exclude<Change, { op: 'set-members' }>

@@ -143,7 +143,13 @@ export function startChangeWorker(deps: ChangeWorkerDeps): Worker<ChangeJob> {
       case 'found':
       case 'already':
         missing = { run: attempt.run, inRow: 0 }
-        return endAttempt(deps.db, attempt, outcome.result, outcome)
+        // An earlier attempt, whose answer was lost, may have created what was there.
+        return endAttempt(
+          deps.db,
+          attempt,
+          outcome.result,
+          attempt.wasUnsure ? { ...outcome, detail: undefined } : outcome,
+        )
       case 'missing':
         await endAttempt(deps.db, attempt, outcome.result, outcome)
         return countMissing(attempt.run)

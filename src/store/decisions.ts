@@ -75,18 +75,30 @@ async function recordDecision(
 
 export async function decisionsOf(db: Db, sync: string, target: string): Promise<Decisions> {
   const rows = await db
-    .selectFrom('dirsyncd.decisions')
-    .select(['fingerprint', 'decision', 'run', 'decided_by'])
-    .where('sync', '=', sync)
-    .where('target', '=', target)
+    .selectFrom('dirsyncd.decisions as d')
+    .leftJoin('dirsyncd.runs as r', 'r.run', 'd.run')
+    .select(['d.fingerprint', 'd.decision', 'd.run', 'd.decided_by', 'r.hold'])
+    .where('d.sync', '=', sync)
+    .where('d.target', '=', target)
     .execute()
   const approved = new Set<string>()
   const rejected = new Map<string, string>()
   for (const row of rows) {
     if (row.decision === 'approved') approved.add(row.fingerprint)
-    else rejected.set(row.fingerprint, `rejected by ${row.decided_by} in the hold of run ${row.run}`)
+    else
+      rejected.set(
+        row.fingerprint,
+        `rejected by ${row.decided_by} in the hold of run ${row.run}${whatReleases(row)}`,
+      )
   }
   return { approved, rejected }
+}
+
+/** A hold that a newer run ended takes no decision any more, so what was rejected there waits until it changes. */
+function whatReleases({ run, hold }: { readonly run: number; readonly hold: string | null }): string {
+  if (hold === 'rejected') return `; dirsyncd approve ${run} releases it`
+  if (hold === 'open') return `; dirsyncd approve ${run} --only NAME releases it`
+  return ''
 }
 
 /** Forgets every decision but those about these changes: a decision lives as long as its change is wanted and open. */

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
+import { WAS_THERE } from '../plan/outcome.ts'
 import type { Phase, Plan } from '../plan/plan.ts'
 import type { ChangeState } from './run-types.ts'
 import { storableJson } from './storable.ts'
@@ -33,7 +35,13 @@ export async function storePlan(db: Db, run: number, plan: Plan): Promise<void> 
   }
 }
 
-async function storeNotices(db: Db, run: number, notices: readonly Notice[], start: number): Promise<void> {
+/** Stores notices under the numbers after `start`: a negative one puts them before those of the plan. */
+export async function storeNotices(
+  db: Db,
+  run: number,
+  notices: readonly Notice[],
+  start: number,
+): Promise<void> {
   const rows = notices.map((notice, index) => ({ ...notice, number: start + index + 1 }))
   await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, detail)
     SELECT ${run}, number, kind, id, code, detail
@@ -166,6 +174,20 @@ export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<Ch
     .groupBy('state')
     .execute()
   return Object.fromEntries(rows.map((row) => [row.state, Number(row.count)]))
+}
+
+/** How many users and groups a run was to create and found in the directory, without an earlier attempt of its own. */
+export async function countThereBefore(db: Db, run: number): Promise<Record<Kind, number>> {
+  const rows = await db
+    .selectFrom('dirsyncd.changes')
+    .select(['op', ({ fn }) => fn.countAll<string>().as('count')])
+    .where('run', '=', run)
+    .where('state', '=', 'found')
+    .where('detail', '=', WAS_THERE)
+    .groupBy('op')
+    .execute()
+  const countOf = (op: Op): number => Number(rows.find((row) => row.op === op)?.count ?? 0)
+  return { user: countOf('create-user'), group: countOf('create-group') }
 }
 
 const UNDECIDED =

@@ -1,4 +1,5 @@
 import { isApiError } from '../client/api-error.ts'
+import { WAS_THERE } from '../plan/outcome.ts'
 import type { Confirm, Send, RequestContext } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
@@ -24,6 +25,8 @@ export interface Done {
   readonly outcome: 'applied' | 'found' | 'already' | 'missing'
   /** The HTTP status of the write; `undefined` if no write was needed. */
   readonly status: number | undefined
+  /** `WAS_THERE`, where the entry to create was in the directory before. */
+  readonly detail?: string
 }
 
 const SEEN_FOR_MS = 5_000
@@ -40,9 +43,9 @@ export interface Creation<Found> {
 /** Creates the entry. If it already exists, updates what differs. */
 export async function create<Found>(context: WriteContext, creation: Creation<Found>): Promise<Done> {
   const found = context.check ? await creation.find() : undefined
-  const sent = found === undefined ? await sendNew(context, creation) : { found }
+  const sent = found === undefined ? await sendNew(context, creation) : { found, wasThere: true }
   if (!('found' in sent)) return sent
-  if (creation.isDone(sent.found)) return FOUND
+  if (creation.isDone(sent.found)) return sent.wasThere ? { ...FOUND, detail: WAS_THERE } : FOUND
   const { find, isDone } = creation
   return update(context, { find, isDone, send: creation.correct(sent.found) }, 'sure')
 }
@@ -50,17 +53,19 @@ export async function create<Found>(context: WriteContext, creation: Creation<Fo
 async function sendNew<Found>(
   context: WriteContext,
   { find, send }: Creation<Found>,
-): Promise<Done | { readonly found: Found }> {
+): Promise<Done | { readonly found: Found; readonly wasThere: boolean }> {
   try {
     const written = await send(find)
-    return written.found ? { found: written.value } : { outcome: 'applied', status: written.status }
+    // What is found after a lost answer is what this request created.
+    if (written.found) return { found: written.value, wasThere: false }
+    return { outcome: 'applied', status: written.status }
   } catch (error) {
     if (isApiError(error, 'not-found')) await requireTarget(context)
     if (!isApiError(error, 'conflict')) throw error
     // After a 409 the entry itself may exist. If it does not, the conflict is about its values.
     const found = await find()
     if (found === undefined) throw error
-    return { found }
+    return { found, wasThere: true }
   }
 }
 

@@ -99,12 +99,17 @@ function snapshotOf(
   membership: Membership,
 ): DirectorySnapshot {
   const notices: Notice[] = []
+  const usersById = byId('user', users, userOf, notices)
+  const groupsById = byId('group', groups, (id, group) => groupOf(id, group, membership), notices)
+  // An entry without its id, or with that of another one, may be one that seems to be missing.
+  const hidesAnId = notices.length > 0
+  // Without a total, a list that ends too early looks like one that is complete.
+  const isUncounted = users.total === undefined || groups.total === undefined
   return {
-    users: byId('user', users, userOf, notices),
-    groups: byId('group', groups, (id, group) => groupOf(id, group, membership), notices),
+    users: usersById,
+    groups: groupsById,
     notices,
-    // Without a total, a list that ends too early looks like one that is complete.
-    moved: users.moved || groups.moved || users.total === undefined || groups.total === undefined,
+    moved: users.moved || groups.moved || isUncounted || hidesAnId,
     unprovedEmpty: (['user', 'group'] as const).filter((kind) =>
       isUnprovedEmpty(kind === 'user' ? users : groups),
     ),

@@ -21,8 +21,8 @@ export async function tryChange(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const { outcome, status, requests } = await applyChange(client, target, change, options, signal)
-    return { result: outcome, status, requests }
+    const { outcome, ...answer } = await applyChange(client, target, change, options, signal)
+    return { result: outcome, ...answer }
   } catch (error) {
     if (isApiError(error)) return outcomeOf(error)
     if (error instanceof DirsyncdError) return { result: 'stop', code: error.code, detail: sentence(error) }

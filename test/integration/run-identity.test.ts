@@ -157,6 +157,14 @@ test.each<[string, (path: string) => Interception | undefined]>([
     'is empty and says that this is all',
     () => ({ status: 200, answer: [], headers: { total: '0', 'per-page': '100' } }),
   ],
+  [
+    'shows somebody without an id',
+    () => ({
+      status: 200,
+      answer: [PERSON, { ...PERSON, id: 2, external_id: null }],
+      headers: { total: '2', 'per-page': '100' },
+    }),
+  ],
 ])('where a service takes an id twice, a list that %s doubles nobody', async (_, lie) => {
   const { sync } = await harness()
   hire('a', 'a@example.org')
@@ -168,6 +176,56 @@ test.each<[string, (path: string) => Interception | undefined]>([
   const { users, duplicates } = await readService(here())
   expect([...users.keys()]).toEqual(['a', 'b', 'c'])
   expect(duplicates).toEqual([])
+})
+
+test('a list that lacks many who exist ends no run as clean, and leaves what was known as it is', async () => {
+  const { sync, getRun } = await harness({ maxUserDeletes: 0 })
+  for (const id of ['a', 'b', 'c', 'leaver']) hire(id, `${id}@example.org`)
+  const good = await sync()
+  company.users.delete('leaver')
+  const held = await sync()
+  expect(held).toMatchObject({ state: 'held', hold: 'open' })
+  hire('new', 'new@example.org')
+  const headers = { total: '0', 'per-page': '100' }
+  proxy.intercept = ({ method, url }) =>
+    method === 'GET' && /\/users\?/.test(url) ? { status: 200, answer: [], headers } : undefined
+  const short = await sync()
+  expect(short).toMatchObject({
+    state: 'done',
+    counts: { outcomes: { found: 3, applied: 1 }, notices: { 'directory-incomplete': 1 } },
+  })
+  expect(runExitCode(short)).toBe(4)
+  expect(await noticesOf(opened.store.db, short.run, 1)).toMatchObject([
+    {
+      code: 'directory-incomplete',
+      detail: expect.stringContaining('already had 3 of the 4 users to create'),
+    },
+  ])
+  expect(await getRun(held.run)).toMatchObject({ hold: 'open' })
+  const remembered = opened.store.db.selectFrom('dirsyncd.last_good').select('run')
+  expect(await remembered.where('sync', '=', good.sync).execute()).toEqual([{ run: good.run }])
+  proxy.intercept = () => undefined
+  expect(await sync()).toMatchObject({ state: 'held', hold_run: held.run })
+})
+
+test('whom an attempt created whose answer was lost is no proof of a short list', async () => {
+  const { sync } = await harness()
+  for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)
+  const looks: string[] = []
+  proxy.intercept = async ({ method, url, body }) => {
+    if (method === 'POST') {
+      await callService(here(), 'POST', '/users', Object.fromEntries(new URLSearchParams(body)))
+      return { status: 500 }
+    }
+    // The look after the lost answer and its repetition fail too, so the attempt has no outcome.
+    if (!/\/users\/\w$/.test(url) || looks.filter((look) => look === url).length === 2) return undefined
+    looks.push(url)
+    return { status: 500 }
+  }
+  const run = await sync()
+  expect(run).toMatchObject({ state: 'done', counts: { outcomes: { found: 4 }, notices: EMPTY_OBJECT } })
+  expect(looks).toHaveLength(8)
+  expect(runExitCode(run)).toBe(0)
 })
 
 describe('e-mails that are exchanged', () => {

@@ -165,6 +165,18 @@ test('what was rejected may be approved later', async () => {
   expect(await decisionsOf(db, sync, TARGET)).toEqual({ approved: new Set(['a']), rejected: new Map() })
 })
 
+test.each([
+  ['rejected', 'rejected by ada in the hold of run N; dirsyncd approve N releases it'],
+  ['open', 'rejected by ada in the hold of run N; dirsyncd approve N --only NAME releases it'],
+  ['replaced', 'rejected by ada in the hold of run N'],
+] as const)('what was rejected in a hold that is %s now says what releases it', async (state, words) => {
+  const run = await hold('a')
+  await decide(db, run, { decision: 'rejected', by: 'ada' }, () => undefined)
+  await db.updateTable('dirsyncd.runs').set({ hold: state }).where('run', '=', run).execute()
+  const { rejected } = await decisionsOf(db, sync, TARGET)
+  expect(rejected.get('a')).toBe(words.replaceAll('N ', `${run} `).replaceAll(/N(?=;|$)/g, `${run}`))
+})
+
 test('two people who decide on two guards at once are both heard', async () => {
   const targets = new Map([[sync, TARGET]])
   const control = createLocalControl({ db, targets, wake: async () => undefined })

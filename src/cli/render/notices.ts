@@ -13,7 +13,8 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'members-hidden': 'left as it is, because this server does not have all of its members',
   disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',
   unaddressable: 'is in the directory without an id, so it cannot be changed',
-  'shared-id': 'has its external id together with others in the directory, so none of them is ever deleted',
+  'shared-id':
+    'has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
   'no-email': 'has no e-mail address',
   'duplicate-email': 'shares its e-mail address with another user; the address was not touched',
@@ -37,7 +38,8 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release',
   'does-not-converge':
     'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
-  rejected: 'left alone, because a person rejected the change',
+  'directory-incomplete': 'the list of the directory was incomplete',
+  rejected: 'left alone until the change is another one, because a person rejected it',
 }
 
 /** Notices by their code, each with the entries it is about; `shown` of each code at most. */

@@ -1,6 +1,7 @@
 import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { undecided } from '../../plan/decide.ts'
+import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
@@ -42,7 +43,8 @@ export function renderRunEnd(view: RunView): string[] {
   const isDone = state === 'done' || state === 'planned'
   const idle = isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0
   if (!idle) return renderReport(view, { all: false })
-  return [`${headline(view)}: no changes, ${digits(counts.unchanged)} unchanged`]
+  const parts = ['no changes', `${digits(counts.unchanged)} unchanged`, ...leftBehind(view)]
+  return [`${headline(view)}: ${parts.join(', ')}`]
 }
 
 function headline({ sync, run, mode, state, startedAt, finishedAt }: RunView): string {
@@ -101,10 +103,22 @@ const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'f
 function notApplied({ changes, counts }: RunView): string[] {
   const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
   const dropped = counts?.outcomes.dropped ?? 0
-  if (dropped === 0) return wrong
+  if (dropped > 0)
+    wrong.push(
+      `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
+    )
+  return [...wrong, ...refusedAlike(changes)]
+}
+
+/** Many refusals of one status may be no fault of the entries. */
+function refusedAlike(changes: RunView['changes']): string[] {
+  const refused = changes.filter(({ state }) => state === 'quarantined')
+  const statuses = new Set(refused.map(({ detail }) => /the service answered (\d+)/.exec(detail ?? '')?.[1]))
+  const [status] = statuses
+  if (refused.length < 5 || statuses.size > 1 || status === undefined) return []
   return [
-    ...wrong,
-    `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
+    `The service answered all ${digits(refused.length)} with ${status}: if that was its own fault, ` +
+      'dirsyncd quarantine release has the next run try them again.',
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { RunSummary } from '../../control/control.ts'
+import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { undecided } from '../../plan/decide.ts'
 import { renderTable } from './table.ts'
@@ -33,11 +34,13 @@ function took({ startedAt, finishedAt }: RunSummary): string {
   return timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))
 }
 
-/** Why the run failed, or the state of its hold. */
-function note({ error, mode, state, hold, holdRun, breaches }: RunSummary): string {
+/** Why the run failed, the state of its hold, or what it left undone. */
+function note(run: RunSummary): string {
+  const { error, mode, state, hold, holdRun, breaches } = run
   if (error !== null) return printable(error)
   const guards = [...new Set(undecided(state, breaches).map(({ guard }) => guard))].join(', ')
   if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
-  if (hold === null) return guards === '' || mode === 'plan' ? '' : `waits: ${guards}`
+  if (hold === null && (guards === '' || mode === 'plan')) return leftBehind(run).join(', ')
+  if (hold === null) return `waits: ${guards}`
   return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`
 }

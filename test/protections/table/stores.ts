@@ -360,10 +360,18 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-rejected-change-is-left-alone',
     file: 'store/decisions.ts',
-    find: '\n    else rejected.set(row.fingerprint, `rejected by ${row.decided_by} in the hold of run ${row.run}`)',
-    replace: '',
+    find: 'else\n      rejected.set(',
+    replace: 'else\n      new Map().set(',
     test: 'e2e/holds.test.ts',
     only: 'a hold of the same changes stays one hold',
+  },
+  {
+    name: 'stores-rejection-names-no-approval-that-is-refused',
+    file: 'store/decisions.ts',
+    find: "if (hold === 'rejected') return",
+    replace: "if (hold !== 'open') return",
+    test: 'integration/store-memory.test.ts',
+    only: 'what releases it',
   },
   {
     name: 'stores-same-hold-stays-one',
@@ -567,8 +575,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-single-entry-is-no-measure-of-the-source',
     file: 'control/executor.ts',
-    find: 'if (run.only_entries === null) await rememberRun(db, run, planned)',
-    replace: 'await rememberRun(db, run, planned)',
+    find: 'if (run.only_entries === null) await rememberRun(',
+    replace: 'await rememberRun(',
     test: RUNS,
     only: 'runs on postgres .* is no measure of',
   },

@@ -7,6 +7,8 @@ import { renderTable } from '../../../src/cli/render/table.ts'
 import { printable } from '../../../src/printable.ts'
 import { textWidth, timeTaken } from '../../../src/cli/render/text.ts'
 import type { Change } from '../../../src/plan/change.ts'
+import { ApiError } from '../../../src/client/api-error.ts'
+import { failureOfReply } from '../../../src/client/failure.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
 const CHANGES: readonly [Change, string][] = [
@@ -163,6 +165,14 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '    user e-7  the address is in gmail.example',
     '',
   ])
+})
+
+test('the report says that no run is complete while people share an external id', () => {
+  const notices = [{ kind: 'user', id: 'u1', code: 'shared-id', detail: 'several users' } as const]
+  const view = runOf({ counts: countsOf({ notices: { 'shared-id': 1 } }), notices, totalNotices: 1 })
+  expect(renderReport(view, { all: false })).toContain(
+    '  shared-id (1): has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
+  )
 })
 
 test('a long plan is cut, and says by how much', () => {
@@ -366,6 +376,29 @@ test('what a run did not come to is a number, and what went wrong is named', () 
   ])
 })
 
+function refusedWith(statuses: readonly number[]): string[] {
+  const destination = { operation: 'createUsers', method: 'POST', path: '/users', scope: 'ORG' } as const
+  const changes = statuses.map((status, index) => {
+    const failure = failureOfReply({ status, headers: {}, body: '{"detail":"no"}' }, true, [], 0)
+    const { message } = new ApiError({ ...destination, baseUrl: 'https://a.example' }, failure)
+    return changeOf(createUser(`e-${index}`), { state: 'quarantined', detail: message })
+  })
+  return renderReport(runOf({ changes, counts: countsOf({ outcomes: { quarantined: changes.length } }) }), {
+    all: false,
+  })
+}
+
+test('five or more refusals of one status may be the fault of the service, and the report says what to do then', () => {
+  const hint =
+    '  The service answered all 5 with 422: if that was its own fault, dirsyncd quarantine release has the next run try them again.'
+  expect(refusedWith([422, 422, 422, 422, 422])).toContain(hint)
+  for (const statuses of [
+    [422, 422, 422, 422],
+    [422, 422, 422, 422, 400],
+  ])
+    expect(refusedWith(statuses).join()).not.toContain('quarantine release')
+})
+
 test('a failed run ends with its sentence', () => {
   const lines = renderReport(runOf({ state: 'failed', counts: null, error: 'The LDAP server is busy.' }), {
     all: false,
@@ -388,6 +421,17 @@ test('the list of runs', () => {
     ' 13  corp  sync  demand    held   2026-11-21 07:29:00Z  3.5 s        0  waits for approval: first-contact',
     ' 12  corp  sync  demand    done   2026-11-21 07:29:00Z  3.5 s    1,500',
   ])
+})
+
+test('a run that left something undone says what, in the list of runs and in the line of the daemon', () => {
+  const view = runOf({
+    counts: countsOf({
+      outcomes: { missing: 1 },
+      notices: { quarantined: 2, 'shared-id': 1, 'no-email': 9 },
+    }),
+  })
+  expect(renderRuns([view])[1]).toMatch(/ 0 {2}1 missing, 2 quarantined, 1 shared-id$/)
+  expect(renderRunEnd(view)[0]).toMatch(/: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/)
 })
 
 test('the progress bar counts what is no longer pending', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sighting } from '../../../src/directory/snapshot.ts'
-import { refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
-import { sourceOf, wantUser } from './build.ts'
+import { incompleteDirectory, refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
+import { directoryOf, haveUser, planOf, sourceOf, wantUser } from './build.ts'
 
 function readOf(count: number) {
   return sourceOf(Array.from({ length: count }, (_, index) => wantUser(`u${index}`)))
@@ -35,4 +35,42 @@ test.each([
 test('groups are judged by themselves', () => {
   const group = new Map(['g1', 'g2', 'g3'].map((id) => [id, 'present'] as const))
   expect(() => refuseIncompleteRead(readOf(1000), { user: new Map(), group })).toThrow('it has 0 groups')
+})
+
+function creating(listed: number, creates: number) {
+  const have = Array.from({ length: listed }, (_, index) => haveUser(`u${index}`))
+  const users = Array.from({ length: listed + creates }, (_, index) => wantUser(`u${index}`))
+  const directory = directoryOf(have)
+  return { directory, plan: planOf(sourceOf(users), directory) }
+}
+
+test.each([
+  ['two of ten', 0, 10, 2],
+  ['exactly one percent', 200, 100, 3],
+] as const)('%s creates that were there prove nothing of the list', (_case, listed, creates, there) => {
+  expect(incompleteDirectory(creating(listed, creates), { user: there, group: 0 })).toEqual([])
+})
+
+test.each([
+  [0, 10, 3],
+  [200, 99, 3],
+])(
+  'of a list of %i, and %i creates, %i that were there prove that it was incomplete',
+  (listed, creates, there) => {
+    expect(incompleteDirectory(creating(listed, creates), { user: there, group: 0 })).toEqual([
+      {
+        kind: 'user',
+        id: undefined,
+        code: 'directory-incomplete',
+        detail:
+          `the directory already had ${there} of the ${creates} users to create, which its list did not show: the list was ` +
+          'incomplete, and who left is not deleted before a run reads it whole',
+      },
+    ])
+  },
+)
+
+test('the list of groups is judged by itself', () => {
+  const notices = incompleteDirectory(creating(1000, 0), { user: 0, group: 3 })
+  expect(notices).toMatchObject([{ kind: 'group', code: 'directory-incomplete' }])
 })

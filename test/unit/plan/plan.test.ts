@@ -291,6 +291,21 @@ describe('members', () => {
     expect(plan.withheld).toEqual([fingerprint(left)])
   })
 
+  test('the notices of rejected changes say who and what', () => {
+    const sides = [
+      sourceOf([wantUser('new', 'Ana'), wantUser('b', 'Bo')], [wantGroup('g', 'G', ['b'])]),
+      directoryOf([haveUser('b', 'Bob'), haveUser('left', 'Lee')], [haveGroup('g', 'G')]),
+    ] as const
+    const rejected = { code: 'rejected', detail: 'rejected by root' } as const
+    const withheld = new Map(planOf(...sides).changes.map((change) => [change.fingerprint, rejected]))
+    expect(planOf(...sides, { withheld }).notices.map(({ detail }) => detail)).toEqual([
+      'Bob <b@example.org>: not updated: rejected by root',
+      'Lee <left@example.org>: not deleted: rejected by root',
+      'Ana <new@example.org>: not created: rejected by root',
+      '"G": 1 member not added, 0 not removed: rejected by root',
+    ])
+  })
+
   test('are left alone with membership: off', () => {
     const rules = { policy: 'mirror', membership: 'off', allowedDomains: [] } as const
     const plan = planOf(

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { applyChange, type Applied, worstCaseRequestsOf } from '../../../src/target/apply-change.ts'
 import type { TargetDirectory } from '../../../src/target/idempotent.ts'
 import type { Change } from '../../../src/plan/change.ts'
+import { WAS_THERE } from '../../../src/plan/outcome.ts'
 import { clientOf, group, rejection, user } from '../client/fixtures.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
@@ -74,7 +75,8 @@ test.each([
     await using server = await startDirectoryServer()
     server.users.push(ann({ email: ' ANN@example.org' }))
     server.groups.push(all({ external_member_ids: ['b', 'a'] }))
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', status: undefined, requests: 1 })
+    const detail = change.op.startsWith('create') ? WAS_THERE : undefined
+    expect(await apply(server, change, true)).toEqual({ outcome: 'found', detail, requests: 1 })
     expect(server.calls()).toEqual([call])
   },
 )
@@ -124,7 +126,7 @@ test.each([
 test('a create that finds the entry under its id compares it and is content', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann())
-  expect(await apply(server, createUser)).toEqual({ outcome: 'found', status: undefined, requests: 2 })
+  expect(await apply(server, createUser)).toEqual({ outcome: 'found', detail: WAS_THERE, requests: 2 })
   expect(server.calls()).toEqual(['POST users', 'GET users/u1'])
 })
 
@@ -202,7 +204,7 @@ test.each([createUser, updateUser, deleteUser, createGroup, updateGroup, setMemb
       server.groups.push(all({ name: 'Al' }))
     }
     server.trouble.push({ work: true, reaction: 'drop' })
-    expect(await apply(server, change)).toMatchObject({ outcome: 'found' })
+    expect(await apply(server, change)).toEqual({ outcome: 'found', requests: expect.any(Number) })
     expect(server.seen.filter(({ method }) => method !== 'GET')).toHaveLength(1)
   },
 )

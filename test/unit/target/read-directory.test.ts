@@ -73,6 +73,17 @@ test.each([
   expect(await read(server)).toMatchObject({ moved: true })
 })
 
+test.each([
+  ['a user without an id', [user(1), user(2, { external_id: null })], []],
+  ['two users with one id', [user(1), user(2, { external_id: 'u1' })], []],
+  ['a group without an id', [], [group('a'), group('')]],
+  ['two groups with one id', [], [group('a'), group('a', { name: 'Again' })]],
+])('a list with %s does not prove who is absent', async (_, users, groups) => {
+  await using server = await startDirectoryServer()
+  put(server, users, groups)
+  expect(await read(server)).toMatchObject({ moved: true })
+})
+
 test('with membership off no members are kept', async () => {
   await using server = await startDirectoryServer()
   put(server, [], [group('g1', { external_member_ids: ['u2'] })])
