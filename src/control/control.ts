@@ -19,6 +19,8 @@ export interface RunSummary {
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
   readonly breaches: readonly BreachView[]
+  /** How many different changes nobody has decided on yet; the breaches may name one change several times. */
+  readonly undecidedChanges: number
   readonly hold: HoldState | null
   /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
   readonly holdRun: number | null

@@ -1,5 +1,5 @@
 import { DirsyncdError } from '../errors.ts'
-import type { RecordedBreach } from '../plan/decide.ts'
+import { countUndecided, type RecordedBreach } from '../plan/decide.ts'
 import { decide, type NewDecision } from '../store/decisions.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
@@ -130,17 +130,20 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
 }
 
 function summary(run: RunRecord): RunSummary {
+  const { state } = run
+  const breaches = run.breaches ?? []
   return {
     run: run.run,
     sync: run.sync,
     mode: run.mode,
     trigger: run.trigger,
-    state: run.state,
+    state,
     requestedAt: run.requested_at.toISOString(),
     startedAt: run.started_at?.toISOString() ?? null,
     finishedAt: run.finished_at?.toISOString() ?? null,
     counts: run.counts,
-    breaches: (run.breaches ?? []).map(({ changes, ...breach }) => ({ ...breach, changes: changes.length })),
+    breaches: breaches.map(({ changes, ...breach }) => ({ ...breach, changes: changes.length })),
+    undecidedChanges: countUndecided({ state, breaches }),
     hold: run.hold,
     holdRun: run.hold_run,
     digest: run.digest,

@@ -71,7 +71,7 @@ export async function rememberRun(
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
     groupsWithMembers: source.groupsWithMembers,
-    nestedGroups: planned.nestedGroups,
+    nesting: planned.nesting,
     waitingGroups: new Set(planned.waitingGroups),
     server: server?.next,
   })

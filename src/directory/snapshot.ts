@@ -88,6 +88,13 @@ export interface SourceSnapshot {
    * filter.
    */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
+  /** The groups that list another group of this read themselves: by id, or by normal DN where they have no usable id. */
+  readonly nestingGroups?: readonly string[] | undefined
+  /**
+   * The DNs, in their normal form, that a group itself lists and that are no entry of this read. The group is named as in
+   * `nestingGroups`; `undefined` where this read does not have it.
+   */
+  readonly strangersOf?: ((group: string) => readonly string[] | undefined) | undefined
   /** The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the group's id. */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
   /**

@@ -31,6 +31,16 @@ export function undecided<T extends Pick<RecordedBreach, 'waitsFor' | 'decided'>
   return breaches.filter((breach) => isForPerson(state, breach) && breach.decided === undefined)
 }
 
+/** An approval of this finding is about the server, not about changes that a report could show. */
+export function isAboutServer({ guard }: Pick<Breach, 'guard'>): boolean {
+  return guard === 'server-not-newer'
+}
+
+/** How many changes nobody has decided on yet, each once, however many guards or findings name it. */
+export function countUndecided({ state, breaches }: Pick<Hold, 'state' | 'breaches'>): number {
+  return heldChanges(undecided(state, breaches).filter((breach) => !isAboutServer(breach))).length
+}
+
 /**
  * What a decision is about: what nobody has decided on yet. An approval after the end of the hold is about what was rejected, and
  * an approval by name may be about either.

@@ -3,6 +3,7 @@ import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
+import type { Nesting } from '../plan/evidence/finding.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { decisionsOf } from './decisions.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
@@ -278,8 +279,7 @@ export interface LastGood {
   readonly groups: number
   /** How many groups listed a member. */
   readonly groupsWithMembers: number | undefined
-  /** The ids of the groups that were listed within another group, by DN in its normal form. */
-  readonly nestedGroups: ReadonlyMap<string, string>
+  readonly nesting: Nesting
   /** The ids of the groups whose members wait for a person. */
   readonly waitingGroups: ReadonlySet<string>
   /** The server that was read, where the source has servers. */
@@ -300,7 +300,10 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
     users,
     groups,
     groupsWithMembers: listing ?? undefined,
-    nestedGroups: new Map(Object.entries(row.nested_groups)),
+    nesting: {
+      ids: new Map(Object.entries(row.nested_groups)),
+      strangers: new Map(Object.entries(row.nested_strangers)),
+    },
     waitingGroups: new Set(row.waiting_groups),
     server: row.server ?? undefined,
   }
@@ -309,7 +312,7 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
 export async function rememberGood(
   db: Db,
   run: RunRecord,
-  { users, groups, groupsWithMembers, nestedGroups, waitingGroups, server }: LastGood,
+  { users, groups, groupsWithMembers, nesting, waitingGroups, server }: LastGood,
 ): Promise<void> {
   const values = {
     run: run.run,
@@ -325,9 +328,11 @@ export async function rememberGood(
     .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
     .execute()
   // Long, and nearly always what it was.
-  const nested = storableJson(Object.fromEntries(nestedGroups))
-  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${nested}::jsonb
-    WHERE sync = ${run.sync} AND target = ${run.target} AND nested_groups <> ${nested}::jsonb`.execute(db)
+  const ids = storableJson(Object.fromEntries(nesting.ids))
+  const strangers = storableJson(Object.fromEntries(nesting.strangers))
+  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb
+    WHERE sync = ${run.sync} AND target = ${run.target}
+      AND (nested_groups <> ${ids}::jsonb OR nested_strangers <> ${strangers}::jsonb)`.execute(db)
 }
 
 /** Adds groups to those that wait for a person. */

@@ -140,6 +140,8 @@ export interface LastGoodTable {
   groups_with_members: number | null
   /** By DN in its normal form. */
   nested_groups: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
+  /** By id, or by DN in its normal form. */
+  nested_strangers: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
   waiting_groups: ColumnType<readonly string[], string | undefined, string>
   server: JSONColumnType<ServerMemory> | null
 }

@@ -21,7 +21,7 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   /** The source in the last completed run of this sync on this directory, if there was one. */
   readonly lastGood:
     | (NonNullable<GuardFacts['lastGood']> &
-        Pick<Evidence, 'groupsWithMembers' | 'nestedGroups' | 'waitingGroups'>)
+        Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'waitingGroups'>)
     | undefined
   readonly absences: Absences
   /** The server of the last good read, where the source has servers. */
@@ -194,7 +194,7 @@ async function evidenceOf(
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,
-    nestedGroups: lastGood?.nestedGroups ?? new Map(),
+    nesting: lastGood?.nesting ?? { ids: new Map(), strangers: new Map() },
     waitingGroups: lastGood?.waitingGroups ?? new Set(),
     losses,
     deletedLastDay:

@@ -26,7 +26,9 @@ import {
   unitDn,
   unitLdif,
 } from '../support/openldap-site.ts'
-import { type Slapd, startSlapd } from '../support/slapd.ts'
+import { ldif } from '../support/people.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { NO_GUARDS } from '../support/sync-config.ts'
 
 const uidsOf = (people: readonly Employee[]): string[] => people.map(({ uid }) => uid)
 
@@ -192,6 +194,94 @@ test('a team within another one that the reader may not see any more keeps its p
   expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
   expect(await corp.teams()).toEqual(new Map([['All', uidsOf(others.slice(0, 10))]]))
   await expectDone(corp)
+})
+
+describe('teams of a unit that is renamed, and that the reader may see only by its old name', () => {
+  const GROUPS = `ou=groups,${BASE}`
+  const others = numbered('o', 30)
+  const teams = ['a', 'b', 'c'].map((name) => ({ name: `Team ${name}`, people: numbered(name, 8) }))
+  const nestedDn = (name: string, unit = 'teams') => `cn=${name},ou=${unit},${GROUPS}`
+  const rename = (from: string, to: string): string =>
+    ldif(`ou=${from},${GROUPS}`, { changetype: ['modrdn'], newrdn: [`ou=${to}`], deleteoldrdn: ['1'] })
+
+  let stack: AsyncDisposableStack
+  let slapd: Slapd
+  let corp: OpenLdapSite
+
+  /** Waits for refint, which works behind the answer. */
+  async function changeLists(change: string, dn: string, isListed: boolean): Promise<void> {
+    await slapd.modify(change)
+    const isThere = async () => (await slapd.dump()).replaceAll('\n ', '').includes(`member: ${dn}`)
+    await expect.poll(isThere, { timeout: 20_000, interval: 50 }).toBe(isListed)
+  }
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack()
+    const nested = teams.map(({ name }) => nestedDn(name))
+    const isGroup = { objectClass: ['groupOfNames'] }
+    slapd = stack.use(
+      await startSlapd({
+        tls: false,
+        overlays: ['syncprov', 'refint'],
+        acl: [
+          `access to dn.subtree="ou=teams,${GROUPS}" by * read`,
+          `access to dn.regex="ou=[^,]+,${GROUPS}$" by dn.exact="cn=reader,ou=services,${BASE}" none by * break`,
+        ],
+        ldifs: [
+          ...[...others, ...teams.flatMap(({ people }) => people)].map(employeeLdif),
+          blindLdif(),
+          ldif(`ou=teams,${GROUPS}`, { objectClass: ['organizationalUnit'], ou: ['teams'] }),
+          ...teams.map(({ name, people }) =>
+            ldif(nestedDn(name), { ...isGroup, cn: [name], member: people.map(employeeDn) }),
+          ),
+          // Not a user: a stranger of the group.
+          ldif(teamDn('vpn'), {
+            ...isGroup,
+            cn: ['vpn'],
+            member: [...nested, ...others.slice(0, 9).map(employeeDn), `cn=blind,ou=services,${BASE}`],
+          }),
+        ],
+      }),
+    )
+    corp = stack.use(await openOpenLdapSite(slapd))
+    await corp.configure({ url: slapd.url, groups: { nested: 'flatten' }, guards: NO_GUARDS })
+    await expectDone(corp)
+    expect((await corp.teams()).get('vpn')).toHaveLength(33)
+  })
+
+  afterEach(() => stack.disposeAsync())
+
+  test('keep their people in the groups around them until a person approves', async () => {
+    const before = await corp.teams()
+    await changeLists(rename('teams', 'squads'), nestedDn('Team b', 'squads'), true)
+    for (let turn = 0; turn < 2; turn++) {
+      const held = await corp.sync()
+      expect(held).toMatchObject({ code: 3, stderr: '' })
+      expect(held.stdout).toContain(
+        `nested-group-absent: "cn=team b,ou=teams,${GROUPS}" is absent, and "vpn" lists other DNs than before that are ` +
+          `no entry of this read ("cn=team b,ou=squads,${GROUPS}"), and "vpn" would lose 8 members; perhaps it was renamed`,
+      )
+      expect(held.stdout).toContain('Apply these 4 changes with')
+      expect(await corp.teams()).toEqual(before)
+    }
+    await changeLists(rename('squads', 'teams'), nestedDn('Team b', 'squads'), false)
+    await expectDone(corp)
+    expect(await corp.teams()).toEqual(before)
+
+    await changeLists(rename('teams', 'squads'), nestedDn('Team b', 'squads'), true)
+    const run = /dirsyncd approve (\d+)/.exec((await corp.sync()).stdout)?.[1] ?? ''
+    expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+    expect(await corp.teams()).toEqual(new Map([['vpn', uidsOf(others.slice(0, 9))]]))
+    await expectDone(corp)
+  })
+
+  test('are deleted without a question where the group around lists the same strangers as before', async () => {
+    const deleted = ldif(nestedDn('Team b'), { changetype: ['delete'] })
+    await changeLists(deleted, nestedDn('Team b'), false)
+    await expectDone(corp)
+    expect([...(await corp.teams()).keys()].toSorted()).toEqual(['Team a', 'Team c', 'vpn'])
+    expect((await corp.teams()).get('vpn')).toHaveLength(25)
+  })
 })
 
 describe('entries whose objectClass the reader may not see any more', () => {

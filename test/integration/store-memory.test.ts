@@ -11,8 +11,10 @@ import {
   findRun,
   finishRun,
   holdRun,
+  lastGood,
   listRuns,
   pruneRuns,
+  rememberGood,
   setRunState,
   stopRun,
 } from '../../src/store/runs.ts'
@@ -122,6 +124,17 @@ test('who was absent and was not seen in the directory for 90 days is forgotten'
   expect((await absencesOf(db, { sync, target: TARGET })).user.size).toBe(2)
   await pruneRuns(db, sync)
   expect([...(await absencesOf(db, { sync, target: TARGET })).user.keys()]).toEqual(['fresh'])
+})
+
+test('what is known of groups within groups is kept, also where only the strangers around them changed', async () => {
+  const run = (await findRun(db, await ask()))!
+  const ids = new Map([['cn=inner,dc=org', 'inner']])
+  for (const digest of ['', 'b4a186053bb41f5b']) {
+    const nesting = { ids, strangers: new Map([['outer', digest]]) }
+    const good = { users: 1, groups: 2, groupsWithMembers: 2, nesting, waitingGroups: new Set<string>() }
+    await rememberGood(db, run, { ...good, server: undefined })
+    expect((await lastGood(db, sync, TARGET))?.nesting).toEqual(nesting)
+  }
 })
 
 test('the first reason to stop a run stays', async () => {

@@ -112,6 +112,9 @@ export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
   }
 }
 
+/** Renames or removes an entry in the lists of members too. */
+const REFINT = ['refint_attributes member']
+
 const bindUser = (name: string): BindUser => ({ dn: `cn=${name},ou=services,${BASE}`, password: PASSWORD })
 
 const ADMIN: BindUser = { dn: `cn=admin,${BASE}`, password: PASSWORD }
@@ -164,7 +167,7 @@ function configOf(directory: string, options: SlapdOptions, tls: boolean): strin
     `access to attrs=mail by dn.exact="${READERS.noMail.dn}" none by * break`,
     'access to attrs=userPassword by anonymous auth by * none',
     'access to * by * read',
-    ...overlays.map((name) => `overlay ${name}`),
+    ...overlays.flatMap((name) => [`overlay ${name}`, ...(name === 'refint' ? REFINT : [])]),
     '',
   ].join('\n')
 }

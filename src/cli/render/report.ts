@@ -1,6 +1,6 @@
 import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
-import { undecided } from '../../plan/decide.ts'
+import { isAboutServer, undecided } from '../../plan/decide.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
@@ -141,11 +141,12 @@ function holdLines(view: RunView): string[] {
 }
 
 /** What the evidence does not prove waits, while the rest is applied. */
-function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunView): string[] {
+function waitLines(view: RunView): string[] {
+  const { mode, state, counts, hold, holdRun, breaches } = view
   const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
   if (findings.length === 0) return []
   const isOpen = state === 'done' && (hold === 'open' || (hold === null && holdRun !== null))
-  const help = isOpen ? decideLines(holdRun ?? run, undecided(state, findings)) : []
+  const help = isOpen ? decideLines(view) : []
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
   const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
   const isInNoPlan = mode === 'plan' || state === 'held'
@@ -156,11 +157,11 @@ function waitLines({ run, mode, state, counts, hold, holdRun, breaches }: RunVie
 }
 
 /** How a person decides about findings. */
-function decideLines(held: number, findings: RunView['breaches']): string[] {
-  const waiting = findings.filter(({ changes }) => changes > 0)
-  const others = waiting.filter((breach) => !isServer(breach))
+function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes }: RunView): string[] {
+  const held = holdRun ?? run
+  const waiting = undecided(state, breaches).filter((breach) => breach.changes > 0)
+  const others = waiting.filter((breach) => !isAboutServer(breach))
   const names = [...new Set(others.map(({ guard }) => guard))]
-  const changes = others.reduce((sum, each) => sum + each.changes, 0)
   const hasServer = others.length < waiting.length
   const server = `${held}${names.length > 0 ? ' --only server-not-newer' : ''}`
   const rest = `${held}${hasServer ? ` --only ${names.join(' ')}` : ''}`
@@ -171,11 +172,6 @@ function decideLines(held: number, findings: RunView['breaches']): string[] {
     names.length > 1 && `Decide on one of them alone with --only NAME, such as --only ${names.at(-1)}.`,
   ]
   return lines.filter((line) => line !== false)
-}
-
-/** An approval of this finding is about the server, not about changes that the report could show. */
-function isServer({ guard }: RunView['breaches'][number]): boolean {
-  return guard === 'server-not-newer'
 }
 
 /** Says of each what was decided about it, where that is not what was decided about all. */

@@ -6,8 +6,9 @@ import type { Breach } from '../guards.ts'
 import type { DeleteWait, PlanInputs, Waits } from '../inputs.ts'
 import { makePlan, type Plan } from '../plan.ts'
 import { emptiedContainers } from './containers.ts'
-import { type Evidence, type Finding, fingerprintsById, isUnapproved } from './finding.ts'
-import { isEmptied, losingGroups, nestedGroupsAfter, waitingGroupsAfter } from './groups.ts'
+import { type Evidence, type Finding, fingerprintsById, isUnapproved, type Nesting } from './finding.ts'
+import { isEmptied, losingGroups, waitingGroupsAfter } from './groups.ts'
+import { nestingAfter } from './nesting.ts'
 
 export type { Evidence } from './finding.ts'
 
@@ -20,7 +21,7 @@ export interface ProvedPlan {
   /** The ids of the groups whose members wait for a person, since this run or an earlier one. */
   readonly waitingGroups: readonly string[]
   /** What the next run is to know of nested groups. */
-  readonly nestedGroups: ReadonlyMap<string, string>
+  readonly nesting: Nesting
 }
 
 /** For each group that the plan takes members from, the ids of those members. */
@@ -58,23 +59,24 @@ export function prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Prov
   }))
   const emptiedOf = (kind: Kind): readonly string[] =>
     findings.filter(({ holds }) => holds[0]?.kind === kind).flatMap(({ container }) => container ?? [])
+  const waitingGroups = waitingGroupsAfter(inputs, proved, findings, evidence)
   return {
     plan: proved,
     findings: [...breaches, ...unprovedLosses(first, proved, findings)],
     emptied: { user: emptiedOf('user'), group: emptiedOf('group') },
-    waitingGroups: waitingGroupsAfter(inputs, proved, findings, evidence),
-    nestedGroups: nestedGroupsAfter(inputs, proved, evidence),
+    waitingGroups,
+    nesting: nestingAfter(inputs, proved, evidence, waitingGroups),
   }
 }
 
 /** Where everything waits there is nothing to prove, and nothing is learnt. */
-function withoutProof(plan: Plan, { waitingGroups, nestedGroups }: Evidence): ProvedPlan {
+function withoutProof(plan: Plan, { waitingGroups, nesting }: Evidence): ProvedPlan {
   return {
     plan,
     findings: [],
     emptied: { user: [], group: [] },
     waitingGroups: [...waitingGroups],
-    nestedGroups,
+    nesting,
   }
 }
 

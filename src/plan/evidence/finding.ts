@@ -6,14 +6,22 @@ import { type Change, deleteFingerprint } from '../change.ts'
 import type { Breach } from '../guards.ts'
 import type { Plan } from '../plan.ts'
 
+/** What a run knows of groups within groups. */
+export interface Nesting {
+  /** As `SourceSnapshot.nestedGroups`. */
+  readonly ids: ReadonlyMap<string, string>
+  /** For each of `SourceSnapshot.nestingGroups` a digest of its strangers; empty where it has none. */
+  readonly strangers: ReadonlyMap<string, string>
+}
+
 /** What the plan is held against, besides what was read. */
 export interface Evidence {
   /** Of the last good run; without one nothing is known of containers. */
   readonly baselines: Readonly<Record<Kind, Baseline | undefined>>
   /** How many groups listed a member in the last good run. */
   readonly groupsWithMembers: number | undefined
-  /** Of the last good run, as `SourceSnapshot.nestedGroups`. */
-  readonly nestedGroups: ReadonlyMap<string, string>
+  /** Of the last good run. */
+  readonly nesting: Nesting
   /** The ids of the groups whose members wait for a person since an earlier run. */
   readonly waitingGroups: ReadonlySet<string>
   /** What the second look says of groups that would lose members, by id. */

@@ -36,12 +36,26 @@ export function snapshotOf(
 function evidenceOf(
   { groups }: LdapImage,
   membership: Membership,
-): Pick<SourceSnapshot, 'groupsWithMembers' | 'nestedGroups' | 'strangersWithin'> {
+): Pick<
+  SourceSnapshot,
+  'groupsWithMembers' | 'nestedGroups' | 'nestingGroups' | 'strangersOf' | 'strangersWithin'
+> {
   const nested = [...membership.nested()].map(([dn, { ids }]) => [dn, usableId({ ids }) ?? ''] as const)
+  const keyOf = (dn: string): string => {
+    const group = membership.known.get(dn)
+    return (group && usableId(group)) ?? dn
+  }
+  let dns: ReadonlyMap<string, string> | undefined
   let byId: ReadonlyMap<string | undefined, GroupRecord> | undefined
   return {
     groupsWithMembers: groups.filter(membership.hasListed).length,
     nestedGroups: new Map(nested),
+    nestingGroups: membership.nesting().map(keyOf),
+    strangersOf(key) {
+      dns ??= new Map([...membership.known.keys()].map((dn) => [keyOf(dn), dn]))
+      const dn = dns.get(key)
+      return dn === undefined ? undefined : membership.strangersOf(dn)
+    },
     strangersWithin(id) {
       byId ??= new Map(groups.map((group) => [usableId(group), group]))
       const group = byId.get(id)

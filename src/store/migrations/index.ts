@@ -6,6 +6,7 @@ import { quarantineEntries } from './0004-quarantine-entries.ts'
 import { evidence } from './0005-evidence.ts'
 import { convergence } from './0006-convergence.ts'
 import { waiting } from './0007-waiting.ts'
+import { nestedStrangers } from './0008-nested-strangers.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -16,4 +17,5 @@ export const migrations: Record<string, Migration> = {
   '0005-evidence': evidence,
   '0006-convergence': convergence,
   '0007-waiting': waiting,
+  '0008-nested-strangers': nestedStrangers,
 }

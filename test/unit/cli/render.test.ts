@@ -243,6 +243,7 @@ test('a run of which some changes wait says which, and that the rest was applied
     state: 'done',
     counts: countsOf({ planned: { 'create-user': 1 } }),
     hold: 'open',
+    undecidedChanges: 25,
     breaches: [
       { guard: 'container-emptied', detail: 'nobody is left in "ou=sales"', changes: 25, waitsFor: 'person' },
       { guard: 'server-not-newer', detail: 'dc2 lacks changes', changes: 0, waitsFor: 'better-read' },
@@ -260,7 +261,7 @@ test('a run of which some changes wait says which, and that the rest was applied
   expect(renderRunEnd(view).length).toBeGreaterThan(1)
 })
 
-test('findings of opposite danger can be decided on one by one', () => {
+test('findings of opposite danger can be decided on one by one, and a change that both name counts once', () => {
   const reborn = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
   const emptied = {
     guard: 'container-emptied',
@@ -268,10 +269,10 @@ test('findings of opposite danger can be decided on one by one', () => {
     changes: 20,
     waitsFor: 'person',
   } as const
-  const view = runOf({ state: 'done', hold: 'open', breaches: [emptied, reborn] })
+  const view = runOf({ state: 'done', hold: 'open', breaches: [emptied, reborn], undecidedChanges: 38 })
   expect(renderReport(view, { all: false }).slice(-4)).toEqual([
     '  reborn: 19 are back',
-    'Apply these 39 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Apply these 38 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     'Decide on one of them alone with --only NAME, such as --only reborn.',
     '',
   ])
@@ -279,6 +280,7 @@ test('findings of opposite danger can be decided on one by one', () => {
     state: 'done',
     hold: 'open',
     breaches: [emptied, { ...reborn, decided: 'approved' }],
+    undecidedChanges: 20,
   })
   expect(renderReport(partly, { all: false }).slice(-4)).toEqual([
     '  container-emptied: nobody is left',
@@ -298,7 +300,7 @@ test('the state of a server is accepted, and not applied', () => {
     'Accept the state of this server with dirsyncd approve 12; guards still apply.',
     '',
   ])
-  const both = runOf({ state: 'done', hold: 'open', breaches: [server, reborn] })
+  const both = runOf({ state: 'done', hold: 'open', breaches: [server, reborn], undecidedChanges: 19 })
   expect(renderReport(both, { all: false }).slice(-3)).toEqual([
     'Accept the state of this server with dirsyncd approve 12 --only server-not-newer; guards still apply.',
     'Apply these 19 changes with dirsyncd approve 12 --only reborn, or reject with dirsyncd reject 12 --only reborn.',
@@ -322,7 +324,7 @@ test('what is not proved is no part of the plan that a guard holds', () => {
     '',
   ])
   expect(renderRuns([held])[1]).toMatch(/ waits for approval: max-deletes-users$/)
-  const approved = runOf({ state: 'done', hold: 'open', breaches })
+  const approved = runOf({ state: 'done', hold: 'open', breaches, undecidedChanges: 25 })
   expect(renderReport(approved, { all: false }).slice(-7)).toEqual([
     'Approved by a person, in spite of:',
     '  max-deletes-users: 60 of 100 users',

@@ -28,6 +28,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     finishedAt: '2026-11-21T07:29:06.500Z',
     counts: countsOf({}),
     breaches: [],
+    undecidedChanges: 0,
     hold: null,
     holdRun: null,
     digest: null,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   choices,
+  countUndecided,
   decidedChanges,
   type Decision,
   holdAfter,
@@ -83,4 +84,14 @@ test('only what waits and has changes can be decided on', () => {
     choices({ state, hold: 'open', breaches }, 'approved', true).map(({ guard }) => guard)
   expect(names('done')).toEqual(['reborn'])
   expect(names('held')).toEqual(['low'])
+})
+
+test('a change that several findings name is one change to decide on, and a server none', () => {
+  const waitsFor = 'person' as const
+  const server: RecordedBreach = { guard: 'server-not-newer', detail: '', changes: ['token'], waitsFor }
+  const findings = [LOW, HIGH].map((breach) => ({ ...breach, waitsFor }))
+  expect(countUndecided({ state: 'done', breaches: [...findings, server] })).toBe(3)
+  const [low, high] = findings
+  const decided = { ...low!, decided: 'approved' as const }
+  expect(countUndecided({ state: 'done', breaches: [decided, high!, server] })).toBe(2)
 })

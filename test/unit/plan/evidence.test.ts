@@ -9,11 +9,24 @@ import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUse
 const NONE: Evidence = {
   baselines: { user: undefined, group: undefined },
   groupsWithMembers: undefined,
-  nestedGroups: new Map(),
+  nesting: { ids: new Map(), strangers: new Map() },
   waitingGroups: new Set(),
   losses: new Map(),
   deletedLastDay: { user: new Set(), group: new Set() },
   approved: new Set(),
+}
+
+/** Of groups within groups, by DN; the groups around have no strangers. */
+function nestingOf(ids: Readonly<Record<string, string>>): Evidence['nesting'] {
+  return { ids: new Map(Object.entries(ids)), strangers: new Map() }
+}
+
+/** A read in which the group g lists these strangers. */
+function listing(strangers: readonly string[]): Partial<SourceSnapshot> {
+  return {
+    strangersOf: (key) => (key === 'g' ? strangers : undefined),
+    strangersWithin: (id) => (id === 'g' ? strangers : []),
+  }
 }
 
 const SALES = ['s1', 's2', 's3', 's4', 's5']
@@ -286,25 +299,25 @@ describe('a group within another one that is absent, and still listed there', ()
   )
   const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
   const inputs = inputsOf(read, { directory, sightings })
-  const nestedGroups = new Map([['cn=sales,dc=org', 'sales']])
+  const nesting = nestingOf({ 'cn=sales,dc=org': 'sales' })
 
   test('is not deleted, and nobody is taken out, until a person approves', () => {
-    const { lines, guards, findings, ...kept } = proved(inputs, { nestedGroups })
+    const { lines, guards, findings, ...kept } = proved(inputs, { nesting })
     expect(lines).toEqual([])
     expect(guards).toEqual(['nested-group-absent for a person'])
     expect(findings[0]?.detail).toBe(
       '"cn=sales,dc=org" is absent, and "Everybody" still lists it as a group within and would lose 5 members; ' +
         'perhaps the reader may not see it any more',
     )
-    expect(kept.nestedGroups).toEqual(nestedGroups)
+    expect(kept.nesting).toEqual(nesting)
     const approved = new Set(findings[0]?.changes)
-    const after = proved(inputs, { nestedGroups, approved })
+    const after = proved(inputs, { nesting, approved })
     expect(after.lines).toEqual(['set-members g', 'delete-group sales'])
-    expect(after.nestedGroups).toEqual(new Map())
+    expect(after.nesting).toEqual(nestingOf({}))
   })
 
   test('waits in the next run for the same reason, and for no other', () => {
-    const again = { nestedGroups, waitingGroups: new Set(['g', 'sales']) }
+    const again = { nesting, waitingGroups: new Set(['g', 'sales']) }
     expect(proved(inputs, again).guards).toEqual(['nested-group-absent for a person'])
   })
 
@@ -317,7 +330,7 @@ describe('a group within another one that is absent, and still listed there', ()
     const gone = { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group }
     const { lines, guards } = proved(
       { ...inputs, source: unseen, sightings: gone },
-      { nestedGroups, baselines: before },
+      { nesting, baselines: before },
     )
     expect(lines).toEqual([])
     expect(guards).toEqual(['container-emptied for a person', 'nested-group-absent for a person'])
@@ -325,23 +338,57 @@ describe('a group within another one that is absent, and still listed there', ()
 
   test('keeps its people where it is outside of the filter, in the next runs too', () => {
     const outside = { ...inputs, directory: directoryOf([...directory.users.values()], groups.slice(0, 1)) }
-    const others = new Map([['cn=sales,dc=org', '']])
-    const { lines, guards, ...kept } = proved(outside, { nestedGroups: others })
+    const others = nestingOf({ 'cn=sales,dc=org': '' })
+    const { lines, guards, ...kept } = proved(outside, { nesting: others })
     expect(lines).toEqual([])
     expect(guards).toEqual(['nested-group-absent for a person'])
-    expect(kept.nestedGroups).toEqual(others)
+    expect(kept.nesting).toEqual(others)
     expect(kept.waitingGroups).toEqual(['g'])
   })
 
   test('is believed where no group lists it any more', () => {
     const unlisted = { ...inputs, source: { ...read, strangersWithin: () => [] } }
-    expect(proved(unlisted, { nestedGroups }).lines).toEqual(['set-members g', 'delete-group sales'])
+    expect(proved(unlisted, { nesting }).lines).toEqual(['set-members g', 'delete-group sales'])
   })
 
   test('is believed where it was no group of the last good run', () => {
     const lines = ['set-members g', 'delete-group sales']
     expect(proved(inputs).lines).toEqual(lines)
-    expect(proved(inputs, { nestedGroups: new Map([['cn=other,dc=org', 'other']]) }).lines).toEqual(lines)
+    expect(proved(inputs, { nesting: nestingOf({ 'cn=other,dc=org': 'other' }) }).lines).toEqual(lines)
+  })
+
+  test('says of each of several only what is lost of its people', () => {
+    const labs = ['l1', 'l2', 'l3', 'l4', 'l5', 'l6']
+    const all = [...everybody, ...labs]
+    const source = sourceOf(
+      all.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Too', OTHERS)],
+      { strangersWithin: (id) => ['cn=labs,dc=org', ...(id === 'g' ? ['cn=sales,dc=org'] : [])] },
+    )
+    const have = [
+      haveGroup('g', 'Everybody', all),
+      haveGroup('h', 'Too', [...OTHERS, ...labs]),
+      haveGroup('sales', 'Sales', SALES),
+      haveGroup('labs', 'Labs', labs),
+    ]
+    const several: PlanInputs = {
+      ...inputs,
+      source,
+      directory: directoryOf(
+        all.map((id) => haveUser(id)),
+        have,
+      ),
+      sightings: { user: new Map(), group: new Map(['labs', 'sales'].map((id) => [id, 'gone'] as const)) },
+    }
+    const both = nestingOf({ 'cn=labs,dc=org': 'labs', 'cn=sales,dc=org': 'sales' })
+    const { lines, findings, waitingGroups } = proved(several, { nesting: both })
+    expect(lines).toEqual([])
+    expect(findings.map(({ detail }) => /would lose [^;]*/.exec(detail)?.[0])).toEqual([
+      'would lose 12 memberships',
+      'would lose 5 members',
+    ])
+    const later = proved(several, { waitingGroups: new Set(waitingGroups) })
+    expect(later.findings[0]?.detail).toMatch(/^"Everybody", "Too" would still lose 17 memberships, and/)
   })
 
   test('is believed where it had fewer than five members', () => {
@@ -349,7 +396,192 @@ describe('a group within another one that is absent, and still listed there', ()
       everybody.map((id) => haveUser(id)),
       [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES.slice(1))],
     )
-    expect(proved({ ...inputs, directory: few }, { nestedGroups }).lines).toHaveLength(2)
+    expect(proved({ ...inputs, directory: few }, { nesting }).lines).toHaveLength(2)
+  })
+})
+
+describe('a group within another one that is absent, where that one lists others than before', () => {
+  const [OLD, NEW, GUEST] = ['cn=sales,ou=teams', 'cn=sales,ou=squads', 'cn=guest,ou=other']
+  const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES)]
+  const users = everybody.map((id) => haveUser(id))
+  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+
+  /** The last good read, where the group sales was a group of the directory or one outside of the filter. */
+  function goodRead(id = 'sales'): PlanInputs {
+    const nested = { nestedGroups: new Map([[OLD, id]]), nestingGroups: ['g'], ...listing([GUEST]) }
+    const read = [wantGroup('g', 'Everybody', everybody), wantGroup('sales', 'Sales', SALES)]
+    const source = sourceOf(
+      everybody.map((each) => wantUser(each)),
+      read.filter((group) => group.id === 'g' || id === 'sales'),
+      nested,
+    )
+    return inputsOf(source, {
+      directory: directoryOf(
+        users,
+        groups.filter(({ id: has }) => source.groups.has(has)),
+      ),
+    })
+  }
+
+  /** A read in which nobody of sales is in another group. */
+  function hiddenRead(strangers: readonly string[], more: Partial<SourceSnapshot> = {}): PlanInputs {
+    const around = wantGroup('g', 'Everybody', OTHERS)
+    const source = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [around],
+      { ...listing(strangers), ...more },
+    )
+    return inputsOf(source, { directory: directoryOf(users, groups), sightings })
+  }
+
+  const { nesting } = proved(goodRead())
+  const hidden = hiddenRead([GUEST, NEW])
+  const lines = ['set-members g', 'delete-group sales']
+
+  test('is not deleted, and nobody is taken out, until a person approves', () => {
+    const first = proved(hidden, { nesting })
+    expect(first.lines).toEqual([])
+    expect(first.findings.map(({ guard, detail }) => `${guard}: ${detail}`)).toEqual([
+      `nested-group-absent: "${OLD}" is absent, and "Everybody" lists other DNs than before that are no entry of this ` +
+        `read ("${NEW}"), and "Everybody" would lose 5 members; perhaps it was renamed and the reader may not see it any more`,
+    ])
+    expect(first.nesting).toEqual(nesting)
+    const second = proved(hidden, { nesting: first.nesting, waitingGroups: new Set(first.waitingGroups) })
+    expect(second.lines).toEqual([])
+    expect(second.findings).toEqual(first.findings)
+    const approved = new Set(second.findings[0]?.changes)
+    const after = proved(hidden, { ...second, waitingGroups: new Set(second.waitingGroups), approved })
+    expect(after.lines).toEqual(lines)
+    expect(after.nesting).toEqual(nestingOf({}))
+  })
+
+  test.each<[string, PlanInputs, Evidence['nesting']]>([
+    ['that one lists the same as before', hiddenRead([GUEST]), nesting],
+    ['that one lists nobody any more', hiddenRead([]), nesting],
+    ['an older version remembered nothing', hidden, { ...nesting, strangers: new Map() }],
+    ['that one cannot be seen either', hiddenRead([NEW], { strangersOf: () => undefined }), nesting],
+  ])('is believed where %s', (_, inputs, known) => {
+    expect(proved(inputs, { nesting: known }).lines).toEqual(lines)
+  })
+
+  test('is believed where nobody of it was in a group that lists others than before', () => {
+    const unrelated = [...groups, haveGroup('h', 'Others', OTHERS)]
+    const source = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Others', OTHERS)],
+      {
+        strangersOf: (key) => (key === 'h' ? [NEW] : []),
+        strangersWithin: (id) => (id === 'h' ? [NEW] : []),
+      },
+    )
+    const inputs = { ...hidden, source, directory: directoryOf(users, unrelated) }
+    const known = { ...nesting, strangers: new Map([['h', '']]) }
+    expect(proved(inputs, { nesting: known }).lines).toEqual(lines)
+  })
+
+  test('keeps only its own people', () => {
+    const members = [...SALES, 'o1']
+    const source = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Around', ['o1']), wantGroup('i', 'Other', [])],
+      { ...listing([GUEST, NEW]), strangersWithin: () => [GUEST, NEW] },
+    )
+    const around = [haveGroup('h', 'Around', members), haveGroup('i', 'Other', ['o1', 'o2'])]
+    const inputs = { ...hidden, source, directory: directoryOf(users, [...groups, ...around]) }
+    const { lines: left, findings } = proved(inputs, { nesting })
+    expect(left).toEqual(['set-members i'])
+    expect(findings.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('and "Around", "Everybody" would lose 10 memberships;'),
+    ])
+  })
+
+  test('is no new stranger of a group that still lists it by its old name', () => {
+    const around = [haveGroup('h', 'Around', everybody), haveGroup('other', 'Other', SALES)]
+    const source = sourceOf(
+      everybody.map((id) => wantUser(id)),
+      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Around', OTHERS)],
+      {
+        strangersOf: (key) => (key === 'g' ? [GUEST, OLD] : []),
+        strangersWithin: (id) => (id === 'g' ? [GUEST, OLD] : []),
+      },
+    )
+    const both = new Map([...nesting.ids, ['cn=other,ou=teams', 'other'] as const])
+    const gone = new Map(['other', 'sales'].map((id) => [id, 'gone'] as const))
+    const { lines: left } = proved(
+      {
+        ...hidden,
+        source,
+        directory: directoryOf(users, [...groups, ...around]),
+        sightings: { user: new Map(), group: gone },
+      },
+      { nesting: { ids: both, strangers: new Map([...nesting.strangers, ['h', '']]) } },
+    )
+    expect(left).toEqual(['set-members h', 'delete-group other'])
+  })
+
+  describe('and is not forgotten by a run that decides nothing', () => {
+    const outside = proved(goodRead(''))
+    const directory = directoryOf(users, groups.slice(0, 1))
+    const hiddenOutside = { ...hidden, directory, sightings: { user: new Map(), group: new Map() } }
+
+    test.each<[string, PlanInputs, Partial<Evidence>, string[]]>([
+      [
+        'because some of the source cannot be understood',
+        hiddenRead([NEW], { unreadable: 1 }),
+        { nesting },
+        ['g', 'sales'],
+      ],
+      [
+        'because some of the source cannot be understood, outside of the filter',
+        { ...hiddenOutside, source: { ...hidden.source, unreadable: 1 } },
+        { nesting: outside.nesting },
+        ['g'],
+      ],
+      [
+        'because the second look does not prove the loss, outside of the filter',
+        hiddenOutside,
+        {
+          nesting: outside.nesting,
+          losses: new Map([['g', { stillMembers: [], unproved: 'cn=g changed' }]]),
+        },
+        ['g'],
+      ],
+      [
+        'because its people wait',
+        {
+          ...hidden,
+          source: sourceOf(
+            OTHERS.map((id) => wantUser(id)),
+            [...hidden.source.groups.values()],
+            {
+              ...listing([GUEST, NEW]),
+              eachPlace: placesOf(OTHERS),
+            },
+          ),
+          sightings: { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group },
+        },
+        { nesting, baselines: before },
+        ['g', 'sales'],
+      ],
+    ])('%s', (_, inputs, evidence, waiting) => {
+      const first = proved(inputs, evidence)
+      expect(first.lines).toEqual([])
+      expect(first.nesting).toEqual(evidence.nesting)
+      const waitingGroups = new Set(first.waitingGroups)
+      const next = inputs.directory === directory ? hiddenOutside : hidden
+      const second = proved(next, { nesting: first.nesting, waitingGroups })
+      expect(second.lines).toEqual([])
+      expect(second.guards).toEqual(['nested-group-absent for a person'])
+      expect(second.waitingGroups).toEqual(waiting)
+    })
+
+    test('and outside of the filter it is, once a person approved', () => {
+      const { findings } = proved(hiddenOutside, { nesting: outside.nesting })
+      const approved = new Set(findings[0]?.changes)
+      const after = proved(hiddenOutside, { nesting: outside.nesting, approved })
+      expect(after.lines).toEqual(['set-members g'])
+      expect(after.nesting).toEqual(nestingOf({}))
+    })
   })
 })
 

@@ -141,7 +141,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const { plan, findings, emptied, waitingGroups } = prove(inputs, makePlan(inputs), {
     baselines: world.baselines,
     groupsWithMembers: world.groupsWithMembers,
-    nestedGroups: new Map(),
+    nesting: { ids: new Map(), strangers: new Map() },
     waitingGroups: world.waitingGroups,
     losses,
     deletedLastDay: { user: new Set(), group: new Set() },

@@ -13,6 +13,7 @@ const MIGRATIONS = {
     '0005-evidence.ts': '73a5ee6954bedac3',
     '0006-convergence.ts': '038495b20a68e1d0',
     '0007-waiting.ts': '890be4231a008b03',
+    '0008-nested-strangers.ts': 'b4a186053bb41f5b',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

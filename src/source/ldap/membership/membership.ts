@@ -13,8 +13,14 @@ export interface Membership {
   strangersIn(group: GroupRecord): readonly string[]
   /** The DNs of these, in their normal form, of the group and all groups within it. */
   strangersWithin(group: GroupRecord): readonly string[]
+  /** Where groups are flattened, all known groups by DN in its normal form. */
+  readonly known: ReadonlyMap<string, GroupRecord>
   /** The known groups that a known group lists, by DN in its normal form. */
   nested(): ReadonlyMap<string, GroupRecord>
+  /** The DNs, in their normal form, of the known groups that list a known group. */
+  nesting(): readonly string[]
+  /** The DNs, in their normal form, that this known group itself lists and that are neither users nor known groups. */
+  strangersOf(dn: string): readonly string[]
   /** The group and, where groups are flattened, all known groups within it. */
   within(group: GroupRecord): readonly GroupRecord[]
   /** Whether the server named anybody as its member, apart from users whose primary group it is. */
@@ -49,8 +55,12 @@ export function membershipOf({ users, groups, others }: LdapImage, place: GroupP
     return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
   }
 
+  function isKnown(dn: string): boolean {
+    return nodes.has(dn)
+  }
+
   function strangersIn(group: GroupRecord): readonly string[] {
-    return group.nonUsers.filter((value) => !nodes.has(dnOf(value) ?? ''))
+    return group.nonUsers.filter((value) => !isKnown(dnOf(value) ?? ''))
   }
 
   function within(group: GroupRecord): readonly GroupRecord[] {
@@ -73,6 +83,9 @@ export function membershipOf({ users, groups, others }: LdapImage, place: GroupP
         }),
       )
     },
+    known: records,
+    nesting: () => [...nodes].filter(([, { groups: children }]) => children.some(isKnown)).map(([dn]) => dn),
+    strangersOf: (dn) => (nodes.get(dn)?.groups ?? []).filter((child) => !isKnown(child)),
     within,
     hasListed: ({ users: listed, nonUsers, chained, dn }) =>
       listed.length + nonUsers.length + chained.length > 0 || naming.has(dnKey(dn)),

@@ -227,3 +227,42 @@ describe('a snapshot', () => {
     expect(read({ ...told, options: { membersFrom: 'memberOf' } }).groupsWithMembers).toBe(1)
   })
 })
+
+describe('groups within groups', () => {
+  const groups = {
+    'cn=Outer,dc=x': {
+      cn: ['outer'],
+      member: ['CN=Inner, dc=x', 'cn=Ann,ou=p,dc=x', 'cn=Z,dc=y', 'cn=helper,dc=x', 'cn=A,dc=y'],
+    },
+    'cn=inner,dc=x': { cn: ['inner'], member: ['cn=Bob,ou=p,dc=x', 'cn=stranger,dc=y'] },
+    'cn=twice,dc=x': { cn: ['one', 'two'], member: ['cn=inner,dc=x'] },
+  }
+  const others = { 'cn=Helper,dc=x': { member: ['cn=inner,dc=x', 'cn=deep,dc=y'] } }
+
+  test('are named with those that list them, and with what these list besides', () => {
+    const { nestedGroups, nestingGroups, strangersOf } = read({
+      users: USERS,
+      groups,
+      others,
+      options: { nested: 'flatten' },
+    })
+    expect(nestedGroups).toEqual(
+      new Map([
+        ['cn=inner,dc=x', 'inner'],
+        ['cn=helper,dc=x', ''],
+      ]),
+    )
+    expect(nestingGroups?.toSorted()).toEqual(['cn=helper,dc=x', 'cn=twice,dc=x', 'outer'])
+    expect(strangersOf?.('outer')?.toSorted()).toEqual(['cn=a,dc=y', 'cn=z,dc=y'])
+    expect(strangersOf?.('inner')).toEqual(['cn=stranger,dc=y'])
+    expect(strangersOf?.('cn=helper,dc=x')).toEqual(['cn=deep,dc=y'])
+    expect(strangersOf?.('cn=twice,dc=x')).toEqual([])
+    expect(strangersOf?.('nobody')).toBeUndefined()
+  })
+
+  test('are nothing special where they are not flattened', () => {
+    const { nestingGroups, strangersOf } = read({ users: USERS, groups })
+    expect(nestingGroups).toEqual([])
+    expect(strangersOf?.('outer')).toBeUndefined()
+  })
+})
