@@ -72,7 +72,7 @@ function wantedMembers(
   const before = have?.members ?? []
   const listed = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
   const look = waits?.losses?.get(group.id)
-  const renamed = look === undefined ? [] : withinBoth(before, look.stillMembers)
+  const renamed = withinBoth(before, look?.stillMembers ?? []).filter((id) => userIds.has(id))
   const members = [...listed, ...renamed]
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
   if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }

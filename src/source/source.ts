@@ -30,6 +30,11 @@ export interface Source {
     losses: ReadonlyMap<string, readonly string[]>,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, LossLook>>
+  /**
+   * The ids of the entries at these DNs, as those of groups are read; without the DNs whose entry or id the source does not show.
+   * Looks at a thousand at most: of more, none are in the result. Throws like `read`.
+   */
+  idsAt?(dns: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
   /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
   /** Explains how one entry's fields get their values; `undefined` if there is no such entry. Throws like `read`. */

@@ -4,6 +4,7 @@ import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/s
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
+import { doubtfulDns, entriesOfOthers } from '../plan/evidence/nesting.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
 import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
@@ -47,7 +48,7 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
 export interface RunDeps {
   readonly mode: 'sync' | 'plan'
   readonly only: Only | undefined
-  readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses'>
+  readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
   readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
@@ -168,7 +169,7 @@ async function planAndProve(
   const first = makePlan(inputs)
   const losses =
     server?.scope === 'nothing' ? new Map() : await lookAtLosses(deps, inputs.source, first, signal)
-  const proved = prove(inputs, first, await evidenceOf(deps, inputs, memory, losses))
+  const proved = prove(inputs, first, await evidenceOf(deps, inputs, { memory, losses }, signal))
   return { ...proved, findings: [...doubts, ...proved.findings] }
 }
 
@@ -185,16 +186,24 @@ async function lookAtLosses(
 
 async function evidenceOf(
   deps: RunDeps,
-  { source, sightings }: PlanInputs,
-  { approved, lastGood }: Memory,
-  losses: ReadonlyMap<string, LossLook>,
+  inputs: PlanInputs,
+  {
+    memory: { approved, lastGood },
+    losses,
+  }: { readonly memory: Memory; readonly losses: ReadonlyMap<string, LossLook> },
+  signal: AbortSignal,
 ): Promise<Evidence> {
+  const { source, sightings } = inputs
+  const nesting = lastGood?.nesting ?? { ids: new Map(), strangers: new Map() }
+  const doubtful = doubtfulDns(inputs, nesting)
+  const shown = doubtful.length === 0 ? undefined : await deps.source.idsAt?.(doubtful, signal)
   const baselineOf = async (kind: Kind): Promise<Baseline | undefined> =>
     source.eachPlace !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,
-    nesting: lastGood?.nesting ?? { ids: new Map(), strangers: new Map() },
+    nesting,
+    otherEntries: entriesOfOthers(inputs, nesting, shown ?? new Map()),
     waitingGroups: lastGood?.waitingGroups ?? new Set(),
     losses,
     deletedLastDay:

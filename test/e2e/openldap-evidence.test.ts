@@ -282,6 +282,15 @@ describe('teams of a unit that is renamed, and that the reader may see only by i
     expect([...(await corp.teams()).keys()].toSorted()).toEqual(['Team a', 'Team c', 'vpn'])
     expect((await corp.teams()).get('vpn')).toHaveLength(25)
   })
+
+  test('are deleted without a question where the group around lists others that the reader sees', async () => {
+    const added = { changetype: ['modify'], add: ['member'], member: [unitDn()] }
+    await slapd.modify(ldif(teamDn('vpn'), added))
+    await changeLists(ldif(nestedDn('Team b'), { changetype: ['delete'] }), nestedDn('Team b'), false)
+    await expectDone(corp)
+    expect([...(await corp.teams()).keys()].toSorted()).toEqual(['Team a', 'Team c', 'vpn'])
+    expect((await corp.teams()).get('vpn')).toHaveLength(25)
+  })
 })
 
 describe('entries whose objectClass the reader may not see any more', () => {

@@ -22,6 +22,8 @@ export interface Evidence {
   readonly groupsWithMembers: number | undefined
   /** Of the last good run. */
   readonly nesting: Nesting
+  /** Of `doubtfulDns`, those that the source shows as entries other than the groups that are absent. */
+  readonly otherEntries: ReadonlySet<string>
   /** The ids of the groups whose members wait for a person since an earlier run. */
   readonly waitingGroups: ReadonlySet<string>
   /** What the second look says of groups that would lose members, by id. */

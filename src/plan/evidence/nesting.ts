@@ -55,13 +55,13 @@ export function hiddenGroups(
   plan: Plan,
   losing: readonly Losing[],
   deletes: ReadonlyMap<string, string>,
-  { nesting }: Evidence,
+  { nesting, otherEntries }: Evidence,
 ): Finding[] {
   const absent = absentGroups(inputs, plan, losing, nesting)
   if (absent.length === 0) return []
   const doubts = [
     ...stillListed(inputs.source, absent, losing),
-    ...perhapsRenamed(inputs, absent, losing, nesting),
+    ...perhapsRenamed(inputs, absent, losing, changedParents(inputs.source, nesting, otherEntries)),
   ]
   return doubts.flatMap(({ group, losers, why, perhaps }) => {
     const had = group.people?.size ?? countLost(group, losers)
@@ -75,11 +75,9 @@ function absentGroups(
   { source, directory }: PlanInputs,
   { changes }: Plan,
   losing: readonly Losing[],
-  { ids }: Nesting,
+  nesting: Nesting,
 ): readonly Absent[] {
-  const absent = [...ids].filter(
-    ([dn, id]) => source.nestedGroups?.has(dn) !== true && !source.seen.group.has(id),
-  )
+  const absent = absentIds(source, nesting)
   if (absent.length === 0) return []
   const leaving = new Set(changes.flatMap(({ change: { op, id } }) => (op === 'delete-user' ? [id] : [])))
   const lost = new Map(
@@ -132,9 +130,8 @@ function perhapsRenamed(
   { source, directory }: PlanInputs,
   absent: readonly Absent[],
   losing: readonly Losing[],
-  nesting: Nesting,
+  changed: readonly ChangedParent[],
 ): readonly Doubt[] {
-  const changed = changedParents(source, nesting)
   if (changed.length === 0) return []
   return absent.flatMap((group) => {
     const { dn, people, lostBy } = group
@@ -177,13 +174,46 @@ function examplesLike(dn: string, others: readonly string[]): string {
   return examples(sortedUnique(alike.length === 0 ? others : alike))
 }
 
+/**
+ * The DNs any of which may be the new one of a nested group that is absent, where there is such a group. What they are
+ * decides whether it waits.
+ */
+export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly string[] {
+  if (absentIds(source, nesting).length === 0) return []
+  return sortedUnique(changedParents(source, nesting, new Set()).flatMap(({ strangers }) => strangers))
+}
+
+/**
+ * The DNs at which the source shows the id of another entry than those of the groups that are absent; none where one of these is outside
+ * of the filter, because its id was not read.
+ *
+ * @param shown the ids at `doubtfulDns`, as `Source.idsAt` gives them
+ */
+export function entriesOfOthers(
+  { source }: PlanInputs,
+  nesting: Nesting,
+  shown: ReadonlyMap<string, readonly string[]>,
+): ReadonlySet<string> {
+  const absent = new Set(absentIds(source, nesting).map(([, id]) => id))
+  if (absent.has('')) return new Set()
+  const others = [...shown].filter(([, ids]) => ids.length > 0 && !ids.some((id) => absent.has(id)))
+  return new Set(others.map(([dn]) => dn))
+}
+
+/** The nested groups of the last good run that this read does not have, with their DNs of then. */
+function absentIds(source: SourceSnapshot, { ids }: Nesting): readonly (readonly [dn: string, id: string])[] {
+  return [...ids].filter(([dn, id]) => source.nestedGroups?.has(dn) !== true && !source.seen.group.has(id))
+}
+
 function changedParents(
   source: SourceSnapshot,
   { ids, strangers: digests }: Nesting,
+  others: ReadonlySet<string>,
 ): readonly ChangedParent[] {
   const changed = [...digests].flatMap(([key, before]) => {
-    const strangers = strangersIn(source, key, ids)
-    return strangers.length === 0 || digestOf(strangers) === before ? [] : [{ key, before, strangers }]
+    const all = strangersIn(source, key, ids)
+    const strangers = all.filter((dn) => !others.has(dn))
+    return strangers.length === 0 || digestOf(all) === before ? [] : [{ key, before, strangers }]
   })
   if (changed.length === 0) return []
   // One stranger of a group is enough: whatever has the group within lists it too.
@@ -223,7 +253,7 @@ function groupsListing(
 export function nestingAfter(
   inputs: PlanInputs,
   plan: Plan,
-  { nesting }: Evidence,
+  { nesting, otherEntries }: Evidence,
   waitingGroups: readonly string[],
 ): Nesting {
   const { source } = inputs
@@ -235,7 +265,7 @@ export function nestingAfter(
   const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
   const open = new Set([...waitingGroups, ...undecidedGroups(plan)])
   const isOpen = provesNothing(inputs) || absent.some(([, id]) => open.has(id))
-  const changed = absent.length + outside.length === 0 ? [] : changedParents(source, nesting)
+  const changed = absent.length + outside.length === 0 ? [] : changedParents(source, nesting, otherEntries)
   const undecided = changed.filter(({ around }) => isOpen || around.some((id) => open.has(id)))
   const ids = new Map([
     ...absent,

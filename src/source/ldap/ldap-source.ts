@@ -6,7 +6,7 @@ import type { LdapConnection } from './connection/connection.ts'
 import { explain } from './explain.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
 import type { LdapImage } from './image.ts'
-import { lookAgain } from './look-again.ts'
+import { idsAt, lookAgain } from './look-again.ts'
 import { lookAtLosses } from './losses/look-at-losses.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { readWithEvidence } from './position/position.ts'
@@ -49,6 +49,10 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
       using connection = await servers.openAgain(signal)
       const compiled = compileFor(connection)
       return await lookAtLosses(readingOf(connection, compiled, log), compiled, { image, snapshot, lost })
+    },
+    async idsAt(dns, signal) {
+      using connection = await servers.openAgain(signal)
+      return await idsAt(connection, compileFor(connection), dns)
     },
     async probe(signal) {
       using connection = await servers.open(signal)

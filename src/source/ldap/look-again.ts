@@ -5,10 +5,13 @@ import type { CompiledOptions, DisabledRule, GroupPlace, UserPlace } from './com
 import type { LdapConnection } from './connection/connection.ts'
 import type { LdapEntry } from './connection/message.ts'
 import { anyOf, bothOf } from './filter.ts'
-import { searchAll, searchSome } from './search.ts'
+import { findEntry, searchAll, searchSome } from './search.ts'
 import { lookupIn, valueBytes } from './values.ts'
 
 const IDS_PER_SEARCH = 100
+
+/** As many DNs are looked at in a run. */
+const MOST_DNS = 1000
 
 /** How many entries are looked at to find one with a usable id. */
 const SAMPLE = 20
@@ -47,6 +50,23 @@ export async function lookAgain(
       for (const [id, entries] of found) if (entries.some(hidesClass)) answer.set(id, 'present')
   }
   return answer
+}
+
+/** See `Source.idsAt`. */
+export async function idsAt(
+  connection: LdapConnection,
+  { groups }: CompiledOptions,
+  dns: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const shown = new Map<string, readonly string[]>()
+  if (groups === undefined || dns.length > MOST_DNS) return shown
+  const { id } = groups.map
+  for (const dn of dns) {
+    const entry = await findEntry(connection, dn, [id])
+    const ids = entry === undefined ? [] : lookupIn(entry)(id)
+    if (ids.length > 0) shown.set(dn, ids)
+  }
+  return shown
 }
 
 /** Somebody who came back may have a disabled account and another one of the same id. */

@@ -7,6 +7,27 @@ const RUNS = 'integration/run-evidence.test.ts'
 /** What a read does not prove. */
 export const EVIDENCE: readonly Protection[] = [
   {
+    name: 'evidence-second-look-keeps-nobody-whom-the-plan-deletes',
+    file: 'plan/members.ts',
+    find: '.filter((id) => userIds.has(id))\n  const members',
+    replace: '\n  const members',
+    test: 'unit/plan/evidence.test.ts',
+  },
+  {
+    name: 'evidence-group-that-is-seen-under-a-new-name-is-no-other-entry',
+    file: 'plan/evidence/nesting.ts',
+    find: 'ids.length > 0 && !ids.some((id) => absent.has(id))',
+    replace: 'ids.length > 0',
+    test: 'unit/plan/evidence.test.ts',
+  },
+  {
+    name: 'evidence-no-entry-is-another-one-where-the-id-of-a-group-is-not-known',
+    file: 'plan/evidence/nesting.ts',
+    find: "  if (absent.has('')) return new Set()\n",
+    replace: '',
+    test: 'unit/plan/evidence.test.ts',
+  },
+  {
     name: 'evidence-people-of-an-emptied-unit-stay',
     file: 'plan/evidence/evidence.ts',
     find: '    ...emptiedContainers(decided, plan, evidence),\n',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../src/directory/snapshot.ts'
 import { takeBaseline } from '../../../src/plan/baseline.ts'
 import { type Evidence, lossesOf, prove } from '../../../src/plan/evidence/evidence.ts'
+import { doubtfulDns, entriesOfOthers } from '../../../src/plan/evidence/nesting.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
 import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUser } from './build.ts'
@@ -10,6 +11,7 @@ const NONE: Evidence = {
   baselines: { user: undefined, group: undefined },
   groupsWithMembers: undefined,
   nesting: { ids: new Map(), strangers: new Map() },
+  otherEntries: new Set(),
   waitingGroups: new Set(),
   losses: new Map(),
   deletedLastDay: { user: new Set(), group: new Set() },
@@ -167,6 +169,16 @@ describe('a group that would lose members', () => {
       { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3', 's4'] },
     ])
     expect(guards).toEqual([])
+  })
+
+  test('does not keep whom the plan deletes, though the second look sees them in it', () => {
+    const rest = everybody.filter((id) => id !== 's5')
+    const inputs = inputsOf(readOf(rest, ['o1', 's1', 's2', 's3', 's4']))
+    const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+      { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4'] },
+      { op: 'delete-user', id: 's5' },
+    ])
   })
 
   test('loses nobody when the second look does not prove it, and gets its new members', () => {
@@ -462,6 +474,24 @@ describe('a group within another one that is absent, where that one lists others
     ['that one cannot be seen either', hiddenRead([NEW], { strangersOf: () => undefined }), nesting],
   ])('is believed where %s', (_, inputs, known) => {
     expect(proved(inputs, { nesting: known }).lines).toEqual(lines)
+  })
+
+  test('is believed where all of these are shown as other entries', () => {
+    expect(doubtfulDns(hidden, nesting)).toEqual([GUEST, NEW])
+    const shown = new Map([
+      [GUEST, ['guest']],
+      [NEW, ['newcomer']],
+    ])
+    const others = entriesOfOthers(hidden, nesting, shown)
+    expect(others).toEqual(new Set([GUEST, NEW]))
+    expect(entriesOfOthers(hidden, nesting, new Map([[NEW, ['sales']]]))).toEqual(new Set())
+    expect(entriesOfOthers(hidden, nestingOf({ [OLD]: '' }), shown)).toEqual(new Set())
+    const first = proved(hidden, { nesting, otherEntries: others })
+    expect(first.lines).toEqual(lines)
+    expect(first.nesting).toEqual(nestingOf({}))
+    expect(proved(hidden, { nesting, otherEntries: new Set([GUEST]) }).lines).toEqual([])
+    expect(doubtfulDns(hiddenRead([GUEST]), nesting)).toEqual([])
+    expect(doubtfulDns(goodRead(), { ...nesting, strangers: new Map([['g', 'other']]) })).toEqual([])
   })
 
   test('is believed where nobody of it was in a group that lists others than before', () => {

@@ -142,6 +142,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     baselines: world.baselines,
     groupsWithMembers: world.groupsWithMembers,
     nesting: { ids: new Map(), strangers: new Map() },
+    otherEntries: new Set(),
     waitingGroups: world.waitingGroups,
     losses,
     deletedLastDay: { user: new Set(), group: new Set() },
