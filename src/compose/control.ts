@@ -3,12 +3,12 @@ import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
 import { createExecutor, type Executor } from '../control/executor.ts'
-import { createLocalControl, type WaitingRun } from '../control/local.ts'
+import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
-import { findRun } from '../store/runs.ts'
+import { cancelRun, findRun } from '../store/runs.ts'
 import {
   openClients,
   openSetups,
@@ -61,8 +61,8 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
 }
 
 interface OwnWork {
-  /** Makes this run, and what waits before it, after the work that was begun before. Before a plan, only other plans. */
-  begin(sync: string, run: WaitingRun): void
+  /** Makes this run, after those that were begun before. */
+  begin(sync: string, run: number): void
   /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
   throwIfFailed(): void
 }
@@ -79,6 +79,7 @@ function createOwnWork(
   const stopping = new AbortController()
   const { signal } = stopping
   const working = new Map<string, Promise<void>>()
+  const asked: number[] = []
   let executor: Executor | undefined
   let failure: unknown
 
@@ -89,6 +90,7 @@ function createOwnWork(
     stack.defer(async () => {
       stopping.abort()
       await Promise.all(working.values())
+      for (const run of asked) await cancelRun(site.store.db, run)
     })
     return createExecutor({
       db: site.store.db,
@@ -107,16 +109,16 @@ function createOwnWork(
   }
 
   /** Works until the run has ended, and tries again while another process holds the lease. */
-  async function workUntilDone(sync: string, { number, mode }: WaitingRun): Promise<void> {
+  async function workUntilDone(sync: string, run: number): Promise<void> {
     executor ??= prepare()
     while (!signal.aborted) {
-      await executor.work(sync, { scheduled: false, plansOnly: mode === 'plan', lastRun: number })
-      if ((await findRun(site.store.db, number))?.finished_at !== null) return
+      await executor.workOn(sync, run)
+      if ((await findRun(site.store.db, run))?.finished_at !== null) return
       await sleep(500, undefined, { signal })
     }
   }
 
-  async function workAfter(before: Promise<void> | undefined, sync: string, run: WaitingRun): Promise<void> {
+  async function workAfter(before: Promise<void> | undefined, sync: string, run: number): Promise<void> {
     await before
     try {
       await workUntilDone(sync, run)
@@ -126,7 +128,10 @@ function createOwnWork(
   }
 
   return {
-    begin: (sync, run) => void working.set(sync, workAfter(working.get(sync), sync, run)),
+    begin: (sync, run) => {
+      asked.push(run)
+      working.set(sync, workAfter(working.get(sync), sync, run))
+    },
     throwIfFailed: () => {
       if (failure !== undefined) throw failure
     },

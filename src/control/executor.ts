@@ -22,6 +22,7 @@ import {
   addRun,
   beginRun,
   closeHold,
+  findRun,
   finishRun,
   holdRun,
   interruptRuns,
@@ -80,38 +81,49 @@ export interface Executor {
    * whoever holds it sees the waiting runs.
    */
   work(sync: string, options: WorkOptions): Promise<void>
+  /**
+   * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Returns at once when
+   * somebody else has the lease.
+   */
+  workOn(sync: string, run: number): Promise<void>
 }
 
 export interface WorkOptions {
   /** Makes a run also when none waits. */
   readonly scheduled: boolean
-  /** Makes plans and nothing else, so that nothing is written: runs that wait or were interrupted are left alone. */
-  readonly plansOnly?: boolean
-  /** The last run to make: later ones belong to other processes, which wait for them. */
-  readonly lastRun?: number
 }
 
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { db, times = TIMES } = deps
 
-  async function work(name: string, options: WorkOptions): Promise<void> {
-    const { scheduled, plansOnly = false, lastRun = Number.POSITIVE_INFINITY } = options
+  async function work(name: string, { scheduled }: WorkOptions): Promise<void> {
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
     await using lease = await takeLease(db, name, deps.owner, times.lease)
     if (lease === undefined) return
-    const mode = plansOnly ? 'plan' : undefined
-    const resumed = !plansOnly && (await resume(setup))
-    const waiting = await nextWaitingRun(db, name, mode)
+    const resumed = await resume(setup)
+    const waiting = await nextWaitingRun(db, name)
     if (scheduled && !resumed && waiting === undefined) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
     const signal = AbortSignal.any([deps.signal, lease.signal])
     while (!signal.aborted) {
-      const run = await nextWaitingRun(db, name, mode)
-      if (run === undefined || run.run > lastRun) return
+      const run = await nextWaitingRun(db, name)
+      if (run === undefined) return
       await execute(setup, run, lease, signal)
     }
+  }
+
+  async function workOn(name: string, number: number): Promise<void> {
+    const setup = deps.syncs.get(name)
+    if (setup === undefined) return
+    await using lease = await takeLease(db, name, deps.owner, times.lease)
+    if (lease === undefined) return
+    const run = await findRun(db, number)
+    if (run?.state !== 'waiting') return
+    // A plan changes nothing, so it leaves interrupted runs to those that go on with their work.
+    if (run.mode === 'sync') await interruptRuns(db, name)
+    await execute(setup, run, lease, AbortSignal.any([deps.signal, lease.signal]))
   }
 
   /**
@@ -258,5 +270,5 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     return { ...record.counts, outcomes: { ...outcomes, ...more } }
   }
 
-  return { work }
+  return { work, workOn }
 }

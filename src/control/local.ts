@@ -14,19 +14,13 @@ import {
   type RunSummary,
   type RunView,
 } from './control.ts'
-import type { RunMode } from '../store/run-types.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
   /** The target of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
   /** Tells whoever works on runs that this one waits. */
-  readonly wake: (sync: string, run: WaitingRun) => Promise<void>
-}
-
-export interface WaitingRun {
-  readonly number: number
-  readonly mode: RunMode
+  readonly wake: (sync: string, run: number) => Promise<void>
 }
 
 const DETAIL_LIMIT = 1000
@@ -51,7 +45,7 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
   ): Promise<number> {
     const target = targetOf(sync)
     const number = await addRun(db, { sync, target, ...run })
-    await deps.wake(sync, { number, mode: run.mode })
+    await deps.wake(sync, number)
     return number
   }
 

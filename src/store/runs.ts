@@ -42,10 +42,23 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
   return row.run
 }
 
-/** The oldest run of the sync that nobody has taken yet, of one mode or of any. */
-export function nextWaitingRun(db: Db, sync: string, mode?: RunMode): Promise<RunRecord | undefined> {
-  const query = waitingRuns(db, sync).selectAll().orderBy('run').limit(1)
-  return (mode === undefined ? query : query.where('mode', '=', mode)).executeTakeFirst()
+/** The oldest run of the sync that nobody has taken yet. */
+export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
+  return waitingRuns(db, sync).selectAll().orderBy('run').limit(1).executeTakeFirst()
+}
+
+/** Ends a run that nobody has taken yet. */
+export async function cancelRun(db: Db, run: number): Promise<void> {
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({
+      state: 'failed',
+      finished_at: sql<Date>`now()`,
+      error: 'the command that asked for this run ended before it began',
+    })
+    .where('run', '=', run)
+    .where('state', '=', 'waiting')
+    .execute()
 }
 
 /** Whether a run waits that applies all changes of the sync. */

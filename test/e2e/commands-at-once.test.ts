@@ -83,3 +83,34 @@ test('commands that are given at the same time each end with their own run', asy
   const { lines } = await site.json('runs')
   expect(lines.map(({ state, mode }) => `${mode} ${state}`)).toEqual(Array(4).fill('sync done'))
 })
+
+test('a limited sync makes its own changes, and no run of others that ended before theirs', async () => {
+  expect((await site.run('sync')).code).toBe(0)
+  const reading = Promise.withResolvers<void>()
+  proxy.intercept = async ({ method }) => {
+    if (method !== 'GET') return undefined
+    reading.resolve()
+    return new Promise<undefined>(() => undefined)
+  }
+  const first = stack.use(site.start('sync'))
+  await reading.promise
+  const waiting = stack.use(site.start('sync'))
+  const states = async () => (await site.json('runs')).lines.map(({ run, state }) => `${run} ${state}`)
+  await expect.poll(states, { timeout: 10_000 }).toContain('3 waiting')
+  waiting.kill('SIGINT')
+  expect((await waiting.ended).stderr).toContain('Interrupted before run 3 ended')
+  first.kill('SIGTERM')
+  await first.ended
+  const writes: string[] = []
+  proxy.intercept = ({ method, url }) => {
+    if (method !== 'GET') writes.push(`${method} ${url.split('/').at(-1)}`)
+    return undefined
+  }
+  await employ(PEOPLE.slice(3))
+  expect(await site.run('sync', '--user', 'p02')).toMatchObject(CLEAN)
+  expect(writes).toEqual(['DELETE p02'])
+  expect(await states()).toEqual(['4 done', '3 failed', '2 failed', '1 done'])
+  expect(await site.run('sync')).toMatchObject(CLEAN)
+  expect(writes.toSorted()).toEqual(['DELETE p00', 'DELETE p01', 'DELETE p02'])
+  expect(await states()).toHaveLength(5)
+})

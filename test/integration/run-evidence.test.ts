@@ -702,7 +702,7 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   expect(await beginAttempt(opened.store.db, job, 'a worker')).toBeUndefined()
   const harness = await start()
   const plan = await control().requestRun({ sync: name, mode: 'plan' })
-  await harness.executor.work(name, { scheduled: false, plansOnly: true })
+  await harness.executor.workOn(name, plan)
   expect(await harness.getRun(plan)).toMatchObject({ state: 'planned' })
   expect(await seen()).toEqual(before)
   const run = await harness.sync()

@@ -103,8 +103,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'plan-writes-nothing-where-a-run-was-interrupted',
     file: 'control/executor.ts',
-    find: "const mode = plansOnly ? 'plan' : undefined\n    const resumed = !plansOnly && (await resume(setup))",
-    replace: 'const mode = undefined\n    const resumed = await resume(setup)',
+    find: "    if (run.mode === 'sync') await interruptRuns",
+    replace: '    await interruptRuns',
     test: RUNS,
     only: 'a command that only plans',
   },
