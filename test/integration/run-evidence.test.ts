@@ -704,6 +704,7 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   const plan = await control().requestRun({ sync: name, mode: 'plan' })
   await harness.executor.workOn(name, plan)
   expect(await harness.getRun(plan)).toMatchObject({ state: 'planned' })
+  expect(await harness.getRun(number)).toMatchObject({ state: 'applying', finished_at: null })
   expect(await seen()).toEqual(before)
   const run = await harness.sync()
   expect(run).toMatchObject({ state: 'done', counts: { planned: { 'create-user': 1, 'delete-user': 1 } } })
