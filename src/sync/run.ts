@@ -6,7 +6,7 @@ import { deleteFingerprint } from '../plan/change.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
-import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
+import { isShorter, refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
 import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } from '../plan/server.ts'
@@ -23,6 +23,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
     | (NonNullable<GuardFacts['lastGood']> &
         Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'waitingGroups'>)
     | undefined
+  /** How much the directory had at the end of that run, where this is still known. */
+  readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
   readonly absences: Absences
   /** The server of the last good read, where the source has servers. */
   readonly server: ServerMemory | undefined
@@ -83,7 +85,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const absent = deleteCandidates(source, listed)
   const sightings = await lookAgain(deps, source, absent, signal)
   const memory = await deps.recall()
-  const directory = doubtIfEmptied(listed, memory)
+  const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
   // An older server that catches up between the two looks is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
@@ -114,12 +116,20 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   return 'done'
 }
 
-/** A list that is empty after a run with entries may be a broken answer, so whoever seems new is looked up first. */
-function doubtIfEmptied(directory: DirectorySnapshot, { lastGood }: Memory): DirectorySnapshot {
+/**
+ * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer, so
+ * whoever seems new is looked up first.
+ */
+function doubtIfShort(
+  directory: DirectorySnapshot,
+  { lastGood, directoryBefore }: Memory,
+): DirectorySnapshot {
   const isEmptied = (['users', 'groups'] as const).some(
     (kind) => directory[kind].size === 0 && (lastGood?.[kind] ?? 0) > 0,
   )
-  return isEmptied ? { ...directory, moved: true } : directory
+  const listed = { user: directory.users.size, group: directory.groups.size }
+  const isShort = directoryBefore !== undefined && isShorter(listed, directoryBefore)
+  return isEmptied || isShort ? { ...directory, moved: true } : directory
 }
 
 /** What a read is held against. */
