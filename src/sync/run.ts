@@ -3,6 +3,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
@@ -39,7 +40,7 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   /** What the read says of its server; `undefined` where the source has none. */
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
-  readonly breaches: readonly Breach[]
+  readonly breaches: readonly RecordedBreach[]
   /** Whether the plan makes deletes that a person approved. */
   readonly isApproved: boolean
   /** The ids that the directory has and the source does not. */
@@ -98,7 +99,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     source,
     directory,
     server,
-    breaches: [...guards, ...findings],
+    breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
     ),
@@ -114,6 +115,11 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   if (plan.changes.length > 0) await deps.apply(signal)
   await deps.complete(planned)
   return 'done'
+}
+
+/** Nothing is held by a plan, so nobody decides on it; but what was approved before would not hold a sync. */
+function withApprovals(guards: readonly Breach[], { approved }: Memory): readonly RecordedBreach[] {
+  return guards.map((guard) => (isApproved([guard], approved) ? { ...guard, decided: 'approved' } : guard))
 }
 
 /**

@@ -982,6 +982,14 @@ export const EDGES: readonly Protection[] = [
     only: 'doubles nobody',
   },
   {
+    name: 'edges-plan-says-what-is-approved-already',
+    file: 'sync/run.ts',
+    find: "deps.mode === 'plan' ? withApprovals(guards, memory) : guards",
+    replace: 'guards',
+    test: 'integration/run-evidence.test.ts',
+    only: 'a plan does not say',
+  },
+  {
     name: 'edges-sync-list-that-is-shorter-than-before-is-looked-up',
     file: 'sync/run.ts',
     find: 'isEmptied || isShort ?',
