@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../errors.ts'
 import { countUndecided, type RecordedBreach } from '../plan/decide.ts'
-import { decide, type NewDecision } from '../store/decisions.ts'
+import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
 import { addRun, findRun, listRuns, type RunRecord } from '../store/runs.ts'
@@ -52,8 +52,9 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
   async function decideOn(number: number, decision: NewDecision): Promise<RunRecord> {
     if ((await findRun(db, number)) === undefined)
       throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+    const awaits = await awaitsApplying(db, number)
     return decide(db, number, decision, (run, breaches) => {
-      requireHold(run, decision)
+      requireHold(run, decision, awaits)
       requireNames(run, decision, breaches)
     })
   }
@@ -81,9 +82,9 @@ function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
 }
 
 /** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
-function requireHold(run: RunRecord, { decision }: NewDecision): void {
+function requireHold(run: RunRecord, { decision }: NewDecision, awaits: boolean): void {
   if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
-  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run)}.`)
+  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run, awaits)}.`)
 }
 
 function requireNames(
@@ -101,8 +102,10 @@ function requireNames(
   )
 }
 
-function whyNoHold(run: RunRecord): string {
+function whyNoHold(run: RunRecord, awaits: boolean): string {
   if (run.hold_run !== null && run.hold_run !== run.run) return `it waits for the hold of run ${run.hold_run}`
+  if (run.hold === 'approved' && awaits)
+    return `it was approved before, and what of it is not applied yet is for the next run: \`dirsyncd sync ${run.sync}\``
   if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
   if (run.hold === 'replaced') return 'a newer run holds other changes; see `dirsyncd runs`'
   if (run.hold === 'closed') return 'a newer run had nothing to hold'

@@ -14,6 +14,7 @@ import { deletedLastDay } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
 import { keepQuarantined, quarantined } from '../store/quarantine.ts'
 import {
+  directoryAfterLastGood,
   keepServer,
   keepWaitingGroups,
   lastGood,
@@ -41,6 +42,7 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
     withheld,
     approved: decisions.approved,
     lastGood: good,
+    directoryBefore: await directoryAfterLastGood(db, { sync, target }),
     server: good?.server,
     deletedLastDay: await deletedLastDay(db, sync, target),
     absences: await absencesOf(db, { sync, target }),

@@ -29,6 +29,14 @@ export function refuseIncompleteRead(
   }
 }
 
+/** Whether a list of the directory has so many fewer entries than it should have that it may be incomplete. */
+export function isShorter(
+  listed: Readonly<Record<Kind, number>>,
+  before: Readonly<Record<Kind, number>>,
+): boolean {
+  return (['user', 'group'] as const).some((kind) => areMany(before[kind] - listed[kind], before[kind]))
+}
+
 /** Names each list of the directory that lacked many of the entries which the run was to create. */
 export function incompleteDirectory(
   { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },

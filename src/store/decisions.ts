@@ -94,6 +94,12 @@ export async function decisionsOf(db: Db, sync: string, target: string): Promise
   return { approved, rejected }
 }
 
+/** Whether changes are not applied yet that were approved in this run's hold. */
+export async function awaitsApplying(db: Db, run: number): Promise<boolean> {
+  const query = db.selectFrom('dirsyncd.decisions').select('run').where('run', '=', run)
+  return (await query.where('decision', '=', 'approved').limit(1).executeTakeFirst()) !== undefined
+}
+
 /** A hold that a newer run ended takes no decision any more, so what was rejected there waits until it changes. */
 function whatReleases({ run, hold }: { readonly run: number; readonly hold: string | null }): string {
   if (hold === 'rejected') return `; dirsyncd approve ${run} releases it`

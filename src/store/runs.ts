@@ -1,4 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
@@ -320,6 +321,23 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
     waitingGroups: new Set(row.waiting_groups),
     server: row.server ?? undefined,
   }
+}
+
+/** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
+export async function directoryAfterLastGood(
+  db: Db,
+  { sync, target }: SyncTarget,
+): Promise<Record<Kind, number> | undefined> {
+  const { rows } = await sql<Record<Kind, number>>`SELECT
+      (r.counts->>'directoryUsers')::integer + (count(*) FILTER (WHERE c.op = 'create-user')
+        - count(*) FILTER (WHERE c.op = 'delete-user'))::integer AS "user",
+      (r.counts->>'directoryGroups')::integer + (count(*) FILTER (WHERE c.op = 'create-group')
+        - count(*) FILTER (WHERE c.op = 'delete-group'))::integer AS "group"
+    FROM dirsyncd.last_good g JOIN dirsyncd.runs r ON r.run = g.run
+    LEFT JOIN dirsyncd.changes c ON c.run = r.run AND c.state IN ('applied', 'found', 'already')
+    WHERE g.sync = ${sync} AND g.target = ${target} AND r.counts IS NOT NULL
+    GROUP BY r.run`.execute(db)
+  return rows[0]
 }
 
 export async function rememberGood(

@@ -3,11 +3,12 @@ import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { doubtfulDns, entriesOfOthers } from '../plan/evidence/nesting.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
-import { refuseIncompleteRead } from '../plan/incomplete-read.ts'
+import { isShorter, refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
 import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } from '../plan/server.ts'
@@ -24,6 +25,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
     | (NonNullable<GuardFacts['lastGood']> &
         Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'waitingGroups'>)
     | undefined
+  /** How much the directory had at the end of that run, where this is still known. */
+  readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
   readonly absences: Absences
   /** The server of the last good read, where the source has servers. */
   readonly server: ServerMemory | undefined
@@ -38,7 +41,7 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   /** What the read says of its server; `undefined` where the source has none. */
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
-  readonly breaches: readonly Breach[]
+  readonly breaches: readonly RecordedBreach[]
   /** Whether the plan makes deletes that a person approved. */
   readonly isApproved: boolean
   /** The ids that the directory has and the source does not. */
@@ -84,7 +87,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const absent = deleteCandidates(source, listed)
   const sightings = await lookAgain(deps, source, absent, signal)
   const memory = await deps.recall()
-  const directory = doubtIfEmptied(listed, memory)
+  const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
   // An older server that catches up between the two looks is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
@@ -97,7 +100,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     source,
     directory,
     server,
-    breaches: [...guards, ...findings],
+    breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
     ),
@@ -115,12 +118,25 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   return 'done'
 }
 
-/** A list that is empty after a run with entries may be a broken answer, so whoever seems new is looked up first. */
-function doubtIfEmptied(directory: DirectorySnapshot, { lastGood }: Memory): DirectorySnapshot {
+/** Nothing is held by a plan, so nobody decides on it; but what was approved before would not hold a sync. */
+function withApprovals(guards: readonly Breach[], { approved }: Memory): readonly RecordedBreach[] {
+  return guards.map((guard) => (isApproved([guard], approved) ? { ...guard, decided: 'approved' } : guard))
+}
+
+/**
+ * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer, so
+ * whoever seems new is looked up first.
+ */
+function doubtIfShort(
+  directory: DirectorySnapshot,
+  { lastGood, directoryBefore }: Memory,
+): DirectorySnapshot {
   const isEmptied = (['users', 'groups'] as const).some(
     (kind) => directory[kind].size === 0 && (lastGood?.[kind] ?? 0) > 0,
   )
-  return isEmptied ? { ...directory, moved: true } : directory
+  const listed = { user: directory.users.size, group: directory.groups.size }
+  const isShort = directoryBefore !== undefined && isShorter(listed, directoryBefore)
+  return isEmptied || isShort ? { ...directory, moved: true } : directory
 }
 
 /** What a read is held against. */

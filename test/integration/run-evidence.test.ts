@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
+import { renderReport } from '../../src/cli/render/report.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { ServerEvidence } from '../../src/directory/evidence.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
@@ -22,7 +23,7 @@ import {
 } from '../support/sync-harness.ts'
 
 const FIRST_DIRECTORY = 100
-const DIRECTORIES = 30
+const DIRECTORIES = 40
 const SALES = ['s1', 's2', 's3', 's4', 's5', 's6']
 
 let service: RunningService
@@ -688,6 +689,29 @@ test('an approval of one of several guards applies nothing before all are decide
   const approved = await approve(held.run, harness, ['max-deletes-users'])
   expect(approved).toMatchObject({ state: 'done', hold: null })
   expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
+})
+
+test('a plan does not say that a guard would hold what a person approved and no run has applied yet', async () => {
+  const harness = await start({ maxUserDeletes: 1 })
+  await harness.sync()
+  lose('o1', 'o2')
+  const held = await harness.sync()
+  expect(held).toMatchObject({ state: 'held' })
+  const plan = async () => {
+    const number = await control().requestRun({ sync: name, mode: 'plan' })
+    await harness.executor.work(name, { scheduled: false, plansOnly: true })
+    return control().run(number)
+  }
+  expect(await plan()).toMatchObject({ state: 'planned', breaches: [{ guard: 'max-deletes-users' }] })
+  expect((await plan())?.breaches[0]?.decided).toBeUndefined()
+  await control().approve(held.run, 'ada')
+  const approved = await plan()
+  expect(approved).toMatchObject({ breaches: [{ guard: 'max-deletes-users', decided: 'approved' }] })
+  expect(renderReport(approved!, { all: false })).toContain('Approved by a person, in spite of:')
+  lose('o3')
+  const beyond = await plan()
+  expect(beyond).toMatchObject({ breaches: [{ guard: 'max-deletes-users', changes: 3 }] })
+  expect(renderReport(beyond!, { all: false })).toContain('A sync would be held by:')
 })
 
 test('a command that only plans leaves an interrupted run alone, and the next sync goes on', async () => {

@@ -208,6 +208,45 @@ test('a list that lacks many who exist ends no run as clean, and leaves what was
   expect(await sync()).toMatchObject({ state: 'held', hold_run: held.run })
 })
 
+/** The first of the users, as if they were all. */
+async function listOnly({ method, url }: ProxiedRequest, count: number): Promise<Interception | undefined> {
+  if (method !== 'GET' || !/\/users\?/.test(url)) return undefined
+  const headers = { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'test' }
+  const page: any = await (await fetch(service.baseUrl + url, { headers })).json()
+  return {
+    status: 200,
+    answer: page.slice(0, count),
+    headers: { total: String(count), 'per-page': '100' },
+  }
+}
+
+test('where a service takes an id twice, a list that is much shorter than before doubles nobody', async () => {
+  const { sync } = await harness()
+  for (let n = 10; n < 20; n++) hire(`u${n}`, `u${n}@example.org`)
+  await sync()
+  proxy.intercept = (request) => listOnly(request, 6)
+  const short = await sync()
+  expect((await readService(here())).duplicates).toEqual([])
+  expect(short).toMatchObject({
+    state: 'done',
+    counts: { outcomes: { found: 4 }, notices: { 'directory-incomplete': 1 } },
+  })
+  expect(runExitCode(short)).toBe(4)
+})
+
+test('a list is as short as expected after the deletes of the last good run', async () => {
+  const { sync } = await harness()
+  for (let n = 10; n < 20; n++) hire(`u${n}`, `u${n}@example.org`)
+  expect(await sync()).toMatchObject({ state: 'done' })
+  for (let n = 10; n < 14; n++) company.users.delete(`u${n}`)
+  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 4 } }, directory_moved: false })
+  hire('new', 'new@example.org')
+  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
+  await opened.store.db.deleteFrom('dirsyncd.runs').where('sync', '=', `identity-${directoryId}`).execute()
+  hire('newer', 'newer@example.org')
+  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
+})
+
 test('whom an attempt created whose answer was lost is no proof of a short list', async () => {
   const { sync } = await harness()
   for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)

@@ -160,13 +160,26 @@ test.each([
   })
   const run = await hold('a')
   await control[first](run, 'ada')
-  await expect(control[what](run, 'bob')).rejects.toThrow(
-    `Run ${run} has no open hold: it was ${first === 'reject' ? 'rejected' : 'approved'} before.`,
-  )
+  const before =
+    first === 'reject'
+      ? 'it was rejected before'
+      : 'it was approved before, and what of it is not applied yet is for the next run: `dirsyncd sync NAME`'
+  const refusal = `Run ${run} has no open hold: ${before.replace('NAME', sync)}.`
+  await expect(control[what](run, 'bob')).rejects.toThrow(refusal)
   const { approved, rejected } = await decisionsOf(db, sync, TARGET)
   expect(approved.has('a') ? 'approve' : 'reject').toBe(first)
   if (first === 'reject') expect(rejected.get('a')).toContain('rejected by ada')
   expect(woken).toEqual(first === 'approve' ? [sync] : [])
+})
+
+test('a hold whose approved changes are applied asks for no other run', async () => {
+  const targets = new Map([[sync, TARGET]])
+  const control = createLocalControl({ db, targets, wake: async () => undefined })
+  const run = await hold('a')
+  await control.approve(run, 'ada')
+  await keepDecisions(db, sync, TARGET, [])
+  const again = control.approve(run, 'bob')
+  await expect(again).rejects.toThrow(`Run ${run} has no open hold: it was approved before.`)
 })
 
 test('what was rejected may be approved later', async () => {

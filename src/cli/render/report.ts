@@ -123,11 +123,8 @@ function refusedAlike(changes: RunView['changes']): string[] {
 }
 
 function holdLines(view: RunView): string[] {
-  const { run, state, hold, holdRun, breaches } = view
-  const guards = breachLines(
-    breaches.filter(({ waitsFor }) => waitsFor === undefined),
-    hold,
-  )
+  const { run, state, hold, holdRun } = view
+  const guards = breachLines(guardsOf(view), isApprovedPlan(view) ? 'approved' : hold)
   if (guards.length === 0) return []
   const held = holdRun ?? run
   const waiting = state === 'held' && (hold === 'open' || hold === null)
@@ -182,10 +179,21 @@ function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): stri
   })
 }
 
-function holdTitle({ mode, state, hold, approved }: RunView): string {
-  if (mode === 'plan') return 'A sync would be held by'
-  if (state === 'applying' || state === 'done' || (state === 'failed' && approved))
-    return 'Approved by a person, in spite of'
+function guardsOf({ breaches }: RunView): RunView['breaches'] {
+  return breaches.filter(({ waitsFor }) => waitsFor === undefined)
+}
+
+/** A plan that the next sync applies, because a person approved all that a guard would hold. */
+function isApprovedPlan(view: RunView): boolean {
+  return view.mode === 'plan' && guardsOf(view).every(({ decided }) => decided === 'approved')
+}
+
+const APPROVED = 'Approved by a person, in spite of'
+
+function holdTitle(view: RunView): string {
+  const { mode, state, hold, approved } = view
+  if (mode === 'plan') return isApprovedPlan(view) ? APPROVED : 'A sync would be held by'
+  if (state === 'applying' || state === 'done' || (state === 'failed' && approved)) return APPROVED
   if (hold === null) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }

@@ -990,6 +990,22 @@ export const EDGES: readonly Protection[] = [
     only: 'doubles nobody',
   },
   {
+    name: 'edges-plan-says-what-is-approved-already',
+    file: 'sync/run.ts',
+    find: "deps.mode === 'plan' ? withApprovals(guards, memory) : guards",
+    replace: 'guards',
+    test: 'integration/run-evidence.test.ts',
+    only: 'a plan does not say',
+  },
+  {
+    name: 'edges-sync-list-that-is-shorter-than-before-is-looked-up',
+    file: 'sync/run.ts',
+    find: 'isEmptied || isShort ?',
+    replace: 'isEmptied ?',
+    test: 'integration/run-identity.test.ts',
+    only: 'doubles nobody',
+  },
+  {
     name: 'edges-target-lost-write-behind-a-refusal-is-looked-up',
     file: 'target/try-change.ts',
     find: "    case 'refused':\n      if (error.maybeDone) return",

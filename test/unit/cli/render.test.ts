@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { BreachView } from '../../../src/control/control.ts'
 import { renderChange } from '../../../src/cli/render/change.ts'
 import { createProgress, progressLine } from '../../../src/cli/render/progress.ts'
 import { renderReport, renderRunEnd } from '../../../src/cli/render/report.ts'
@@ -358,6 +359,26 @@ test('a plan says which guards a sync would meet', () => {
   const breaches = [{ guard: 'first-contact', detail: 'why', changes: 1 }]
   const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
   expect(lines).toContain('A sync would be held by:')
+})
+
+function planBeyond(...breaches: BreachView[]): string[] {
+  return renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
+}
+
+test('a plan says which guards a person approved already', () => {
+  const approved = { guard: 'max-deletes-users', detail: 'why', changes: 4, decided: 'approved' as const }
+  const other = { guard: 'max-moved-ids', detail: 'why', changes: 2 }
+  expect(planBeyond(approved).slice(-3)).toEqual([
+    'Approved by a person, in spite of:',
+    '  max-deletes-users: why',
+    '',
+  ])
+  expect(planBeyond(approved, other).slice(-4)).toEqual([
+    'A sync would be held by:',
+    '  max-deletes-users: why (approved)',
+    '  max-moved-ids: why',
+    '',
+  ])
 })
 
 test('what a run did not come to is a number, and what went wrong is named', () => {

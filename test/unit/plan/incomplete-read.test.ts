@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Sighting } from '../../../src/directory/snapshot.ts'
-import { incompleteDirectory, refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
+import { incompleteDirectory, isShorter, refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
 import { directoryOf, haveUser, planOf, sourceOf, wantUser } from './build.ts'
 
 function readOf(count: number) {
@@ -73,4 +73,14 @@ test.each([
 test('the list of groups is judged by itself', () => {
   const notices = incompleteDirectory(creating(1000, 0), { user: 0, group: 3 })
   expect(notices).toMatchObject([{ kind: 'group', code: 'directory-incomplete' }])
+})
+
+test.each([
+  ['two fewer', { user: 8, group: 0 }, { user: 10, group: 0 }, false],
+  ['exactly one percent fewer', { user: 297, group: 0 }, { user: 300, group: 0 }, false],
+  ['three fewer of less than 300', { user: 296, group: 0 }, { user: 299, group: 0 }, true],
+  ['more', { user: 20, group: 5 }, { user: 10, group: 0 }, false],
+  ['many fewer groups', { user: 10, group: 3 }, { user: 10, group: 6 }, true],
+] as const)('a list with %s than before: %o after %o is short: %s', (_case, listed, before, isShort) => {
+  expect(isShorter(listed, before)).toBe(isShort)
 })
