@@ -699,7 +699,7 @@ test('a plan does not say that a guard would hold what a person approved and no 
   expect(held).toMatchObject({ state: 'held' })
   const plan = async () => {
     const number = await control().requestRun({ sync: name, mode: 'plan' })
-    await harness.executor.work(name, { scheduled: false, plansOnly: true })
+    await harness.executor.workOn(name, number)
     return control().run(number)
   }
   expect(await plan()).toMatchObject({ state: 'planned', breaches: [{ guard: 'max-deletes-users' }] })
