@@ -152,7 +152,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-group-within-another-that-is-renamed-and-hidden-keeps-its-people-there',
     file: 'plan/evidence/nesting.ts',
-    find: '    ...perhapsRenamed(inputs, absent, losing, nesting),\n',
+    find: '    ...perhapsRenamed(inputs, absent, losing, changedParents(inputs.source, nesting, otherEntries)),\n',
     replace: '',
     test: 'e2e/openldap-evidence.test.ts',
     only: 'keep their people in the groups around them',
@@ -160,10 +160,18 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-deleted-group-within-another-with-the-same-strangers-is-deleted',
     file: 'plan/evidence/nesting.ts',
-    find: 'strangers.length === 0 || digestOf(strangers) === before ? []',
+    find: 'strangers.length === 0 || digestOf(all) === before ? []',
     replace: 'strangers.length === 0 ? []',
+    test: 'unit/plan/evidence.test.ts',
+    only: 'is believed where that one lists the same',
+  },
+  {
+    name: 'evidence-who-is-seen-in-a-group-instead-holds-no-delete',
+    file: 'source/ldap/look-again.ts',
+    find: '    if (ids.length > 0) shown.set(dn, ids)\n',
+    replace: '',
     test: 'e2e/openldap-evidence.test.ts',
-    only: 'are deleted without a question',
+    only: 'others that the reader sees',
   },
   {
     name: 'evidence-renamed-group-holds-only-the-loss-of-its-own-people',
