@@ -14,9 +14,10 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
 }
 
 /**
- * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, also when all of them wait or are in quarantine, or entries share an external id, 3 held, also when
- * only some changes wait for a person, 4 done but some changes wait for a better read, or some entries were quarantined, failed,
- * were missing in the directory or share an external id there, or the directory's list was incomplete.
+ * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, 2 a plan with changes, also when all
+ * of them wait or are in quarantine, or entries share an external id, 3 held, also when only some changes wait for a
+ * person, 4 done but some changes wait for a better read, or some entries were quarantined, failed, were missing in the
+ * directory or share an external id there, or the directory's list was incomplete.
  */
 export function runExitCode(run: Ending): number {
   const waitsFor = new Set(run.breaches?.map((breach) => breach.waitsFor))
@@ -52,8 +53,8 @@ const LEFT_STATES = ['quarantined', 'failed', 'missing'] as const
 const LEFT_NOTICES = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'] as const
 
 /**
- * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the notice:
- * `2 quarantined`.
+ * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the
+ * notice: `2 quarantined`.
  */
 export function leftBehind({ counts }: Pick<RunSummary, 'counts'>): readonly string[] {
   const left = new Map<string, number>()

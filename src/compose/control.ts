@@ -68,8 +68,9 @@ interface OwnWork {
 }
 
 /**
- * Does a daemon's work in this process. Opens clients only when a command requests a run, and workers only when changes of a run of
- * its own are to be applied: until then the queue may have changes of a run that was killed and still has its lease.
+ * Does a daemon's work in this process. Opens clients only when a command requests a run, and workers only when changes
+ * of a run of its own are to be applied: until then the queue may have changes of a run that was killed and still has
+ * its lease.
  */
 function createOwnWork(
   stack: AsyncDisposableStack,

@@ -177,8 +177,8 @@ export function openSetups(
 const GRACE_MS = 3000
 
 /**
- * Starts a worker for the changes of each of these syncs. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
- * change that is cut off then is looked up before it is sent again.
+ * Starts a worker for the changes of each of these syncs. Disposing the stack gives the changes in flight `GRACE_MS` to
+ * finish. A change that is cut off then is looked up before it is sent again.
  */
 export function startChangeWorkers(
   stack: AsyncDisposableStack,

@@ -82,8 +82,8 @@ export interface Executor {
    */
   work(sync: string, options: WorkOptions): Promise<void>
   /**
-   * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Returns at once when
-   * somebody else has the lease.
+   * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Returns at
+   * once when somebody else has the lease.
    */
   workOn(sync: string, run: number): Promise<void>
 }
@@ -127,8 +127,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   }
 
   /**
-   * Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. A whole run that waits
-   * already is that one.
+   * Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. A whole run
+   * that waits already is that one.
    */
   async function resume(setup: SyncSetup): Promise<boolean> {
     return db.transaction().execute(async (trx) => {

@@ -51,9 +51,9 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
 }
 
 /**
- * Keeps what a completed run of the whole sync read, as what the next one is compared with. A read of a server that was not as
- * new as the last good one proves nothing, so only the trouble is kept. `isWhole` says that nothing proved the directory's list
- * incomplete: on such a list, whoever left looks deleted, and what was decided about them looks done.
+ * Keeps what a completed run of the whole sync read, as what the next one is compared with. A read of a server that was
+ * not as new as the last good one proves nothing, so only the trouble is kept. `isWhole` says that nothing proved the
+ * directory's list incomplete: on such a list, whoever left looks deleted, and what was decided about them looks done.
  */
 export async function rememberRun(
   db: Db,

@@ -84,15 +84,15 @@ export interface SourceSnapshot {
    */
   readonly groupsWithMembers?: number | undefined
   /**
-   * The ids of the groups that are listed within another group, by DN in its normal form; empty for groups outside of the
-   * filter.
+   * The ids of the groups that are listed within another group, by DN in its normal form; empty for groups outside of
+   * the filter.
    */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
   /** The groups that list another group of this read themselves: by id, or by normal DN where they have no usable id. */
   readonly nestingGroups?: readonly string[] | undefined
   /**
-   * The DNs, in their normal form, that a group itself lists and that are no entry of this read. The group is named as in
-   * `nestingGroups`; `undefined` where this read does not have it.
+   * The DNs, in their normal form, that a group itself lists and that are no entry of this read. The group is named as
+   * in `nestingGroups`; `undefined` where this read does not have it.
    */
   readonly strangersOf?: ((group: string) => readonly string[] | undefined) | undefined
   /** The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the group's id. */
@@ -112,8 +112,8 @@ export interface DirectorySnapshot {
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
   /**
-   * The directory changed while it was read, or its lists do not prove that they show every external id: look up an entry
-   * that seems missing before creating it.
+   * The directory changed while it was read, or its lists do not prove that they show every external id: look up an
+   * entry that seems missing before creating it.
    */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */

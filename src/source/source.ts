@@ -31,8 +31,8 @@ export interface Source {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, LossLook>>
   /**
-   * The ids of the entries at these DNs, as those of groups are read; without the DNs whose entry or id the source does not show.
-   * Looks at a thousand at most: of more, none are in the result. Throws like `read`.
+   * The ids of the entries at these DNs, as those of groups are read; without the DNs whose entry or id the source does
+   * not show. Looks at a thousand at most: of more, none are in the result. Throws like `read`.
    */
   idsAt?(dns: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
   /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */

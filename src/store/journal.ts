@@ -30,8 +30,8 @@ export interface Attempt {
 
 /**
  * Loads a change and journals the intent to apply it, in one statement. Gives nothing when there is nothing to do: the
- * change has its final state, its run is not the current one or nobody works on it any more (fencing), or the run had too
- * many refusals in a row. `leaseMs` is the age from which on a lease belongs to nobody.
+ * change has its final state, its run is not the current one or nobody works on it any more (fencing), or the run had
+ * too many refusals in a row. `leaseMs` is the age from which on a lease belongs to nobody.
  */
 export async function beginAttempt(
   db: Db,

@@ -124,8 +124,8 @@ function withApprovals(guards: readonly Breach[], { approved }: Memory): readonl
 }
 
 /**
- * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer, so
- * whoever seems new is looked up first.
+ * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer,
+ * so whoever seems new is looked up first.
  */
 function doubtIfShort(
   directory: DirectorySnapshot,

@@ -47,8 +47,8 @@ interface Doubt {
 }
 
 /**
- * Nested groups that are absent although others still list them, by the name of the last good run or perhaps by a new one:
- * most servers take a group that is deleted out of all lists. The losses of those others wait too.
+ * Nested groups that are absent although others still list them, by the name of the last good run or perhaps by a new
+ * one: most servers take a group that is deleted out of all lists. The losses of those others wait too.
  */
 export function hiddenGroups(
   inputs: PlanInputs,
@@ -123,8 +123,8 @@ function stillListed(
 }
 
 /**
- * Absent groups that may be among the strangers of a group around them under a new name: a server that keeps lists up to date
- * renames a group there too.
+ * Absent groups that may be among the strangers of a group around them under a new name: a server that keeps lists up
+ * to date renames a group there too.
  */
 function perhapsRenamed(
   { source, directory }: PlanInputs,
@@ -184,8 +184,8 @@ export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly 
 }
 
 /**
- * The DNs at which the source shows the id of another entry than those of the groups that are absent; none where one of these is outside
- * of the filter, because its id was not read.
+ * The DNs at which the source shows the id of another entry than those of the groups that are absent; none where one of
+ * these is outside of the filter, because its id was not read.
  *
  * @param shown the ids at `doubtfulDns`, as `Source.idsAt` gives them
  */
@@ -247,8 +247,8 @@ function groupsListing(
 }
 
 /**
- * What the next run is to know of nested groups. One that is absent and still in the directory stays what it was, and so do the
- * strangers of the groups around it until it is decided.
+ * What the next run is to know of nested groups. One that is absent and still in the directory stays what it was, and
+ * so do the strangers of the groups around it until it is decided.
  */
 export function nestingAfter(
   inputs: PlanInputs,
