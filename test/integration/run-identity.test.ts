@@ -174,7 +174,7 @@ test.each<[string, (path: string) => Interception | undefined]>([
   proxy.intercept = ({ method, url }) => (method === 'GET' && /\/users\?/.test(url) ? lie(url) : undefined)
   expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   const { users, duplicates } = await readService(here())
-  expect([...users.keys()]).toEqual(['a', 'b', 'c'])
+  expect([...users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
   expect(duplicates).toEqual([])
 })
 
