@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
-import { createExecutor, type Executor } from '../control/executor.ts'
+import { createExecutor, type Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
@@ -97,6 +97,7 @@ function createOwnWork(
       db: site.store.db,
       syncs: openSetups(config, site, { clients, sources }),
       owner: site.processName,
+      isDead: site.isDead,
       log: executorLog(log),
       signal,
       times: site.times,

@@ -4,7 +4,7 @@ import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
-import { createExecutor, type Executor } from '../control/executor.ts'
+import { createExecutor, type Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -60,6 +60,7 @@ export async function runDaemon(
     db,
     syncs: openSetups(config, site, { clients, sources }),
     owner: site.processName,
+    isDead: site.isDead,
     log,
     signal,
     times: site.times,

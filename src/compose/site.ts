@@ -1,13 +1,13 @@
 import { AccessManagementClient } from '../client/client.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
-import type { SyncSetup } from '../control/executor.ts'
+import type { SyncSetup } from '../sync/executor.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
-import { type ChangeJob, changesQueueName } from '../queue/changes.ts'
+import { type ChunkJob, changesQueueName } from '../apply/job.ts'
 import { type Times, TIMES } from '../queue/times.ts'
-import { startChangeWorker } from '../queue/worker.ts'
+import { startChangeWorker } from '../apply/worker.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
@@ -26,6 +26,8 @@ export interface Site extends AsyncDisposable {
   readonly deviceId: string
   /** Names this process in leases and in the journal. */
   readonly processName: string
+  /** Whether the process with this name has certainly ended. */
+  readonly isDead: (process: string) => boolean
   readonly log: Log
   readonly times: Times
 }
@@ -49,11 +51,14 @@ export async function openSite(
   )
   const device = await deviceId(store.db)
   const owned = stack.move()
+  const name = processName()
   return {
     store,
     backend,
     deviceId: device,
-    processName: processName(),
+    processName: name,
+    // An embedded store has one process.
+    isDead: (process) => store.kind === 'embedded' && process !== name,
     log,
     times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -167,7 +172,7 @@ export function openSetups(
       },
       limits: sync.guards,
       grace: sync.grace,
-      queue: site.backend.createQueue<ChangeJob>(changesQueueName(sync.name)),
+      queue: site.backend.createQueue<ChunkJob>(changesQueueName(sync.name)),
     })
   }
   return setups

@@ -42,6 +42,8 @@ export interface ChangeView {
   readonly number: number
   readonly change: Change
   readonly state: ChangeState
+  /** The HTTP status of the last answer. */
+  readonly status: number | null
   readonly detail: string | null
 }
 

@@ -1,8 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
 
-/** The detail of a create that found its entry, and not because an earlier request of this program had created it. */
-export const WAS_THERE = 'the directory had it already'
-
 /** The outcome of one attempt to apply a change. Details are sentences for a person and hold no secret. */
 export type Outcome =
   | {
@@ -13,8 +10,8 @@ export type Outcome =
       readonly result: 'applied' | 'found' | 'already' | 'missing'
       readonly status: number | undefined
       readonly requests: number
-      /** `WAS_THERE`, where the entry to create was in the directory before. */
-      readonly detail?: string | undefined
+      /** The entry to create was in the directory, and not because an earlier request had created it. */
+      readonly wasThere?: boolean | undefined
     }
   /** The API answered 429 and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }

@@ -13,10 +13,15 @@ export interface Times {
 export interface FenceTimes {
   /** Between two looks whether a run is still the current one. */
   readonly look: number
-  /** Without an answer of the store for so long, nobody knows whether the run is still the current one. */
+  /** Without an answer of the store for so long, nobody knows whether the run is still the current one: nothing is sent. */
   readonly blind: number
-  /** How soon after it was overtaken no request of a run is under way any more; more than `blind` by a margin. */
+  /**
+   * How soon after it was overtaken no request of a run is under way any more: `blind` and the client's time-out of a
+   * write, with a margin.
+   */
   readonly settle: number
+  /** The same for a process that is known to be dead: only what it had sent may still be under way. */
+  readonly settleDead: number
 }
 
 /** Before a change that failed is tried again; the client's own retries of seconds come on top. */
@@ -27,8 +32,6 @@ export interface RetryTimes {
 }
 
 export interface OutageTimes {
-  /** Between two looks of changes that wait. */
-  readonly look: number
   /** From the first failure to the next request, and at most. */
   readonly firstProbe: number
   readonly lastProbe: number
@@ -59,9 +62,9 @@ export interface DaemonTimes {
 
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000 },
-  fence: { look: 1000, blind: 4000, settle: 6000 },
+  fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000 },
   retry: { phase: 5000, tail: 10_000 },
-  outage: { look: 2000, firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
+  outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
 }

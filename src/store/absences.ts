@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Absence, Absences } from '../plan/grace.ts'
 import { storableJson } from './storable.ts'
-import type { SyncTarget } from './runs.ts'
+import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>

@@ -3,7 +3,7 @@ import { endianness } from 'node:os'
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Baseline } from '../plan/baseline.ts'
-import type { SyncTarget } from './runs.ts'
+import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>

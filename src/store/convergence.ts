@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { SyncTarget } from './runs.ts'
+import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>

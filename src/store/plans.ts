@@ -2,19 +2,24 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
-import { WAS_THERE } from '../plan/outcome.ts'
-import type { Phase, Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Fenced, FencedRun } from './fenced-run.ts'
 import type { ChangeState } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Rows in one statement: large enough to be quick, small enough for an embedded store's memory. */
-const CHUNK = 5000
+/** Rows in one statement: an embedded store lets nothing else happen while it works on one. */
+const CHUNK = 1000
 
-/** Stores a plan's changes, numbered from 1 in their order, and its notices. */
-export async function storePlan(db: Db, run: number, plan: Plan): Promise<void> {
+/**
+ * Stores a plan's changes, numbered from 1 in their order, and its notices. What an earlier run may have done is looked up
+ * before it is sent.
+ *
+ * @param approved the fingerprints of the changes that a person approved
+ */
+export async function storePlan(fenced: FencedRun, plan: Plan, approved: ReadonlySet<string>): Promise<void> {
   for (let start = 0; start < plan.changes.length; start += CHUNK) {
     const rows = plan.changes.slice(start, start + CHUNK).map((planned, index) => ({
       number: start + index + 1,
@@ -24,20 +29,32 @@ export async function storePlan(db: Db, run: number, plan: Plan): Promise<void> 
       fingerprint: planned.fingerprint,
       change: planned.change,
       removes: planned.removes,
+      approved: approved.has(planned.fingerprint),
     }))
-    await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
-      SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes
+    await fenced.write((trx) =>
+      sql`INSERT INTO dirsyncd.changes
+        (run, number, phase, op, entry_id, fingerprint, change, removes, approved)
+      SELECT ${fenced.run}, number, phase, op, entry_id, fingerprint, change, removes, approved
       FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, phase text, op text, entry_id text,
-        fingerprint text, change jsonb, removes int)`.execute(db)
+        fingerprint text, change jsonb, removes int, approved boolean)`.execute(trx),
+    )
   }
   for (let start = 0; start < plan.notices.length; start += CHUNK) {
-    await storeNotices(db, run, plan.notices.slice(start, start + CHUNK), start)
+    const notices = plan.notices.slice(start, start + CHUNK)
+    await fenced.write((trx) => storeNotices(trx, fenced.run, notices, start))
   }
+  await fenced.write(async (trx, run) => {
+    await sql`UPDATE dirsyncd.changes AS c SET unsure = true FROM dirsyncd.journal AS j
+      WHERE j.sync = ${run.sync} AND j.target = ${run.target} AND j.outcome = 'unknown'
+        AND j.intent_at > now() - interval '24 hours'
+        AND c.run = ${fenced.run} AND c.entry_id = j.entry_id
+        AND (c.op LIKE '%-user') = (j.op LIKE '%-user')`.execute(trx)
+  })
 }
 
 /** Stores notices under the numbers after `start`: a negative one puts them before those of the plan. */
 export async function storeNotices(
-  db: Db,
+  trx: Fenced,
   run: number,
   notices: readonly Notice[],
   start: number,
@@ -46,7 +63,7 @@ export async function storeNotices(
   await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, detail)
     SELECT ${run}, number, kind, id, code, detail
     FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
-    db,
+    trx,
   )
 }
 
@@ -54,8 +71,13 @@ export interface ChangeRecord {
   readonly number: number
   readonly change: Change
   readonly state: ChangeState
+  /** The HTTP status of the last answer. */
+  readonly status: number | null
   readonly detail: string | null
 }
+
+/** A run that ended drops what has no final state: only a new plan may want it again. */
+const STATE = sql<ChangeState>`CASE WHEN c.state = 'pending' AND r.state IN ('done', 'failed') THEN 'dropped' ELSE c.state END`
 
 /**
  * At most `limit` changes of a run in their order: those that went wrong before the others, and then as many of each
@@ -63,12 +85,12 @@ export interface ChangeRecord {
  */
 export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
   const { rows } = await sql<ChangeRecord>`
-    SELECT number, change, state, detail FROM (
-      SELECT number, change, state, detail, state IN ('quarantined', 'failed', 'missing') AS wrong,
+    SELECT number, change, ${STATE} AS state, status, detail FROM (
+      SELECT *, state IN ('quarantined', 'failed', 'missing') AS wrong,
         row_number() OVER (PARTITION BY op ORDER BY number) AS place
       FROM dirsyncd.changes WHERE run = ${run}
       ORDER BY wrong DESC, place, number LIMIT ${limit}
-    ) AS shown ORDER BY number`.execute(db)
+    ) AS c JOIN dirsyncd.runs AS r USING (run) ORDER BY number`.execute(db)
   return rows
 }
 
@@ -86,49 +108,6 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
     code: row.code,
     detail: row.detail,
   }))
-}
-
-/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
-export const MOST_REFUSALS = 2
-
-/** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
-export interface Part {
-  readonly phase: Phase
-  readonly tail: boolean
-}
-
-/** The changes that wait for an attempt, in order. */
-export async function pendingChanges(
-  db: Db,
-  run: number,
-  part: Part,
-  range: { after?: number; upTo?: number; limit: number },
-): Promise<readonly { number: number; op: Op; refusals: number }[]> {
-  return pendingOf(db, run, part, range.upTo)
-    .select(['number', 'op', 'refusals'])
-    .where('number', '>', range.after ?? 0)
-    .orderBy('number')
-    .limit(range.limit)
-    .execute()
-}
-
-/** How many changes of a part, those with a number up to `upTo` or all, wait for an attempt. */
-export async function countPending(db: Db, run: number, part: Part, upTo?: number): Promise<number> {
-  const row = await pendingOf(db, run, part, upTo)
-    .select(({ fn }) => fn.countAll<string>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(row.count)
-}
-
-function pendingOf(db: Db, run: number, part: Part, upTo: number | undefined) {
-  const query = db
-    .selectFrom('dirsyncd.changes')
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('phase', '=', part.phase)
-    .where('tail', '=', part.tail)
-    .where('refusals', '<', MOST_REFUSALS)
-  return upTo === undefined ? query : query.where('number', '<=', upTo)
 }
 
 export async function countChanges(db: Db, run: number): Promise<number> {
@@ -182,67 +161,9 @@ export async function countThereBefore(db: Db, run: number): Promise<Record<Kind
     .selectFrom('dirsyncd.changes')
     .select(['op', ({ fn }) => fn.countAll<string>().as('count')])
     .where('run', '=', run)
-    .where('state', '=', 'found')
-    .where('detail', '=', WAS_THERE)
+    .where('was_there', '=', true)
     .groupBy('op')
     .execute()
   const countOf = (op: Op): number => Number(rows.find((row) => row.op === op)?.count ?? 0)
   return { user: countOf('create-user'), group: countOf('create-group') }
-}
-
-const UNDECIDED =
-  'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
-
-/**
- * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted, neither
- * they nor those who wait for them may get it: a service that does not mind would show it with two people. They are left to the end
- * of the run, where the owner is tried again, and fail there. And where a new user was there already, the list of the directory was
- * short, and nobody knows who else has the e-mail: the next run decides.
- */
-export async function prepareTakers(db: Db, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
-  await sql`UPDATE dirsyncd.changes SET state = 'failed', intent_at = NULL, detail = ${UNDECIDED}
-    WHERE run = ${run} AND phase = 'take-emails' AND state = 'pending' AND EXISTS (
-      SELECT FROM dirsyncd.changes AS created
-      WHERE created.run = ${run} AND created.op = 'create-user' AND created.state = 'found' AND created.attempts = 1)`.execute(
-    db,
-  )
-  const next = atEnd ? sql`state = 'failed', intent_at = NULL` : sql`tail = true`
-  await sql`WITH RECURSIVE keeping AS (
-      SELECT entry_id FROM dirsyncd.changes
-      WHERE run = ${run} AND phase = 'free-emails' AND state IN ('pending', 'quarantined', 'failed')
-      UNION
-      SELECT taker.entry_id FROM dirsyncd.changes AS taker
-      JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id
-      WHERE taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
-    )
-    UPDATE dirsyncd.changes AS taker SET ${next}, detail = 'the e-mail is still that of "'
-      || (taker.change -> 'takes' ->> 'from') || '", who could not be changed'
-    WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
-      AND taker.change -> 'takes' ->> 'from' IN (SELECT entry_id FROM keeping)`.execute(db)
-}
-
-/**
- * Readies the members that groups are about to get. Groups that wait for a user, or for themselves, to be created at
- * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
- * cost a group its other members; the change that is left is another one than was planned, so it has another
- * fingerprint. The next run adds whoever is there by then.
- */
-export async function prepareMembers(db: Db, run: number): Promise<void> {
-  await sql`UPDATE dirsyncd.changes AS members SET tail = true
-    FROM dirsyncd.changes AS awaited
-    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
-      AND awaited.run = ${run} AND awaited.state = 'pending'
-      AND (awaited.op = 'create-group' AND awaited.entry_id = members.entry_id
-        OR awaited.op = 'create-user' AND members.change -> 'want' ? awaited.entry_id)`.execute(db)
-  await sql`WITH refused AS (
-      SELECT entry_id FROM dirsyncd.changes
-      WHERE run = ${run} AND op = 'create-user' AND state IN ('quarantined', 'failed')
-    )
-    UPDATE dirsyncd.changes AS members
-    SET fingerprint = md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM refused)),
-      change = jsonb_set(members.change, '{want}', COALESCE((
-        SELECT jsonb_agg(id) FROM jsonb_array_elements_text(members.change -> 'want') AS id
-        WHERE id NOT IN (SELECT entry_id FROM refused)), '[]'))
-    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
-      AND EXISTS (SELECT FROM refused WHERE members.change -> 'want' ? refused.entry_id)`.execute(db)
 }

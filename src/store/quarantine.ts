@@ -1,44 +1,21 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
 import type { Only, Withheld } from '../plan/inputs.ts'
-import type { Attempt } from './journal.ts'
-import { storable } from './storable.ts'
+import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Remembers that the API refused this change for its own content. */
-export async function quarantine(db: Db, attempt: Attempt, why: string): Promise<void> {
-  const detail = storable(why)
-  await db
-    .insertInto('dirsyncd.quarantine')
-    .values({
-      sync: attempt.sync,
-      target: attempt.target,
-      fingerprint: attempt.fingerprint,
-      op: attempt.change.op,
-      entry_id: attempt.change.id,
-      detail,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['sync', 'target', 'fingerprint'])
-        .doUpdateSet({ code: 'quarantined', detail, tried_at: sql<Date>`now()` }),
-    )
-    .execute()
-}
-
-/** Whether the service refused the change before, however long ago, and nobody released it since. */
-export async function isQuarantined(db: Db, { sync, target, fingerprint }: Attempt): Promise<boolean> {
-  const row = await db
-    .selectFrom('dirsyncd.quarantine')
-    .select('fingerprint')
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('fingerprint', '=', fingerprint)
-    .where('code', '=', 'quarantined')
-    .executeTakeFirst()
-  return row !== undefined
+/** Those of these changes that the service refused before, however long ago, and nobody released since. */
+export async function quarantinedOf(
+  db: Db,
+  { sync, target }: SyncTarget,
+  fingerprints: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ fingerprint: string }>`SELECT fingerprint FROM dirsyncd.quarantine
+    WHERE sync = ${sync} AND target = ${target} AND code = 'quarantined'
+      AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
+  return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
 /** The quarantined changes that were tried within the last day, and why they are not tried now. */

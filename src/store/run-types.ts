@@ -4,6 +4,18 @@ import type { Op } from '../plan/change.ts'
 /** `sync` reads, plans and applies; `plan` stops before anything is written. */
 export type RunMode = 'sync' | 'plan'
 
+/** A sync and what it writes to: the key of all that is remembered from run to run. */
+export interface SyncTarget {
+  readonly sync: string
+  readonly target: string
+}
+
+/** A run, and the epoch of the lease under which it was begun. */
+export interface RunKey {
+  readonly run: number
+  readonly epoch: number
+}
+
 /** What asked for the run. */
 export type RunTrigger = 'schedule' | 'demand' | 'approval'
 
@@ -26,7 +38,7 @@ export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
 
 /**
  * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there was
- * nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: a newer run began.
+ * nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended first.
  */
 export type ChangeState =
   | 'pending'

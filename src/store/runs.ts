@@ -1,20 +1,18 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
-import { DirsyncdError, type ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Nesting } from '../plan/evidence/finding.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { decisionsOf } from './decisions.ts'
-import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import { type Fenced, Overtaken } from './fenced-run.ts'
+import type { RunCounts, RunMode, RunState, RunTrigger, SyncTarget } from './run-types.ts'
 import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
-
-/** A sync and what it writes to: the key of all that is remembered from run to run. */
-export type SyncTarget = Pick<RunRecord, 'sync' | 'target'>
 
 type Db = Kysely<Tables>
 
@@ -24,6 +22,8 @@ export interface NewRun {
   readonly mode: RunMode
   readonly trigger: RunTrigger
   readonly only?: Only | undefined
+  /** The runs before it that ended with their process, and how long it waits because of that. */
+  readonly after?: { readonly inRow: number; readonly waitMinutes: number } | undefined
 }
 
 /** Adds a run that waits for somebody to take it, and returns its number. */
@@ -37,15 +37,24 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
       trigger: run.trigger,
       only_entries: run.only === undefined ? null : JSON.stringify(run.only),
       state: 'waiting',
+      ...(run.after !== undefined && {
+        interruptions: run.after.inRow,
+        begin_after: sql<Date>`now() + make_interval(mins => ${run.after.waitMinutes})`,
+      }),
     })
     .returning('run')
     .executeTakeFirstOrThrow()
   return row.run
 }
 
-/** The oldest run of the sync that nobody has taken yet. */
+/** The oldest run of the sync that nobody has taken yet and that may begin. */
 export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
-  return waitingRuns(db, sync).selectAll().orderBy('run').limit(1).executeTakeFirst()
+  return waitingRuns(db, sync)
+    .where(sql<boolean>`(begin_after IS NULL OR begin_after <= now())`)
+    .selectAll()
+    .orderBy('run')
+    .limit(1)
+    .executeTakeFirst()
 }
 
 /** Ends a run that nobody has taken yet. */
@@ -90,24 +99,53 @@ export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly s
   const { rows } = await sql<{ sync: string }>`
     SELECT DISTINCT r.sync FROM dirsyncd.runs r
     LEFT JOIN dirsyncd.leases l ON l.sync = r.sync
-    WHERE r.finished_at IS NULL
+    WHERE r.finished_at IS NULL AND (r.begin_after IS NULL OR r.begin_after <= now() OR r.state <> 'waiting')
       AND (l.renewed_at IS NULL OR l.renewed_at < now() - make_interval(secs => ${leaseMs / 1000}))`.execute(
     db,
   )
   return rows.map((row) => row.sync)
 }
 
+/** What a process has of a sync while its lease is its own. */
+export interface HeldSync {
+  readonly sync: string
+  readonly epoch: number
+}
+
+/** Does the work while nobody can take the sync over. Throws `Overtaken` where somebody has. */
+export async function withLease<T>(
+  db: Db,
+  { sync, epoch }: HeldSync,
+  run: number,
+  work: (trx: Db) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    const row = await trx
+      .selectFrom('dirsyncd.leases')
+      .select('sync')
+      .where('sync', '=', sync)
+      .where('epoch', '=', String(epoch))
+      .forUpdate()
+      .executeTakeFirst()
+    if (row === undefined) throw new Overtaken(run)
+    return work(trx)
+  })
+}
+
 /** Marks a waiting run as begun under this lease. */
-export async function beginRun(db: Db, run: number, epoch: number): Promise<void> {
-  await db
-    .updateTable('dirsyncd.runs')
-    .set({ state: 'reading', epoch, started_at: sql<Date>`now()` })
-    .where('run', '=', run)
-    .execute()
+export async function beginRun(db: Db, lease: HeldSync, run: number): Promise<void> {
+  await withLease(db, lease, run, async (trx) => {
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({ state: 'reading', epoch: lease.epoch, started_at: sql<Date>`now()` })
+      .where('run', '=', run)
+      .where('state', '=', 'waiting')
+      .execute()
+  })
 }
 
 export async function setRunState(
-  db: Db,
+  trx: Fenced,
   run: number,
   state: RunState,
   more: {
@@ -118,7 +156,7 @@ export async function setRunState(
     breaches?: readonly Breach[]
   } = {},
 ): Promise<void> {
-  await db
+  await trx
     .updateTable('dirsyncd.runs')
     .set({
       state,
@@ -132,38 +170,65 @@ export async function setRunState(
     .execute()
 }
 
-/**
- * Ends every begun run of the sync, because its process is gone, and returns them; their changes that have no final state
- * are dropped. Call it only with the sync's lease in hand.
- */
-export async function interruptRuns(db: Db, sync: string): Promise<readonly RunRecord[]> {
-  const interrupted = await db
-    .updateTable('dirsyncd.runs')
-    .set({
-      state: 'failed',
-      finished_at: sql<Date>`now()`,
-      error: 'the process that worked on this run ended; a new run goes on from what both sides say now',
-    })
+/** Interruptions in a row from which on the next run waits, for longer each time. */
+const PATIENCE = 3
+const FIRST_WAIT_MINUTES = 2
+const LONGEST_WAIT_MINUTES = 60
+
+/** A run that ended with its process. */
+export interface Interrupted {
+  readonly run: RunRecord
+  /** How many runs ended so, in a row, with this one. */
+  readonly inRow: number
+  /** How long the next one waits. */
+  readonly waitMinutes: number
+}
+
+/** Ends every begun run of the sync, because its process is gone, and returns them. `trx` is that of `withLease`. */
+export async function interruptRuns(trx: Db, sync: string): Promise<readonly Interrupted[]> {
+  const runs = await trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
     .where('sync', '=', sync)
     .where('finished_at', 'is', null)
     .where('state', '!=', 'waiting')
-    .returningAll()
     .execute()
-  for (const { run } of interrupted) await dropPending(db, run)
+  const interrupted = runs.map((run) => {
+    const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
+    const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
+    return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
+  })
+  for (const each of interrupted) {
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(each) })
+      .where('run', '=', each.run.run)
+      .execute()
+  }
   return interrupted
 }
 
-/**
- * Ends a run. What had no final state yet is dropped: only a new plan may want it again. What was only planned was never to be
- * applied, and so stays as it is.
- */
+function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
+  if (waitMinutes === 0)
+    return 'the process that worked on this run ended; a new run goes on from what both sides say now'
+  return (
+    `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
+    `and whether it has enough memory; the next run waits ${waitMinutes} minutes`
+  )
+}
+
+/** Notes that the process leaves the run to the next one because it was asked to end. */
+export async function leaveRun(trx: Fenced, run: number): Promise<void> {
+  await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()
+}
+
+/** Ends a run. */
 export async function finishRun(
-  db: Db,
+  trx: Fenced,
   run: number,
   end: { state: RunState; counts?: RunCounts | undefined; error?: string | undefined },
 ): Promise<void> {
-  if (end.state !== 'planned') await dropPending(db, run)
-  await db
+  await trx
     .updateTable('dirsyncd.runs')
     .set({
       state: end.state,
@@ -175,18 +240,9 @@ export async function finishRun(
     .execute()
 }
 
-async function dropPending(db: Db, run: number): Promise<void> {
-  await db
-    .updateTable('dirsyncd.changes')
-    .set({ state: 'dropped' })
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .execute()
-}
-
 /** Called by a worker that met something that must end the whole run; the first reason stays. */
-export async function stopRun(db: Db, run: number, code: ErrorCode, reason: string): Promise<void> {
-  await db
+export async function stopRun(trx: Fenced, run: number, code: ErrorCode, reason: string): Promise<void> {
+  await trx
     .updateTable('dirsyncd.runs')
     .set({ stop_code: code, stop_reason: storable(reason) })
     .where('run', '=', run)
@@ -194,63 +250,48 @@ export async function stopRun(db: Db, run: number, code: ErrorCode, reason: stri
     .execute()
 }
 
-/** Throws what a worker stopped this run with, if one did. */
-export async function throwIfStopped(db: Db, run: number): Promise<void> {
-  const row = await db
-    .selectFrom('dirsyncd.runs')
-    .select(['stop_code', 'stop_reason'])
-    .where('run', '=', run)
-    .executeTakeFirst()
-  if (row?.stop_code) throw new DirsyncdError(row.stop_code, row.stop_reason ?? row.stop_code)
-}
-
 /**
- * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one live
- * hold: where the open one holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
+ * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one open
+ * hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
  * number of the run that carries the hold.
  */
 export async function holdRun(
-  db: Db,
+  trx: Fenced,
   run: RunRecord,
   state: 'held' | 'done',
   { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
 ): Promise<number> {
-  return db.transaction().execute(async (trx) => {
-    const open = await liveHold(trx, run.sync)
-    const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
-    if (open && !same) await setHold(trx, open.run, 'replaced')
-    const holder = same ? open.run : run.run
-    await trx
-      .updateTable('dirsyncd.runs')
-      .set({
-        state,
-        finished_at: sql<Date>`now()`,
-        counts: JSON.stringify(counts),
-        hold: same ? null : 'open',
-        hold_run: holder,
-      })
-      .where('run', '=', run.run)
-      .execute()
-    return holder
-  })
+  const open = await openHold(trx, run.sync)
+  const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
+  if (open && !same) await setHold(trx, open.run, 'replaced')
+  const holder = same ? open.run : run.run
+  await finishRun(trx, run.run, { state, counts })
+  await trx
+    .updateTable('dirsyncd.runs')
+    .set({ hold: same ? null : 'open', hold_run: holder })
+    .where('run', '=', run.run)
+    .execute()
+  return holder
 }
 
 /** A run found nothing to hold: an open hold of its sync is over. */
-export async function closeHold(db: Db, sync: string): Promise<void> {
-  const open = await liveHold(db, sync)
-  if (open) await setHold(db, open.run, 'closed')
+export async function closeHold(trx: Fenced, sync: string): Promise<void> {
+  const open = await openHold(trx, sync)
+  if (open) await setHold(trx, open.run, 'closed')
 }
 
-async function setHold(db: Db, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
-  await db.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
+async function setHold(trx: Fenced, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
+  await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
 }
 
-function liveHold(db: Db, sync: string): Promise<RunRecord | undefined> {
-  return db
+/** Locked, so that nobody decides on it meanwhile. */
+function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
+  return trx
     .selectFrom('dirsyncd.runs')
     .selectAll()
     .where('sync', '=', sync)
     .where('hold', '=', 'open')
+    .forUpdate()
     .executeTakeFirst()
 }
 

@@ -48,6 +48,16 @@ export interface RunsTable {
   refused_before_success: Generated<number>
   /** Changes tried one by one, and refused, since the last success. */
   probes: Generated<number>
+  /** While changes are applied: how many of the phase under way wait, and how often a chunk left one waiting. */
+  pending: Generated<number>
+  returned: Generated<number>
+  /** While changes are applied: how many have which final state. */
+  outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
+  /** How many runs before this one ended with their process, in a row, and when it may begin because of that. */
+  interruptions: Generated<number>
+  /** Its process was asked to end, and left it to the next one. */
+  left_orderly: Generated<boolean>
+  begin_after: NullableTimestamp
   requested_at: Timestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
@@ -69,10 +79,43 @@ export interface ChangesTable {
   attempts: Generated<number>
   /** How often the service answered 403. */
   refusals: Generated<number>
-  /** An intent is journaled and nobody knows whether the API did it. */
+  /** An earlier attempt has no outcome: nobody knows whether the API did it. */
   unsure: Generated<boolean>
-  intent_at: NullableTimestamp
+  /** The open chunk whose worker may be sending the change now. */
+  chunk: string | null
+  /** Not to be tried again before this time. */
+  next_at: NullableTimestamp
   detail: string | null
+  /** The HTTP status of the last answer. */
+  status: number | null
+  /** A create that found its entry, and not because an earlier request of this program had created it. */
+  was_there: Generated<boolean>
+  /** A person approved it. */
+  approved: Generated<boolean>
+}
+
+/** What a worker is sending. While the row is there, the outcome of its changes is open. */
+export interface ChunksTable {
+  chunk: Generated<string>
+  run: number
+  /** Numbers of changes. */
+  first: number
+  last: number
+  /** Names the process. */
+  worker: string
+  /** Rises while the worker is alive. */
+  beats: Generated<number>
+  intent_at: Timestamp
+}
+
+export interface TargetsTable {
+  target: string
+  /** No request of a change is sent before this time. */
+  not_before: Timestamp
+  /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
+  why: 'limited' | 'outage'
+  /** Outages since the last answer. */
+  outages: Generated<number>
 }
 
 export interface JournalTable {
@@ -96,6 +139,7 @@ export interface JournalTable {
   detail: string | null
   /** A later run saw it in the directory, or it was put into quarantine: it counts no more for convergence. */
   settled: Generated<boolean>
+  approved: Generated<boolean>
 }
 
 export interface NoticesTable {
@@ -180,6 +224,8 @@ export interface Tables {
   'dirsyncd.leases': LeasesTable
   'dirsyncd.runs': RunsTable
   'dirsyncd.changes': ChangesTable
+  'dirsyncd.chunks': ChunksTable
+  'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable
   'dirsyncd.notices': NoticesTable
   'dirsyncd.quarantine': QuarantineTable

@@ -42,8 +42,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly RecordedBreach[]
-  /** Whether the plan makes deletes that a person approved. */
-  readonly isApproved: boolean
+  /** The fingerprints of the changes that a person approved. */
+  readonly approved: ReadonlySet<string>
   /** The ids that the directory has and the source does not. */
   readonly absent: Readonly<Record<Kind, readonly string[]>>
 }
@@ -101,9 +101,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     directory,
     server,
     breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
-    isApproved: plan.changes.some(
-      ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
-    ),
+    approved: memory.approved,
     absent,
   }
   await deps.keep(planned)

@@ -20,6 +20,13 @@ export interface Applied extends Done {
   readonly requests: number
 }
 
+export interface HowToApply {
+  /** Look the entry up before it is written. */
+  readonly check: boolean
+  /** Called before each request; what it throws keeps the request from being sent. */
+  readonly beforeRequest?: () => void
+}
+
 /**
  * Applies one change idempotently. With `check` (an earlier attempt may have succeeded, or the directory changed while
  * it was read) it sends a GET before the write. After a lost answer it always sends a GET before a retry.
@@ -31,11 +38,12 @@ export async function applyChange(
   client: AccessManagementClient,
   target: TargetDirectory,
   change: Change,
-  { check }: { readonly check: boolean },
+  { check, beforeRequest }: HowToApply,
   signal: AbortSignal,
 ): Promise<Applied> {
   let requests = 0
   const onRequest = (): void => {
+    beforeRequest?.()
     requests += 1
   }
   const { directoryId } = target

@@ -1,5 +1,4 @@
 import { isApiError } from '../client/api-error.ts'
-import { WAS_THERE } from '../plan/outcome.ts'
 import type { Confirm, Send, RequestContext } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
@@ -25,8 +24,8 @@ export interface Done {
   readonly outcome: 'applied' | 'found' | 'already' | 'missing'
   /** The HTTP status of the write; `undefined` if no write was needed. */
   readonly status: number | undefined
-  /** `WAS_THERE`, where the entry to create was in the directory before. */
-  readonly detail?: string
+  /** The entry to create was in the directory, and not because a request of this change had created it. */
+  readonly wasThere?: boolean
 }
 
 const SEEN_FOR_MS = 5_000
@@ -45,7 +44,7 @@ export async function create<Found>(context: WriteContext, creation: Creation<Fo
   const found = context.check ? await creation.find() : undefined
   const sent = found === undefined ? await sendNew(context, creation) : { found, wasThere: true }
   if (!('found' in sent)) return sent
-  if (creation.isDone(sent.found)) return sent.wasThere ? { ...FOUND, detail: WAS_THERE } : FOUND
+  if (creation.isDone(sent.found)) return sent.wasThere ? { ...FOUND, wasThere: true } : FOUND
   const { find, isDone } = creation
   return update(context, { find, isDone, send: creation.correct(sent.found) }, 'sure')
 }

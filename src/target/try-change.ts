@@ -3,7 +3,7 @@ import type { AccessManagementClient } from '../client/client.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
-import { applyChange } from './apply-change.ts'
+import { applyChange, type HowToApply } from './apply-change.ts'
 import { explainApiError } from './explain.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
@@ -17,7 +17,7 @@ export async function tryChange(
   client: AccessManagementClient,
   target: TargetDirectory,
   change: Change,
-  options: { readonly check: boolean },
+  options: HowToApply,
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {

@@ -491,7 +491,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
         const queue = opened.backend.createQueue(`changes-${name}`)
-        await vi.waitFor(async () => expect(await queue.getWaitingCount()).toBe(12), 10_000)
+        await vi.waitFor(async () => expect(await queue.getWaitingCount()).toBeGreaterThan(0), 10_000)
         await takeAway()
         await startWorker()
         await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 10_000)
@@ -646,11 +646,11 @@ export function describeRuns(kind: NamedBackend['name']): void {
       await startWorker()
       const run = await requestRun()
       const working = executor.work(name, { scheduled: false })
-      const queue = opened.backend.createQueue(`changes-${name}`)
       const texts: string[] = []
       await vi.waitFor(async () => {
         texts.push(...(await queueTexts(opened)))
-        expect(await queue.getDelayedCount()).toBeGreaterThan(0)
+        const changes = await changesOf(opened.store.db, run, 100)
+        expect(changes.filter(({ detail }) => detail !== null).length).toBeGreaterThan(4)
       }, 10_000)
       texts.push(...(await queueTexts(opened)))
       answer = undefined
@@ -658,7 +658,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
       expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
       texts.push(...(await queueTexts(opened)))
       const all = texts.join('\n')
-      expect(all).toContain('status 500')
+      expect(all).toContain('create-user')
       expect(all).toContain(`changes-${name}`)
       expect(all).not.toMatch(/planted|example\.org|could not be saved/i)
     })

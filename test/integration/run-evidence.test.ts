@@ -7,7 +7,8 @@ import type { ServerEvidence } from '../../src/directory/evidence.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
-import { beginAttempt } from '../../src/store/journal.ts'
+import { claim } from '../../src/apply/claim.ts'
+import { FencedRun } from '../../src/store/fenced-run.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import { findRun, lastGood, type RunRecord } from '../../src/store/runs.ts'
 import { startApiProxy } from '../support/api-proxy.ts'
@@ -722,8 +723,9 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   const before = await seen()
   const [left] = await control().runs({ sync: name, limit: 1 })
   const { run: number, epoch } = (await findRun(opened.store.db, left?.run ?? 0))!
-  const job = { run: number, number: 1, epoch: Number(epoch), refusedInRowBelow: null, leaseMs: 60_000 }
-  expect(await beginAttempt(opened.store.db, job, 'a worker')).toBeUndefined()
+  const job = { run: number, epoch: Number(epoch), first: 1, last: 2, count: 2, tail: false }
+  const fenced = new FencedRun(opened.store.db, job)
+  expect(await claim(fenced, job, { worker: 'a worker', leaseMs: 60_000 })).toBeUndefined()
   const harness = await start()
   const plan = await control().requestRun({ sync: name, mode: 'plan' })
   await harness.executor.workOn(name, plan)

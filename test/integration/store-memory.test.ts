@@ -20,6 +20,7 @@ import {
 } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { beginFenced, writeFenced } from '../support/fenced.ts'
 import { countsOf } from '../unit/cli/runs-for-tests.ts'
 
 const TARGET = 'https://access.example.com/directories/7'
@@ -47,8 +48,10 @@ function ask(target = TARGET): Promise<number> {
 async function hold(...changes: string[]): Promise<number> {
   const run = (await findRun(db, await ask()))!
   const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
-  await setRunState(db, run.run, 'planning', { breaches })
-  await holdRun(db, run, 'held', { breaches, counts: countsOf({}) })
+  await writeFenced(db, run.run, async (trx) => {
+    await setRunState(trx, run.run, 'planning', { breaches })
+    await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
+  })
   return run.run
 }
 
@@ -69,28 +72,27 @@ test('a change that the API refused is tried again a day later', async () => {
 
 test('the deletes of the last day are counted, but for those that a person approved', async () => {
   const usual = await ask()
-  const approved = await ask()
-  await setRunState(db, approved, 'applying', { approved: true })
   async function journal(
     op: Op,
     removes: number,
-    more: { run?: number; hours?: number; target?: string; outcome?: string } = {},
+    more: { approved?: boolean; hours?: number; target?: string; outcome?: string } = {},
   ) {
-    const { run = usual, hours = 1, target = TARGET, outcome = 'applied' } = more
+    const { approved = false, hours = 1, target = TARGET, outcome = 'applied' } = more
     await sql`INSERT INTO dirsyncd.journal
-      (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, intent_at)
-      VALUES (${run}, 1, ${sync}, ${target}, ${op}, 'u1', 'f', 1, 'w', ${removes}, ${outcome},
-        now() - make_interval(hours => ${hours}))`.execute(db)
+      (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, approved, intent_at)
+      VALUES (${usual}, 1, ${sync}, ${target}, ${op}, 'u1', 'f', 1, 'w', ${removes}, ${outcome},
+        ${approved}, now() - make_interval(hours => ${hours}))`.execute(db)
   }
   await journal('delete-user', 1)
   await journal('delete-user', 1, { hours: 23 })
   await journal('delete-group', 1)
   await journal('delete-user', 1, { hours: 25 })
-  await journal('delete-user', 1, { run: approved })
+  await journal('delete-user', 1, { approved: true })
+  await journal('delete-user', 1, { outcome: 'found' })
   await journal('delete-user', 1, { target: 'https://elsewhere.example' })
   await journal('delete-user', 1, { outcome: 'already' })
   await journal('create-user', 0)
-  expect(await deletedLastDay(db, sync, TARGET)).toEqual({ users: 2, groups: 1, memberships: 0 })
+  expect(await deletedLastDay(db, { sync, target: TARGET })).toEqual({ users: 3, groups: 1, memberships: 0 })
 })
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
@@ -106,7 +108,7 @@ test('runs older than 90 days are removed, but not the one whose hold waits for 
   const held = await hold('a')
   const old = await ask()
   const recent = await ask()
-  for (const run of [old, recent]) await finishRun(db, run, { state: 'done' })
+  for (const run of [old, recent]) await writeFenced(db, run, (trx) => finishRun(trx, run, { state: 'done' }))
   for (const run of [held, old]) {
     await sql`UPDATE dirsyncd.runs SET finished_at = now() - interval '91 days' WHERE run = ${run}`.execute(
       db,
@@ -139,8 +141,9 @@ test('what is known of groups within groups is kept, also where only the strange
 
 test('the first reason to stop a run stays', async () => {
   const run = await ask()
-  await stopRun(db, run, 'token-refused', 'the token is refused')
-  await stopRun(db, run, 'directory-unknown', 'the directory is unknown')
+  const fenced = await beginFenced(db, run)
+  await fenced.write((trx) => stopRun(trx, run, 'token-refused', 'the token is refused'))
+  await fenced.write((trx) => stopRun(trx, run, 'directory-unknown', 'the directory is unknown'))
   expect(await findRun(db, run)).toMatchObject({
     stop_code: 'token-refused',
     stop_reason: 'the token is refused',
@@ -209,8 +212,10 @@ test('two people who decide on two guards at once are both heard', async () => {
   for (let turn = 0; turn < 5; turn++) {
     const run = (await findRun(db, await ask()))!
     const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
-    await setRunState(db, run.run, 'planning', { breaches })
-    await holdRun(db, run, 'held', { breaches, counts: countsOf({}) })
+    await writeFenced(db, run.run, async (trx) => {
+      await setRunState(trx, run.run, 'planning', { breaches })
+      await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
+    })
     await Promise.all([control.approve(run.run, 'ada', ['few']), control.reject(run.run, 'bob', ['many'])])
     expect(await findRun(db, run.run)).toMatchObject({
       hold: 'rejected',

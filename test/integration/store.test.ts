@@ -14,6 +14,7 @@ import { listQuarantine, releaseQuarantine } from '../../src/store/quarantine.ts
 import { quarantineEntries } from '../../src/store/migrations/0004-quarantine-entries.ts'
 import { addRun, findRun, finishRun, stopRun } from '../../src/store/runs.ts'
 import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
+import { beginFenced } from '../support/fenced.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
@@ -66,17 +67,15 @@ describe.each([
     const change: Change = { op: 'delete-user', id: '1', have: { name: HOSTILE, email: null }, why: 'gone' }
     const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
     const notice = { kind: 'user', id: HOSTILE, code: 'disabled', detail: HOSTILE } as const
-    await storePlan(db, run, {
-      changes: [planned],
-      notices: [notice],
-      unchanged: 0,
-      withheld: [],
-      digest: '',
-    })
+    const fenced = await beginFenced(db, run)
+    const plan = { changes: [planned], notices: [notice], unchanged: 0, withheld: [], digest: '' }
+    await storePlan(fenced, plan, new Set())
     expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, detail: KEPT }])
     expect(await changesOf(db, run, 10)).toMatchObject([{ change: { have: { name: KEPT } } }])
-    await stopRun(db, run, 'internal', HOSTILE)
-    await finishRun(db, run, { state: 'failed', error: HOSTILE })
+    await fenced.write(async (trx) => {
+      await stopRun(trx, run, 'internal', HOSTILE)
+      await finishRun(trx, run, { state: 'failed', error: HOSTILE })
+    })
     expect(await findRun(db, run)).toMatchObject({ state: 'failed', error: KEPT, stop_reason: KEPT })
   })
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/client/client.ts'
-import { createExecutor, type Executor, type SyncSetup } from '../../src/control/executor.ts'
+import { createExecutor, type Executor, type SyncSetup } from '../../src/sync/executor.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { Grace } from '../../src/plan/grace.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
-import { type ChangeJob, changesQueueName } from '../../src/queue/changes.ts'
-import { startChangeWorker } from '../../src/queue/worker.ts'
+import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
+import { startChangeWorker } from '../../src/apply/worker.ts'
 import type { Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord } from '../../src/store/runs.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
@@ -119,13 +119,14 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       users: { ...LIMITS.users, maxDeletes: options.maxUserDeletes ?? LIMITS.users.maxDeletes },
     },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
-    queue: opened.backend.createQueue<ChangeJob>(changesQueueName(sync)),
+    queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
   }
   const otherExecutor = (owner: string) =>
     createExecutor({
       db,
       syncs: new Map([[sync, setup]]),
       owner,
+      isDead: () => false,
       log,
       signal: stopping.signal,
       times: { ...QUICK, outage: { ...QUICK.outage, giveUp: options.giveUpMs ?? QUICK.outage.giveUp } },

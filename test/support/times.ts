@@ -3,9 +3,9 @@ import { type Times, TIMES } from '../../src/queue/times.ts'
 /** About a tenth of the production times, except the lease: on a busy machine a short lease would expire. */
 export const QUICK: Times = {
   lease: TIMES.lease,
-  fence: { look: 250, blind: 2000, settle: 2500 },
+  fence: { look: 250, blind: 2000, settle: 2500, settleDead: 500 },
   retry: { phase: 300, tail: 200 },
-  outage: { look: 200, firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
+  outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 100, sweep: 500, count: { moving: 20, idle: 100 } },
   daemon: { lookForWork: 100, restoreSchedules: 3000, starting: TIMES.daemon.starting, storeAway: 100 },
 }

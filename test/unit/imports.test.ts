@@ -21,14 +21,15 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   target: { values: 'client contract directory plan' },
   store: { values: 'directory plan' },
   queue: { values: 'plan store' },
-  sync: { values: 'plan', types: 'directory source store queue' },
+  apply: { values: 'plan store queue' },
+  sync: { values: 'plan apply store queue', types: 'directory source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   admin: { values: 'control', types: 'store plan directory' },
   config: { values: '', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
-      'contract conformance directory plan source client service target store queue sync control admin config shutdown',
+      'contract conformance directory plan source client service target store queue apply sync control admin config shutdown',
   },
   cli: { values: 'compose control config plan directory shutdown', types: 'store' },
   main: { values: 'cli compose config shutdown' },
@@ -277,12 +278,12 @@ describe('this test itself', () => {
     ],
     [
       'a value where only types are allowed',
-      { from: 'sync/run.ts', to: 'store/runs.ts' },
-      'sync may import only types from store: write import type',
+      { from: 'sync/run.ts', to: 'source/source.ts' },
+      'sync may import only types from source: write import type',
     ],
     [
       'a type where types are allowed',
-      { from: 'sync/run.ts', to: 'store/runs.ts', typeOnly: true },
+      { from: 'sync/run.ts', to: 'source/source.ts', typeOnly: true },
       undefined,
     ],
     ['the table of errors from anywhere', { from: 'contract/a.ts', to: 'errors.ts' }, undefined],

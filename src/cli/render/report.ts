@@ -113,9 +113,9 @@ function notApplied({ changes, counts }: RunView): string[] {
 /** Many refusals of one status may be no fault of the entries. */
 function refusedAlike(changes: RunView['changes']): string[] {
   const refused = changes.filter(({ state }) => state === 'quarantined')
-  const statuses = new Set(refused.map(({ detail }) => /the service answered (\d+)/.exec(detail ?? '')?.[1]))
+  const statuses = new Set(refused.map(({ status }) => status))
   const [status] = statuses
-  if (refused.length < 5 || statuses.size > 1 || status === undefined) return []
+  if (refused.length < 5 || statuses.size > 1 || typeof status !== 'number') return []
   return [
     `The service answered all ${digits(refused.length)} with ${status}: if that was its own fault, ` +
       'dirsyncd quarantine release has the next run try them again.',

@@ -8,8 +8,6 @@ import { renderTable } from '../../../src/cli/render/table.ts'
 import { printable } from '../../../src/printable.ts'
 import { textWidth, timeTaken } from '../../../src/cli/render/text.ts'
 import type { Change } from '../../../src/plan/change.ts'
-import { ApiError } from '../../../src/client/api-error.ts'
-import { failureOfReply } from '../../../src/client/failure.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
 const CHANGES: readonly [Change, string][] = [
@@ -400,12 +398,9 @@ test('what a run did not come to is a number, and what went wrong is named', () 
 })
 
 function refusedWith(statuses: readonly number[]): string[] {
-  const destination = { operation: 'createUsers', method: 'POST', path: '/users', scope: 'ORG' } as const
-  const changes = statuses.map((status, index) => {
-    const failure = failureOfReply({ status, headers: {}, body: '{"detail":"no"}' }, true, [], 0)
-    const { message } = new ApiError({ ...destination, baseUrl: 'https://a.example' }, failure)
-    return changeOf(createUser(`e-${index}`), { state: 'quarantined', detail: message })
-  })
+  const changes = statuses.map((status, index) =>
+    changeOf(createUser(`e-${index}`), { state: 'quarantined', status, detail: 'refused' }),
+  )
   return renderReport(runOf({ changes, counts: countsOf({ outcomes: { quarantined: changes.length } }) }), {
     all: false,
   })

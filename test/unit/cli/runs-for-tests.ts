@@ -43,7 +43,7 @@ export function runOf(parts: Partial<RunView>): RunView {
 }
 
 export function changeOf(change: Change, parts: Partial<ChangeView> = {}): ChangeView {
-  return { number: 1, change, state: 'applied', detail: null, ...parts }
+  return { number: 1, change, state: 'applied', status: null, detail: null, ...parts }
 }
 
 export function createUser(id: string): Change {

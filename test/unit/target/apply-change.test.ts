@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { applyChange, type Applied, worstCaseRequestsOf } from '../../../src/target/apply-change.ts'
 import type { TargetDirectory } from '../../../src/target/idempotent.ts'
 import type { Change } from '../../../src/plan/change.ts'
-import { WAS_THERE } from '../../../src/plan/outcome.ts'
 import { clientOf, group, rejection, user } from '../client/fixtures.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
@@ -75,8 +74,8 @@ test.each([
     await using server = await startDirectoryServer()
     server.users.push(ann({ email: ' ANN@example.org' }))
     server.groups.push(all({ external_member_ids: ['b', 'a'] }))
-    const detail = change.op.startsWith('create') ? WAS_THERE : undefined
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', detail, requests: 1 })
+    const wasThere = change.op.startsWith('create') ? true : undefined
+    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere, requests: 1 })
     expect(server.calls()).toEqual([call])
   },
 )
@@ -126,7 +125,7 @@ test.each([
 test('a create that finds the entry under its id compares it and is content', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann())
-  expect(await apply(server, createUser)).toEqual({ outcome: 'found', detail: WAS_THERE, requests: 2 })
+  expect(await apply(server, createUser)).toEqual({ outcome: 'found', wasThere: true, requests: 2 })
   expect(server.calls()).toEqual(['POST users', 'GET users/u1'])
 })
 

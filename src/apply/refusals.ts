@@ -1,4 +1,15 @@
-import type { RefusedOp, Refusals } from '../store/refusals.ts'
+import type { RefusedOp } from './refused-changes.ts'
+
+/**
+ * The 403 answers to the changes of a run since the last success. A change that was sent before another one was refused
+ * is no success after it.
+ */
+export interface Refusals {
+  /** How many changes were refused for the first time. */
+  readonly inRow: number
+  /** How often a change was refused that was tried alone. */
+  readonly probes: number
+}
 
 /** After so many changes that were refused in a row, the others are tried one by one. */
 export const REFUSED_IN_ROW = 4

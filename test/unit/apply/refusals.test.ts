@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { howToGoOn, neverAccepted, refusedInRow } from '../../../src/queue/refusals.ts'
+import { howToGoOn, neverAccepted, refusedInRow } from '../../../src/apply/refusals.ts'
 
 test.each([
   ['none was refused', { inRow: 0, probes: 0 }, 'together'],

@@ -20,10 +20,10 @@ import {
   lastGood,
   rememberGood,
   type RunRecord,
-  type SyncTarget,
 } from '../store/runs.ts'
+import type { SyncTarget } from '../store/run-types.ts'
 import type { Tables } from '../store/tables.ts'
-import type { Memory, Planned } from '../sync/run.ts'
+import type { Memory, Planned } from './run.ts'
 
 type Db = Kysely<Tables>
 
@@ -44,7 +44,7 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
     lastGood: good,
     directoryBefore: await directoryAfterLastGood(db, { sync, target }),
     server: good?.server,
-    deletedLastDay: await deletedLastDay(db, sync, target),
+    deletedLastDay: await deletedLastDay(db, { sync, target }),
     absences: await absencesOf(db, { sync, target }),
     now: await timeOf(db),
   }

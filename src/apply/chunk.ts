@@ -1,0 +1,242 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LimitFunction } from 'p-limit'
+import { sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Change } from '../plan/change.ts'
+import type { Outcome } from '../plan/outcome.ts'
+import type { Times } from '../queue/times.ts'
+import { type FencedRun, type LockedRun, Overtaken } from '../store/fenced-run.ts'
+import { isAway } from '../store/outage.ts'
+import type { Chunk, Claimed } from './claim.ts'
+import type { Freshness } from './freshness.ts'
+import type { ChunkJob } from './job.ts'
+import { cutOff, judge, notTried, type Streaks } from './judge.ts'
+import { flush, mergeFindings, noFindings, Reclaimed, type Settled } from './outcomes.ts'
+import { REFUSED_IN_ROW } from './refusals.ts'
+
+/** Applies one change. Never throws for what the API answers. */
+export type ApplyChange = (
+  change: Change,
+  how: {
+    /** Look with GET before anything is sent. */
+    readonly check: boolean
+    /** Called before each request; what it throws keeps the request from being sent. */
+    readonly beforeRequest: () => void
+  },
+  signal: AbortSignal,
+) => Promise<Outcome>
+
+export interface ChunkDeps {
+  readonly fenced: FencedRun
+  readonly job: ChunkJob
+  readonly chunk: Chunk
+  /** Since the claim. */
+  readonly freshness: Freshness
+  readonly worker: string
+  readonly applyChange: ApplyChange
+  /** Bounds the requests in flight, over all chunks of this worker. */
+  readonly limit: LimitFunction
+  readonly streaks: Streaks
+  readonly run: RunInProcess
+  /** Which of these changes are in quarantine. */
+  readonly quarantined: (fingerprints: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Aborted when nothing more is to be sent, because the process ends. */
+  readonly stopping: AbortSignal
+  /** Ends requests that are still under way when the time for a graceful end is over. */
+  readonly signal: AbortSignal
+  readonly times: Times
+  readonly log: Log
+}
+
+/** What all chunks of a run in this process know together. */
+export class RunInProcess {
+  /** Aborted when the run is found to be another process's. */
+  readonly overtaken = new AbortController()
+  /** Changes of the run that were refused so far, and those of them since the last success. */
+  refused = 0
+  refusedInRow = 0
+
+  /** Takes what the store says, unless this process knows of later refusals. */
+  see({ refused, refused_before_success: before }: LockedRun): void {
+    if (refused < this.refused) return
+    this.refused = refused
+    this.refusedInRow = refused - before
+  }
+}
+
+/** Outcomes that are written together at most. */
+const GROUP = 100
+
+/** Sends the changes of a chunk and writes what came of them, in groups; returns when the store has all outcomes. */
+export async function applyChunk(deps: ChunkDeps): Promise<void> {
+  const sending = new Sending(deps)
+  await sending.run()
+}
+
+class StaleRun extends Error {
+  override readonly name = 'StaleRun'
+}
+
+class Sending {
+  readonly #deps: ChunkDeps
+  #settled: Settled[] = []
+  #findings = noFindings()
+  #quarantined: Promise<ReadonlySet<string>> | undefined
+  #isStopped = false
+  /** Aborted when the changes of this chunk are another worker's. */
+  readonly #reclaimed = new AbortController()
+  /** Aborted when nothing of the chunk may be sent or written any more. */
+  readonly #lost: AbortSignal
+  #writing: Promise<void> | undefined
+
+  constructor(deps: ChunkDeps) {
+    this.#deps = deps
+    deps.run.see(deps.chunk.run)
+    this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
+  }
+
+  async run(): Promise<void> {
+    const { chunk, limit, times } = this.#deps
+    const beat = setInterval(() => void this.#write(), times.fence.look)
+    try {
+      await Promise.all(chunk.changes.map((change) => limit(() => this.#try(change))))
+    } finally {
+      clearInterval(beat)
+    }
+    await this.#writing
+    await this.#writeLast()
+  }
+
+  async #try(change: Claimed): Promise<void> {
+    if (this.#lost.aborted) return
+    const settled = await this.#send(change)
+    this.#settled.push(settled)
+    if (this.#settled.length >= GROUP) void this.#write()
+  }
+
+  async #send(change: Claimed): Promise<Settled> {
+    const { applyChange, chunk, signal, log, fenced, job } = this.#deps
+    if (!this.#maySend()) return notTried(change)
+    const refusedBefore = this.#deps.run.refused
+    const check = change.unsure || chunk.run.directory_moved
+    try {
+      const outcome = await applyChange(
+        change.change,
+        { check, beforeRequest: () => this.#requireFresh() },
+        AbortSignal.any([this.#lost, signal]),
+      )
+      log.debug({ run: job.run, change: change.number, op: change.change.op, ...outcome }, 'tried a change')
+      return await this.#judge(change, outcome, refusedBefore)
+    } catch (error) {
+      if (error instanceof StaleRun) this.#isStopped = true
+      else
+        log.warn({ run: fenced.run, change: change.number, error: sentence(error) }, 'a change was cut short')
+      return cutOff(change)
+    }
+  }
+
+  async #judge(change: Claimed, outcome: Outcome, refusedBefore: number): Promise<Settled> {
+    const { chunk, job, streaks, times } = this.#deps
+    const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
+    const { settled, stops } = judge(
+      {
+        run: job.run,
+        streaks,
+        findings: this.#findings,
+        retry: times.retry,
+        isProbe: job.probe === true,
+        outages: chunk.outages,
+        isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
+      },
+      change,
+      outcome,
+      refusedBefore,
+    )
+    if (stops) this.#isStopped = true
+    this.#countRefusal(change, settled)
+    return settled
+  }
+
+  #countRefusal(change: Claimed, settled: Settled): void {
+    const { run } = this.#deps
+    if (settled.refusals > change.refusals && change.refusals === 0) {
+      run.refused += 1
+      run.refusedInRow += 1
+    }
+    if (settled.state === 'applied') run.refusedInRow = 0
+  }
+
+  #inQuarantine(): Promise<ReadonlySet<string>> {
+    const { quarantined, chunk } = this.#deps
+    this.#quarantined ??= quarantined(chunk.changes.map(({ fingerprint }) => fingerprint))
+    return this.#quarantined
+  }
+
+  #maySend(): boolean {
+    const { stopping, freshness, job, run } = this.#deps
+    if (job.probe !== true && run.refusedInRow >= REFUSED_IN_ROW) return false
+    return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
+  }
+
+  #requireFresh(): void {
+    if (!this.#deps.freshness.isFresh()) throw new StaleRun('the store has not answered for too long')
+  }
+
+  /** Writes what has an outcome, or asks whether the run is still the current one. One write at a time. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#flush(false)
+      .then(
+        (run) => this.#obey(run),
+        () => undefined,
+      )
+      .finally(() => (this.#writing = undefined))
+    return this.#writing
+  }
+
+  /** The store may be away for a moment: outcomes are not given up while nobody else has the changes. */
+  async #writeLast(): Promise<void> {
+    const { times, signal } = this.#deps
+    while (!this.#lost.aborted) {
+      try {
+        await this.#flush(true)
+        return
+      } catch (error) {
+        if (!isAway(error) || signal.aborted) throw error
+      }
+      await sleep(times.daemon.storeAway, undefined, { signal })
+    }
+  }
+
+  async #flush(isLast: boolean): Promise<LockedRun> {
+    const { fenced, job, chunk, worker, freshness, times } = this.#deps
+    const settled = this.#settled
+    const findings = this.#findings
+    this.#settled = []
+    this.#findings = noFindings()
+    const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
+    try {
+      return await freshness.renew(() =>
+        flush(fenced, {
+          chunk: chunk.id,
+          worker,
+          tail: job.tail,
+          settled,
+          findings,
+          isLast,
+          outagePause: { firstMs, lastMs },
+        }),
+      )
+    } catch (error) {
+      if (error instanceof Overtaken) this.#deps.run.overtaken.abort(error)
+      if (error instanceof Reclaimed) this.#reclaimed.abort(error)
+      this.#settled = [...settled, ...this.#settled]
+      this.#findings = mergeFindings(findings, this.#findings)
+      throw error
+    }
+  }
+
+  #obey(run: LockedRun): void {
+    if (run.stop_code !== null) this.#isStopped = true
+    this.#deps.run.see(run)
+  }
+}

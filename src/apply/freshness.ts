@@ -1,0 +1,37 @@
+/** A moment by two clocks. */
+interface Moment {
+  readonly monotonic: number
+  readonly wall: number
+}
+
+/**
+ * How long ago the store was last asked, of the answers that said that the run is still the current one. A suspended
+ * machine may stop the monotonic clock, so what has passed is the greater of both clocks' differences; a step of the
+ * wall clock can only make it too large.
+ */
+export class Freshness {
+  readonly #limitMs: number
+  #asked: Moment
+
+  constructor(limitMs: number, asked: Moment = moment()) {
+    this.#limitMs = limitMs
+    this.#asked = asked
+  }
+
+  /** Asks something of the store whose answer says that the run is still the current one. */
+  async renew<T>(ask: () => Promise<T>): Promise<T> {
+    const asked = moment()
+    const answer = await ask()
+    this.#asked = asked
+    return answer
+  }
+
+  isFresh(): boolean {
+    const { monotonic, wall } = moment()
+    return Math.max(monotonic - this.#asked.monotonic, wall - this.#asked.wall) < this.#limitMs
+  }
+}
+
+function moment(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() }
+}

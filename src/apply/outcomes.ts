@@ -1,0 +1,175 @@
+import { sql } from 'kysely'
+import type { ErrorCode } from '../errors.ts'
+import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
+import type { ChangeState } from '../store/run-types.ts'
+import { stopRun } from '../store/runs.ts'
+import { storable, storableJson } from '../store/storable.ts'
+import { forgetOutages, pauseFor, pauseForOutage } from './pause.ts'
+import { MOST_REFUSALS } from './waiting.ts'
+
+/** What came of one change of a chunk. */
+export interface Settled {
+  readonly number: number
+  /** `pending` where it is tried again. */
+  readonly state: Exclude<ChangeState, 'dropped'>
+  readonly attempts: number
+  readonly refusals: number
+  /** Left to the end of the run, now or before. */
+  readonly tail: boolean
+  readonly unsure: boolean
+  /** Before it is tried again, in milliseconds. */
+  readonly waitMs?: number
+  readonly status?: number | undefined
+  readonly requests?: number
+  /** One sentence without personal data beyond the entry's own. */
+  readonly detail?: string
+  readonly wasThere?: boolean
+}
+
+/** What the outcomes of a chunk say of the run and its target. */
+export interface Findings {
+  /** Changes that were refused with 403 for the first time, and refused probes. */
+  refused: number
+  probes: number
+  /** How many changes of the run had been refused before a change was sent that succeeded. */
+  refusedBeforeSuccess: number | undefined
+  stop: { readonly code: ErrorCode; readonly detail: string } | undefined
+  pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
+  /** The target answers again. */
+  answers: boolean
+}
+
+export function noFindings(): Findings {
+  return {
+    refused: 0,
+    probes: 0,
+    refusedBeforeSuccess: undefined,
+    stop: undefined,
+    pause: undefined,
+    answers: false,
+  }
+}
+
+/** What two groups of outcomes say together. */
+export function mergeFindings(earlier: Findings, later: Findings): Findings {
+  return {
+    refused: earlier.refused + later.refused,
+    probes: earlier.probes + later.probes,
+    refusedBeforeSuccess: later.refusedBeforeSuccess ?? earlier.refusedBeforeSuccess,
+    stop: earlier.stop ?? later.stop,
+    pause: later.pause ?? earlier.pause,
+    answers: earlier.answers || later.answers,
+  }
+}
+
+export interface Flush {
+  readonly chunk: string
+  readonly worker: string
+  readonly tail: boolean
+  readonly settled: readonly Settled[]
+  readonly findings: Findings
+  /** Nothing of the chunk is under way any more. */
+  readonly isLast: boolean
+  readonly outagePause: { readonly firstMs: number; readonly lastMs: number }
+}
+
+/** Somebody took the chunk for dead and gave its changes to others: what came of them is theirs to find out. */
+export class Reclaimed extends Error {
+  override readonly name = 'Reclaimed'
+}
+
+/**
+ * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns the run as it is then.
+ * Throws `Overtaken` or `Reclaimed`, and then has written nothing.
+ */
+export async function flush(fenced: FencedRun, group: Flush): Promise<LockedRun> {
+  return fenced.write(async (trx, run) => {
+    const intentAt = await beat(trx, group.chunk)
+    await journal(trx, fenced.run, run, { ...group, intentAt })
+    await count(trx, fenced.run, run, group)
+    await report(trx, fenced.run, run, group)
+    if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
+    return run
+  })
+}
+
+async function beat(trx: Fenced, chunk: string): Promise<Date> {
+  const row = await trx
+    .updateTable('dirsyncd.chunks')
+    .set({ beats: sql<number>`beats + 1` })
+    .where('chunk', '=', chunk)
+    .returning('intent_at')
+    .executeTakeFirst()
+  if (row === undefined) throw new Reclaimed(`chunk ${chunk}`)
+  return row.intent_at
+}
+
+async function journal(
+  trx: Fenced,
+  run: number,
+  { sync, target }: LockedRun,
+  { chunk, worker, settled, intentAt }: Flush & { readonly intentAt: Date },
+): Promise<void> {
+  if (settled.length === 0) return
+  const rows = settled.map(({ detail, ...row }) => ({
+    ...row,
+    detail: detail === undefined ? null : storable(detail),
+  }))
+  await sql`WITH s AS (
+      SELECT * FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS s(number int, state text, attempts int,
+        refusals int, tail boolean, unsure boolean, "waitMs" float8, status int, requests int, detail text,
+        "wasThere" boolean)
+    ), done AS (
+      UPDATE dirsyncd.changes AS c
+      SET state = s.state, attempts = s.attempts, refusals = s.refusals, tail = s.tail, unsure = s.unsure,
+        next_at = clock_timestamp() + s."waitMs" * interval '1 millisecond', status = s.status,
+        detail = s.detail, was_there = COALESCE(s."wasThere", false), chunk = NULL
+      FROM s WHERE c.run = ${run} AND c.number = s.number AND c.chunk = ${chunk}
+      RETURNING c.*, s.requests
+    ), quarantined AS (
+      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
+      SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, COALESCE(detail, '')
+      FROM done WHERE state = 'quarantined'
+      ON CONFLICT (sync, target, fingerprint) DO UPDATE
+      SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()
+    )
+    INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
+      removes, intent_at, ended_at, outcome, status, requests, detail, approved)
+    SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
+      removes, ${intentAt}, now(), state, status, requests, detail, approved
+    FROM done WHERE state <> 'pending'`.execute(trx)
+}
+
+async function count(
+  trx: Fenced,
+  number: number,
+  run: LockedRun,
+  { settled, findings, tail }: Flush,
+): Promise<void> {
+  const outcomes: Record<string, number> = { ...run.outcomes }
+  let left = 0
+  for (const { state, ...change } of settled) {
+    if (state !== 'pending') outcomes[state] = (outcomes[state] ?? 0) + 1
+    if (state !== 'pending' || change.tail !== tail || change.refusals >= MOST_REFUSALS) left += 1
+  }
+  const { refused, probes, refusedBeforeSuccess: before } = findings
+  const isSuccess = before !== undefined && before > run.refused_before_success
+  if (settled.length === 0 && refused === 0 && probes === 0 && !isSuccess) return
+  await sql`UPDATE dirsyncd.runs SET pending = pending - ${left}, returned = returned + ${settled.length - left},
+      outcomes = ${JSON.stringify(outcomes)}::jsonb, refused = refused + ${refused},
+      refused_before_success = ${isSuccess ? before : run.refused_before_success},
+      probes = ${isSuccess ? sql`0` : sql`probes + ${probes}`}
+    WHERE run = ${number}`.execute(trx)
+}
+
+async function report(
+  trx: Fenced,
+  number: number,
+  { target }: LockedRun,
+  { findings: { stop, pause, answers }, outagePause }: Flush,
+): Promise<void> {
+  if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
+  if (answers) await forgetOutages(trx, target)
+  if (pause?.why === 'limited') await pauseFor(trx, target, pause.ms)
+  if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)
+}

@@ -1,0 +1,63 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../store/tables.ts'
+
+type Db = Kysely<Tables>
+
+/** A service that asks for more is asked again after this time, in milliseconds. */
+const LONGEST_MS = 15 * 60_000
+
+/** How long nothing is sent to a target. */
+export interface Pause {
+  /** In milliseconds from now. */
+  readonly leftMs: number
+  /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
+  readonly why: 'limited' | 'outage'
+}
+
+/** What is left of a target's pause. A clock that was set back makes no pause longer than the longest. */
+export async function pauseOf(db: Db, target: string): Promise<Pause | undefined> {
+  const { rows } = await sql<{ left: number; why: Pause['why'] }>`SELECT why,
+      extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS left
+    FROM dirsyncd.targets WHERE target = ${target}`.execute(db)
+  const [row] = rows
+  if (row === undefined || row.left <= 0 || row.left > LONGEST_MS) return undefined
+  return { leftMs: row.left, why: row.why }
+}
+
+/** Keeps every process from sending to the target for a time. A pause that ends later stays. */
+export async function pauseFor(db: Db, target: string, ms: number): Promise<void> {
+  await setPause(db, target, sql`${Math.min(ms, LONGEST_MS)}::float8`, 'limited')
+}
+
+/** The next pause after an outage: twice as long as the one before, up to `lastMs`. */
+export async function pauseForOutage(
+  db: Db,
+  target: string,
+  { firstMs, lastMs }: { readonly firstMs: number; readonly lastMs: number },
+): Promise<void> {
+  const ms = sql`least(${lastMs}::float8, ${firstMs}::float8 * 2 ^ least(20, COALESCE((SELECT outages
+    FROM dirsyncd.targets WHERE target = ${target}), 0)))`
+  await setPause(db, target, ms, 'outage')
+}
+
+async function setPause(
+  db: Db,
+  target: string,
+  ms: ReturnType<typeof sql>,
+  why: Pause['why'],
+): Promise<void> {
+  const longest = sql`clock_timestamp() + make_interval(secs => ${LONGEST_MS / 1000})`
+  const more = why === 'outage' ? 1 : 0
+  await sql`INSERT INTO dirsyncd.targets AS t (target, not_before, why, outages)
+    VALUES (${target}, clock_timestamp() + ${ms} * interval '1 millisecond', ${why}, ${more})
+    ON CONFLICT (target) DO UPDATE SET
+      not_before = CASE WHEN t.not_before > ${longest} THEN excluded.not_before
+        ELSE greatest(t.not_before, excluded.not_before) END,
+      why = CASE WHEN t.not_before > excluded.not_before AND t.not_before <= ${longest} THEN t.why ELSE excluded.why END,
+      outages = t.outages + ${more}`.execute(db)
+}
+
+/** The target answers: the next outage begins anew. */
+export async function forgetOutages(db: Db, target: string): Promise<void> {
+  await db.updateTable('dirsyncd.targets').set({ outages: 0 }).where('target', '=', target).execute()
+}

@@ -1,0 +1,62 @@
+import { type Kysely, sql } from 'kysely'
+import type { Op } from '../plan/change.ts'
+import type { Phase } from '../plan/plan.ts'
+import type { Fenced } from '../store/fenced-run.ts'
+import type { Tables } from '../store/tables.ts'
+
+type Db = Kysely<Tables>
+
+/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
+export const MOST_REFUSALS = 2
+
+/** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
+export interface Part {
+  readonly phase: Phase
+  readonly tail: boolean
+}
+
+/**
+ * Whether a change `c` may be tried now. Who gets an e-mail waits until its owner has lost it: a service that does not
+ * mind would show it with two people. In a circle nobody can be first.
+ */
+export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL OR c.next_at <= clock_timestamp())
+  AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
+    SELECT FROM dirsyncd.changes AS owner
+    WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails') AND owner.state = 'pending'
+      AND owner.entry_id = c.change #>> '{takes,from}'))`
+
+/** The numbers of the changes that may be claimed now, in order. */
+export async function claimable(
+  db: Db,
+  run: number,
+  part: Part,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly { number: number; op: Op }[]> {
+  return waitingIn(db, run, part)
+    .select(['number', 'op'])
+    .where('number', '>', after)
+    .where(isDue)
+    .orderBy('number')
+    .limit(limit)
+    .execute()
+}
+
+/** Counts the changes of a part that wait, and makes the run's counter, which outcomes move, equal to that. */
+export async function countWaiting(trx: Fenced, run: number, part: Part): Promise<number> {
+  const { count } = await waitingIn(trx, run, part)
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  const pending = Number(count)
+  await trx.updateTable('dirsyncd.runs').set({ pending }).where('run', '=', run).execute()
+  return pending
+}
+
+function waitingIn(db: Db, run: number, { phase, tail }: Part) {
+  return db
+    .selectFrom('dirsyncd.changes as c')
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('phase', '=', phase)
+    .where('tail', '=', tail)
+    .where('refusals', '<', MOST_REFUSALS)
+}

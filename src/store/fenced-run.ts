@@ -1,0 +1,55 @@
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { RunKey, SyncTarget } from './run-types.ts'
+import type { RunsTable, Tables } from './tables.ts'
+import type { Selectable } from 'kysely'
+
+declare const fenced: unique symbol
+
+/** A transaction in which the run's row is locked: until it ends, nobody can end the run or take it over. */
+export type Fenced = Transaction<Tables> & { readonly [fenced]: true }
+
+/** The run has ended, or it belongs to another process now: nothing was written. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken'
+
+  constructor(run: number) {
+    super(`run ${run} has ended or belongs to another process`)
+  }
+}
+
+/** What every writer needs to know of the run. */
+export type LockedRun = SyncTarget &
+  Pick<
+    Selectable<RunsTable>,
+    'state' | 'stop_code' | 'directory_moved' | 'refused' | 'refused_before_success' | 'probes' | 'outcomes'
+  >
+
+/**
+ * A run as its owner and its workers may write it: under one epoch of the sync's lease, until the run has ended. All
+ * that writes a run's state, plan, holds and outcomes takes a `Fenced`, and only `write` makes one.
+ */
+export class FencedRun {
+  readonly #db: Kysely<Tables>
+  readonly run: number
+  readonly epoch: number
+
+  constructor(db: Kysely<Tables>, { run, epoch }: RunKey) {
+    this.#db = db
+    this.run = run
+    this.epoch = epoch
+  }
+
+  /** Does the work in one transaction. Throws `Overtaken`. */
+  async write<T>(work: (trx: Fenced, run: LockedRun) => Promise<T>): Promise<T> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { rows } = await sql<LockedRun>`SELECT r.sync, r.target, r.state, r.stop_code, r.directory_moved,
+          r.refused, r.refused_before_success, r.probes, r.outcomes
+        FROM dirsyncd.runs r JOIN dirsyncd.leases l ON l.sync = r.sync AND l.epoch = r.epoch
+        WHERE r.run = ${this.run} AND r.epoch = ${this.epoch} AND r.finished_at IS NULL
+        FOR UPDATE OF r`.execute(trx)
+      const [locked] = rows
+      if (locked === undefined) throw new Overtaken(this.run)
+      return work(trx as Fenced, locked)
+    })
+  }
+}
