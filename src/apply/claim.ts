@@ -108,7 +108,7 @@ async function claimChanges(
 }
 
 /** Tells the owner of the run how many changes of a hint still wait, so that it gives further hints. */
-export async function countReturned(trx: Fenced, run: number, count: number): Promise<void> {
+async function countReturned(trx: Fenced, run: number, count: number): Promise<void> {
   if (count <= 0) return
   await sql`UPDATE dirsyncd.runs SET returned = returned + ${count} WHERE run = ${run}`.execute(trx)
 }
