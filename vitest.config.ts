@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
+import { useMemoryForFiles } from './test/support/memory-files.ts'
+
+useMemoryForFiles()
 
 export default defineConfig({
   test: {

@@ -12,6 +12,7 @@ import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-con
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
+import { inLong } from '../support/long.ts'
 
 /** Three pages of people and then three of groups, the last of each not full. */
 const PEOPLE = 60
@@ -99,14 +100,21 @@ function syncOf(name: Sync, url: string, tls: object = {}): object {
 
 const result = (code: number) => (page: number) => ({ kind: 'result', page, code }) as const
 
-const IN_A_PAGE: readonly [string, (page: number) => LdapFault, string][] = [
+type FaultInPage = readonly [string, (page: number) => LdapFault, string]
+
+/** Like the unavailable one for a daemon; that each fails a read is tested on the source, too. */
+const OTHER_RESULTS: readonly FaultInPage[] = [
   ['reaches its time limit', result(3), 'timeLimitExceeded: '],
   ['reaches its size limit', result(4), 'sizeLimitExceeded: '],
   ['refers to another server', result(10), 'referral: '],
   ["reaches its administrator's limit", result(11), 'adminLimitExceeded: '],
   ['is busy', result(51), 'busy: '],
-  ['becomes unavailable', result(52), 'unavailable: '],
   ['meets an error of its own', result(80), 'an error of its own (result 80)'],
+]
+
+const IN_A_PAGE: readonly FaultInPage[] = [
+  ...inLong([], OTHER_RESULTS),
+  ['becomes unavailable', result(52), 'unavailable: '],
   ['leaves the cookie out', (page) => ({ kind: 'no-control', page }), 'stopped paging in the middle'],
   ['is cut off', (page) => ({ kind: 'cut', page, entry: 10 }), 'the connection was lost while reading'],
   ['hangs up', (page) => ({ kind: 'hang-up', page, entry: 1 }), 'the connection was lost while reading'],

@@ -15,7 +15,7 @@ import {
 import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { inLong } from '../support/long.ts'
 
-const PEOPLE = inLong(100, 400)
+const PEOPLE = inLong(50, 400)
 const DEAD_MS = inLong(3000, 20_000)
 
 let stack: AsyncDisposableStack
@@ -118,7 +118,7 @@ describe('two syncs in one daemon, and the API of one is down', () => {
   test('from the middle of its run: the other finishes in its usual time, and this one goes on later', async () => {
     const before = await writesOf(ill)
     const going = sync('ill')
-    await untilWritten(ill, before + 40)
+    await untilWritten(ill, before + PEOPLE * 0.4)
     await ill.stop('SIGKILL')
     expectUsualTime('beside one that went down', await sync('well'))
     await expectEqual(well, renamed('Second'))
@@ -143,7 +143,7 @@ describe('one sync', () => {
     const company = people(3 * PEOPLE)
     await writeFiles(company)
     const going = sync('corp')
-    await untilWritten(service, 100)
+    await untilWritten(service, PEOPLE)
     await service.stop('SIGKILL')
     const diedAt = Date.now()
     await sleep(DEAD_MS)

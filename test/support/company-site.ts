@@ -1,5 +1,7 @@
 import type { RequestLine } from '../../src/service/http/request-log.ts'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'undici'
 import { expect } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, fixtureOf } from './company.ts'
 import type { Program } from './program.ts'
@@ -71,12 +73,23 @@ export async function openCompanySite(stores: StoreSettings, company: Company): 
       }
     },
     requestRun: async () => {
-      await using _command = site.start('sync', 'corp')
+      await postRun(site)
       await companySite.waitForWrites(1)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
   return companySite
+}
+
+/** Asks the daemon for a run as `dirsyncd sync corp` does, without a process for the command. */
+async function postRun({ dataDir }: Site): Promise<void> {
+  const admin = new Client('http://daemon', { socketPath: join(dataDir, 'admin.sock') })
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ sync: 'corp', mode: 'sync' })
+  const answer = await admin.request({ method: 'POST', path: '/runs', headers, body })
+  await answer.body.dump()
+  await admin.close()
+  expect(answer.statusCode).toBeLessThan(300)
 }
 
 function isExecutedWrite({ method, done }: RequestLine): boolean {

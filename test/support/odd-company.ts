@@ -39,9 +39,9 @@ export interface OddCompany {
   readonly groups: readonly OddGroup[]
 }
 
-export const PEOPLE = inLong(900, 5000)
+export const PEOPLE = inLong(600, 5000)
 export const GROUPS = inLong(100, 300)
-export const BIG_GROUP = inLong(600, 3000)
+export const BIG_GROUP = inLong(400, 3000)
 /** The index of the first person in the special groups. */
 const SPECIAL_PEOPLE = PEOPLE - 500
 

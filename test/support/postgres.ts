@@ -42,7 +42,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   await writeFile(join(data, 'pg_hba.conf'), ACCESS)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const settings = ['listen_addresses=127.0.0.1', 'fsync=off', 'max_connections=500', 'shared_buffers=32MB']
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'fsync=off',
+    'max_connections=500',
+    'shared_buffers=32MB',
+    'max_wal_size=128MB',
+  ]
   const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
   const launch = () =>
     startServer({

@@ -250,7 +250,7 @@ export const STORES: readonly Protection[] = [
     find: "AND ${state === 'applied'}\n",
     replace: "AND ${state === 'missing'}\n",
     test: REFUSALS,
-    only: 'sixty scattered',
+    only: 'a quarter, scattered',
   },
   {
     name: 'stores-what-was-in-quarantine-needs-no-new-decision',
