@@ -1,9 +1,9 @@
+import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
 import type { Machine } from './machine.ts'
 
 /** The results as a Markdown table, which reads well on a terminal too. */
 export function render(machine: Machine, comparisons: readonly Comparison[]): string {
-  const { cpu, cores, memoryGb, system, node, date } = machine
   const rows = [
     [
       'measured',
@@ -26,14 +26,49 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       each.ratio.toFixed(2),
     ]),
   ]
+  const notes = comparisons.flatMap(({ title, notes: seen = [] }) => seen.map((note) => `${title}: ${note}`))
+  return [nameOf(machine), '', ...tableOf(rows), '', ...notes, ''].join('\n')
+}
+
+/** What `benchBudget` measured, as a Markdown table. */
+export function renderBudget(machine: Machine, figures: readonly BudgetFigures[]): string {
+  const head = [
+    'shared on',
+    'limit',
+    'processes',
+    'used',
+    '429 by a token bucket',
+    '429 by a sliding window',
+    'CPU',
+  ]
+  const rows = figures.map((each) => [
+    each.place,
+    `${each.perSecond} a second`,
+    String(each.processes),
+    percent(each.used, 1),
+    percent(each.refused.tokenBucket, 2),
+    percent(each.refused.slidingWindow, 2),
+    `${Math.round(each.cpuMicros)} µs`,
+  ])
+  return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
+}
+
+function percent(share: number, digits: number): string {
+  return `${(share * 100).toFixed(digits)} %`
+}
+
+function nameOf({ cpu, cores, memoryGb, system, node, date }: Machine): string {
+  return `${date}, ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`
+}
+
+/** The lines of a Markdown table whose first row is the head. */
+function tableOf(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
   const rule = line(widths.map((width) => '-'.repeat(width)))
   const [head = [], ...body] = rows
-  const where = `${date}, ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`
-  const notes = comparisons.flatMap(({ title, notes: seen = [] }) => seen.map((note) => `${title}: ${note}`))
-  return [where, '', line(head), rule, ...body.map(line), '', ...notes, ''].join('\n')
+  return [line(head), rule, ...body.map(line)]
 }
 
 function cells({ medianMs, perSecond, peakBytes }: Figures): string[] {

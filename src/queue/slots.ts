@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../errors.ts'
+import type { Pace } from './pace.ts'
 
 /** Moments at which requests may be sent, evenly spaced, as the shared clock gave them out. All in milliseconds. */
 export type Slots = {
@@ -10,15 +11,9 @@ export type Slots = {
   readonly now: number
 }
 
-export type SlotRequest = {
+/** The first slot may be `tolerance` earlier than now, so that the time of the question is not lost. */
+export type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pause'> & {
   readonly count: number
-  readonly interval: number
-  /**
-   * Slots this far ahead of now are more than all processes can have asked for: the clock was set back, and one starts
-   * anew after `pause`.
-   */
-  readonly horizon: number
-  readonly pause: number
 }
 
 /** Takes the next `count` slots from everybody's line. */
@@ -35,13 +30,13 @@ const TAKE = `
   insert into dirsyncd.request_budgets as budget (key, next_at)
   values ($1, ${NOW} + $2::float8)
   on conflict (key) do update set next_at = $2::float8 + greatest(
-    ${NOW},
+    ${NOW} - $5::float8,
     case when budget.next_at > ${NOW} + $3::float8 then ${NOW} + $4::float8 else budget.next_at end)
   returning next_at - $2::float8 as start, ${NOW} as now`
 
 async function takeInStore(pool: Pool, key: string, request: SlotRequest): Promise<Slots> {
-  const { count, interval, horizon, pause } = request
-  const { rows } = await pool.query<Slots>(TAKE, [key, count * interval, horizon, pause])
+  const { count, interval, tolerance, horizon, pause } = request
+  const { rows } = await pool.query<Slots>(TAKE, [key, count * interval, horizon, pause, tolerance])
   const [slots] = rows
   if (slots === undefined) throw new Error('the store gave no slots')
   return slots
@@ -54,21 +49,30 @@ export function slotsOnRedis(redis: Redis, key: string): TakeSlots {
 const SCRIPT = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + time[2] / 1000
-  local length, horizon, pause = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  local length, horizon, pause, tolerance = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
   local start = tonumber(redis.call('GET', KEYS[1]) or 0)
   if start > now + horizon then start = now + pause end
-  if start < now then start = now end
+  if start < now - tolerance then start = now - tolerance end
   local keep = math.ceil(start + length - now + pause)
   redis.call('SET', KEYS[1], string.format('%.3f', start + length), 'PX', keep)
   return { string.format('%.3f', start), string.format('%.3f', now) }`
 
 async function takeOnRedis(redis: Redis, key: string, request: SlotRequest): Promise<Slots> {
-  const { count, interval, horizon, pause } = request
-  const answer = await redis.eval(SCRIPT, 1, `dirsyncd:budget:${key}`, count * interval, horizon, pause)
+  const { count, interval, tolerance, horizon, pause } = request
+  const answer = await redis.eval(
+    SCRIPT,
+    1,
+    `dirsyncd:budget:${key}`,
+    count * interval,
+    horizon,
+    pause,
+    tolerance,
+  )
   const [start, now] = answer as [string, string]
   return { start: Number(start), now: Number(now) }
 }
 
+/** A restart of Redis or of the store is shorter, and costs no change an attempt. */
 const PATIENCE_MS = 10_000
 
 /** Both drivers can wait for ever for a server that is away. */

@@ -25,7 +25,7 @@ export function cpuMsSince(before: NodeJS.CpuUsage): number {
 }
 
 /** How late a request may be without a second getting too many: what the request budget keeps in reserve (ms). */
-const RESERVE_MS = 100
+const RESERVE_MS = 20
 
 /**
  * Watches for how long this process gets no CPU. `allowed` is the number of requests that a second may show for a limit:

@@ -1,0 +1,85 @@
+export type RequestLimit = {
+  readonly requests: number
+  readonly perMs: number
+}
+
+/** How a limit is kept. All in milliseconds, but for `batch`. */
+export type Pace = {
+  /** Between two slots of the shared line. */
+  readonly interval: number
+  /** The most slots that one question takes. */
+  readonly batch: number
+  /** A request may be so late without any effect on those behind it. */
+  readonly tolerance: number
+  /** So much is not waited for each slot apart: the slots that open meanwhile are used together. */
+  readonly tick: number
+  /** A slot that would be used so much later is given up. */
+  readonly late: number
+  /** More than all processes together can have taken in advance. */
+  readonly horizon: number
+  /** For so long nothing is sent when the line turns out to be beyond the horizon. */
+  readonly pause: number
+}
+
+/** The share of the limit that is not used. */
+const RESERVE = 0.02
+/** A process that was held up works off its slots so much faster than the line; the rest of the reserve is tolerance. */
+const CATCH_UP = RESERVE / 2
+/** Slots of so much time are taken at once: the next ones must have come, also from a slow store, when these are used. */
+const BATCH_MS = 100
+const HORIZON_BATCHES = 64
+/** Busy processes are held up for so long now and then. Giving up these slots would leave much of the limit unused. */
+const LATE_MS = 100
+const TICK_MS = 5
+
+export function paceOf({ requests, perMs }: RequestLimit): Pace {
+  const interval = perMs / requests / (1 - RESERVE)
+  const batch = Math.max(1, Math.floor(BATCH_MS / interval))
+  const tolerance = perMs * (RESERVE - CATCH_UP)
+  return {
+    interval,
+    batch,
+    tolerance,
+    tick: Math.min(TICK_MS, tolerance / 2),
+    // A token bucket holds for late requests what is left of the period.
+    late: Math.max(perMs * RESERVE, Math.min(LATE_MS, perMs - interval)),
+    horizon: HORIZON_BATCHES * batch * interval,
+    pause: perMs,
+  }
+}
+
+/** The slots that this process has taken and not used yet. Times are of this process's clock. */
+export type SlotsInHand = {
+  readonly size: () => number
+  readonly add: (slots: readonly number[]) => void
+  /** When the first slot may be used; undefined when none is left. Gives up the slots that are too late. */
+  readonly opensAt: (now: number) => number | undefined
+  /** Uses the first slot. */
+  readonly use: (now: number) => void
+}
+
+/**
+ * Keeps the requests of this process almost as far apart as slots, also when it was held up: it works off what is late
+ * little by little, and gives up what is too late, instead of sending all of it at once.
+ */
+export function createSlotsInHand({ interval, tolerance, late }: Pace): SlotsInHand {
+  const slots: number[] = []
+  let earliest = Number.NEGATIVE_INFINITY
+  return {
+    size: () => slots.length,
+    add(more) {
+      slots.push(...more)
+    },
+    opensAt(now) {
+      const firstInTime = slots.findIndex((slot) => Math.max(earliest, now) - slot <= late)
+      slots.splice(0, firstInTime < 0 ? slots.length : firstInTime)
+      const [slot] = slots
+      return slot === undefined ? undefined : Math.max(slot, earliest)
+    },
+    use(now) {
+      const slot = slots.shift()
+      if (slot === undefined) throw new Error('no slot is in hand')
+      earliest = Math.max(slot, earliest, now - tolerance) + interval * (1 - CATCH_UP)
+    },
+  }
+}

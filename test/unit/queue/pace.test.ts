@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createSlotsInHand, type Pace, paceOf, type RequestLimit } from '../../../src/queue/pace.ts'
+
+const LIMIT = { requests: 100, perMs: 1000 }
+
+test('the shared line has slots for 98 % of the limit', () => {
+  expect(1000 / paceOf(LIMIT).interval).toBeCloseTo(98)
+  expect(1000 / paceOf({ requests: 60_000, perMs: 60_000 }).interval).toBeCloseTo(980)
+})
+
+test('a slot is not used before its time', () => {
+  const hand = createSlotsInHand(paceOf(LIMIT))
+  hand.add([500])
+  expect(hand.opensAt(450)).toBe(500)
+})
+
+test('requests that are late within the tolerance do not delay those behind them', () => {
+  const pace = paceOf(LIMIT)
+  const hand = createSlotsInHand(pace)
+  hand.add(line(pace, 3))
+  hand.use(5)
+  expect(hand.opensAt(5)).toBe(pace.interval)
+  hand.use(pace.interval + 9)
+  expect(hand.opensAt(pace.interval + 9)).toBe(2 * pace.interval)
+})
+
+test('a process that was frozen gives up old slots, and uses the others one after the other', () => {
+  const pace = paceOf(LIMIT)
+  const hand = createSlotsInHand(pace)
+  hand.add(line(pace, 50))
+  hand.use(0)
+  const frozenUntil = 300
+  const times = useAll(hand, frozenUntil)
+  expect(times[0]).toBe(frozenUntil)
+  expect(times.length).toBe(50 - 1 - 19)
+  const [, ...later] = times
+  for (const [index, time] of later.entries()) {
+    const before = Math.max(times[index] ?? 0, frozenUntil)
+    expect(time - before).toBeGreaterThan(pace.interval * 0.98 - (index === 0 ? pace.tolerance : 0))
+  }
+})
+
+test('however a process is held up, no stretch of the period has more requests than the limit', () => {
+  const limits = fc.record({
+    requests: fc.integer({ min: 1, max: 300 }),
+    perMs: fc.constantFrom(100, 1000, 60_000),
+  })
+  const stalls = fc.array(
+    fc.record({ after: fc.nat(60), share: fc.double({ min: 0, max: 0.5, noNaN: true }) }),
+  )
+  fc.assert(
+    fc.property(limits, stalls, (limit, held) => {
+      const pace = paceOf(limit)
+      const hand = createSlotsInHand(pace)
+      hand.add(line(pace, limit.requests * 4))
+      const times: number[] = []
+      let now = 0
+      for (const { after, share } of held) {
+        times.push(...useAll(hand, now, after))
+        now = Math.max(now, times.at(-1) ?? 0) + share * limit.perMs
+      }
+      times.push(...useAll(hand, now))
+      expect(crowds(limit, times)).toEqual([])
+    }),
+  )
+})
+
+function line({ interval }: Pace, count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n * interval)
+}
+
+/** Uses at most `count` slots as soon as each may be used, and returns when. */
+function useAll(hand: ReturnType<typeof createSlotsInHand>, from: number, count = Infinity): number[] {
+  const times: number[] = []
+  let now = from
+  while (times.length < count) {
+    const opens = hand.opensAt(now)
+    if (opens === undefined) break
+    now = Math.max(now, opens)
+    hand.use(now)
+    times.push(now)
+  }
+  return times
+}
+
+/** The times of the requests that have `requests` others within the period before them. */
+function crowds({ requests, perMs }: RequestLimit, times: readonly number[]): number[] {
+  return times.filter((time, index) => time - (times[index - requests] ?? -Infinity) < perMs)
+}
