@@ -58,7 +58,7 @@ export interface DaemonTimes {
 }
 
 export const TIMES: Times = {
-  lease: { expiry: 15_000, renewal: 4000 },
+  lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 6000 },
   retry: { phase: 5000, tail: 10_000 },
   outage: { look: 2000, firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
