@@ -43,7 +43,10 @@ let connection: Promise<Client> | undefined
 
 main.on('message', (message: ToThread) => {
   if (message.do === 'renew') {
-    plan({ ...message, clock: new LeaseClock(message.memory) }, message.times.renewal)
+    const { renewal } = message.times
+    plan({ ...message, clock: new LeaseClock(message.memory) }, renewal)
+    // Connected before the first renewal is due.
+    connected(renewal).catch(disconnect)
   } else if (message.do === 'forget') {
     clearTimeout(timers.get(message.id))
     timers.delete(message.id)
@@ -77,8 +80,7 @@ async function renewAndGoOn(lease: Renewed): Promise<void> {
 /** Whether the lease is still this process's; undefined when the store does not say. */
 async function renew({ held, times }: Renewed): Promise<boolean | undefined> {
   try {
-    connection ??= connect(times.renewal)
-    const client = await connection
+    const client = await connected(times.renewal)
     const { rowCount } = await client.query({
       text: `UPDATE dirsyncd.leases SET renewed_at = clock_timestamp()
         WHERE sync = $1 AND owner = $2 AND epoch = $3`,
@@ -86,10 +88,14 @@ async function renew({ held, times }: Renewed): Promise<boolean | undefined> {
     })
     return rowCount === 1
   } catch (error) {
-    if (isRefusedLogin(error)) tell({ say: 'login refused' })
-    disconnect()
+    disconnect(error)
     return undefined
   }
+}
+
+function connected(patience: number): Promise<Client> {
+  connection ??= connect(patience)
+  return connection
 }
 
 async function connect(patience: number): Promise<Client> {
@@ -107,7 +113,9 @@ async function connect(patience: number): Promise<Client> {
   return client
 }
 
-function disconnect(): void {
+/** The next renewal connects again. */
+function disconnect(error: unknown): void {
+  if (isRefusedLogin(error)) tell({ say: 'login refused' })
   connection?.then((client) => client.end()).catch(() => undefined)
   connection = undefined
 }

@@ -148,7 +148,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-lease-thread-connects-again',
     file: 'store/lease-thread.ts',
-    find: '    disconnect()\n    return undefined',
+    find: '    disconnect(error)\n    return undefined',
     replace: '    return undefined',
     test: 'integration/lease.test.ts',
     only: 'a connection that breaks',
@@ -164,7 +164,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-lease-thread-asks-for-the-new-password',
     file: 'store/lease-thread.ts',
-    find: "    if (isRefusedLogin(error)) tell({ say: 'login refused' })\n",
+    find: "  if (isRefusedLogin(error)) tell({ say: 'login refused' })\n",
     replace: '',
     test: 'integration/lease.test.ts',
     only: 'a password that was changed',
