@@ -19,9 +19,9 @@ async function take({ url, sync, times }: Extract<HolderTask, { do: 'take' }>): 
   send({ took: lease !== undefined })
 }
 
-function watchForFreeze(ms: number): void {
-  let last = performance.now()
-  for (let now = last; now - last < ms; now = performance.now()) last = now
+function watchForFreeze(ms: number, since: number): void {
+  let last = since
+  for (let now = performance.now(); now - last < ms; now = performance.now()) last = now
   send({ heldAfterFreeze: lease?.isHeld() === true })
 }
 
@@ -39,8 +39,8 @@ process.on('message', (task: HolderTask) => {
   if (task.do === 'take') void take(task)
   else if (task.do === 'leave') void leave()
   else {
-    send({ watches: true })
+    const since = performance.now()
     // The answer leaves the process first.
-    setTimeout(() => watchForFreeze(task.ms), 50)
+    process.send?.({ watches: true } satisfies HolderAnswer, () => watchForFreeze(task.ms, since))
   }
 })
