@@ -8,6 +8,8 @@ import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
+import { leaseHolder } from '../store/lease-rows.ts'
+import { describeProcess } from '../store/process-name.ts'
 import { cancelRun, findRun } from '../store/runs.ts'
 import {
   openClients,
@@ -95,6 +97,7 @@ function createOwnWork(
     })
     return createExecutor({
       db: site.store.db,
+      leases: site.store.leases,
       syncs: openSetups(config, site, { clients, sources }),
       owner: site.processName,
       isDead: site.isDead,
@@ -113,11 +116,25 @@ function createOwnWork(
   /** Works until the run has ended, and tries again while another process holds the lease. */
   async function workUntilDone(sync: string, run: number): Promise<void> {
     executor ??= prepare()
+    let waits = false
     while (!signal.aborted) {
       await executor.workOn(sync, run)
       if ((await findRun(site.store.db, run))?.finished_at !== null) return
+      waits ||= await sayWhoHolds(sync, run)
       await sleep(500, undefined, { signal })
     }
+  }
+
+  /** Says why nothing happens. Resolves with false when nobody holds the sync any more. */
+  async function sayWhoHolds(sync: string, run: number): Promise<boolean> {
+    const holder = await leaseHolder(site.store.db, sync)
+    if (holder === undefined) return false
+    const described = `process ${describeProcess(holder.owner)}`
+    log.warn(
+      { sync, run, holder: holder.run === undefined ? described : `run ${holder.run} of ${described}` },
+      'waits for the dirsyncd process that holds the sync',
+    )
+    return true
   }
 
   async function workAfter(before: Promise<void> | undefined, sync: string, run: number): Promise<void> {

@@ -9,7 +9,8 @@ import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
-import { freeLeasesOf } from '../store/lease.ts'
+import { freeDeadLeases } from '../store/lease.ts'
+import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import type { Times } from '../queue/times.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
@@ -51,13 +52,15 @@ export async function runDaemon(
   if (config.store.kind === 'embedded') output.announce(`Opening the store in ${config.dataDir}`)
   const site = stack.use(await openSite(config, 'dirsyncd start', log, times))
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
+  await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
   const clients = openClients(stack, config, site)
   startChangeWorkers(stack, config.syncs, site, clients)
 
-  const { db } = site.store
+  const { db, leases } = site.store
   const executor = createExecutor({
     db,
+    leases,
     syncs: openSetups(config, site, { clients, sources }),
     owner: site.processName,
     isDead: site.isDead,

@@ -13,7 +13,7 @@ import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
 import type { Source } from '../source/source.ts'
 import { openStore, type Store, type StoreOptions } from '../store/open.ts'
-import { processName } from '../store/owner.ts'
+import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { deviceId } from '../store/settings.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
@@ -58,7 +58,7 @@ export async function openSite(
     deviceId: device,
     processName: name,
     // An embedded store has one process.
-    isDead: (process) => store.kind === 'embedded' && process !== name,
+    isDead: (process) => (store.kind === 'embedded' ? process !== name : isCertainlyDead(process)),
     log,
     times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

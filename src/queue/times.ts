@@ -61,7 +61,7 @@ export interface DaemonTimes {
 }
 
 export const TIMES: Times = {
-  lease: { expiry: 15_000, renewal: 4000 },
+  lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000 },
   retry: { phase: 5000, tail: 10_000 },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },

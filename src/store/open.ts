@@ -5,6 +5,8 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openEmbeddedPool } from './embedded.ts'
+import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
+import { createLeaseRenewer } from './lease-renewer.ts'
 import { migrate } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
@@ -15,6 +17,7 @@ export type Store = AsyncDisposable & {
   readonly kind: 'embedded' | 'postgres'
   readonly pool: Pool
   readonly db: Kysely<Tables>
+  readonly leases: Leases
   readonly outage: Outage
 }
 
@@ -49,8 +52,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db)
   if (options.kind === 'embedded') await freeLeases(db)
+  const leases =
+    options.kind === 'embedded'
+      ? createEmbeddedLeases(db)
+      : createServerLeases(db, stack.use(createLeaseRenewer(options, options.log)))
   const owned = stack.move()
-  return { kind: options.kind, pool, db, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { kind: options.kind, pool, db, leases, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Opens a database as it is, for those who keep other tables in it; the stack closes it. Throws like `openStore`. */

@@ -5,20 +5,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { DirsyncdError, sentence } from '../errors.ts'
+import { processName } from './process-name.ts'
 
 /** The hold on a data directory; disposing it lets the next process in. */
 export type DataDirOwnership = AsyncDisposable & {
   readonly dir: string
   /** The name of the last owner, when it ended without letting go: it is dead, whatever it held is nobody's. */
   readonly died: string | undefined
-}
-
-/**
- * Names this process among those of all machines that share a store. Containers on one host network have its name and
- * pid 1 each, and pids come again: when the process began makes the name its own.
- */
-export function processName(): string {
-  return `${hostname()}:${process.pid}:${Math.round(performance.timeOrigin).toString(36)}`
 }
 
 export type AcquireOptions = {

@@ -17,7 +17,7 @@ import { forgetDeleted } from '../store/absences.ts'
 import { findBaseline } from '../store/baselines.ts'
 import { type Fenced, FencedRun, Overtaken } from '../store/fenced-run.ts'
 import { deletedIdsLastDay } from '../store/journal.ts'
-import { type Lease, takeLease } from '../store/lease.ts'
+import type { Lease, Leases } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
 import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
 import {
@@ -65,6 +65,7 @@ export interface SyncSetup {
 
 export interface ExecutorDeps {
   readonly db: Kysely<Tables>
+  readonly leases: Leases
   readonly syncs: ReadonlyMap<string, SyncSetup>
   /** Names this process in the lease. */
   readonly owner: string
@@ -105,7 +106,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   async function work(name: string, { scheduled }: WorkOptions): Promise<void> {
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
-    await using lease = await takeLease(db, name, deps.owner, times.lease)
+    await using lease = await deps.leases.take(name, deps.owner, times.lease)
     if (lease === undefined) return
     const resumed = await resume(setup, lease)
     const waiting = await nextWaitingRun(db, name)
@@ -123,7 +124,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   async function workOn(name: string, number: number): Promise<void> {
     const setup = deps.syncs.get(name)
     if (setup === undefined) return
-    await using lease = await takeLease(db, name, deps.owner, times.lease)
+    await using lease = await deps.leases.take(name, deps.owner, times.lease)
     if (lease === undefined) return
     const run = await findRun(db, number)
     if (run?.state !== 'waiting') return

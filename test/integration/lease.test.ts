@@ -1,17 +1,42 @@
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Lease, type LeaseTimes, takeLease } from '../../src/store/lease.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
+import { freeDeadLeases } from '../../src/store/lease.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
-import { allBackends, type OpenBackend } from '../support/backends.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { addRun, syncsWithWork } from '../../src/store/runs.ts'
+import { allBackends, backendNamed, type OpenBackend } from '../support/backends.ts'
+import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
+import type { HolderAnswer, HolderTask } from '../support/lease-holder.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
+import { type PostgresServer, runSql, startPostgres } from '../support/postgres.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
 
-const TIMES: LeaseTimes = { expiry: 1500, renewal: 300 }
+const TIMES: LeaseTimes = { expiry: 2000, renewal: 400, blocked: 60_000 }
+/** Leaves time to connect again on a busy machine. */
+const MORE_TRIES: LeaseTimes = { ...TIMES, expiry: 2 * TIMES.expiry }
+/** It is not lost for its age. */
+const UNENDING: LeaseTimes = { ...TIMES, expiry: 600_000 }
+const HOLDER = fileURLToPath(new URL('../support/lease-holder.ts', import.meta.url))
 const stores = allBackends().filter(({ name }) => name !== 'redis')
 
-describe.each(stores)('leases in $name', ({ open }) => {
+let store: Store
+
+const take = (sync: string, owner: string, times = TIMES) => store.leases.take(sync, owner, times)
+
+async function mustTake(sync: string, owner: string, times = TIMES): Promise<Lease> {
+  return taken(await take(sync, owner, times))
+}
+
+function taken(lease: Lease | undefined): Lease {
+  if (lease === undefined) throw new Error('not taken')
+  return lease
+}
+
+function openStoreOf(open: () => Promise<OpenBackend>): void {
   let opened: OpenBackend
-  let store: Store
 
   beforeAll(async () => {
     opened = await open()
@@ -21,14 +46,24 @@ describe.each(stores)('leases in $name', ({ open }) => {
   afterAll(async () => {
     await opened.close()
   })
+}
 
-  const take = (sync: string, owner: string) => takeLease(store.db, sync, owner, TIMES)
+/** Blocks the event loop of this thread, without taking the processor from others. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
 
-  async function mustTake(sync: string, owner: string): Promise<Lease> {
-    const lease = await take(sync, owner)
-    if (lease === undefined) throw new Error('not taken')
-    return lease
-  }
+async function expectLost(lease: Lease): Promise<void> {
+  await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), { timeout: 20_000, interval: 20 })
+}
+
+/** Lets what waited while the loop was blocked happen. */
+async function turn(): Promise<void> {
+  await sleep(50)
+}
+
+describe.each(stores)('leases in $name', ({ open }) => {
+  openStoreOf(open)
 
   test('of ten takers at once one gets it', async () => {
     const takers = Array.from({ length: 10 }, (_, n) => take('ten', `owner-${n}`))
@@ -41,25 +76,61 @@ describe.each(stores)('leases in $name', ({ open }) => {
     const epochs: number[] = []
     for (const owner of ['a', 'b', 'a']) {
       await using lease = await mustTake('in-turn', owner)
+      expect(lease.isHeld()).toBe(true)
       epochs.push(lease.epoch)
     }
     expect(epochs).toEqual([1, 2, 3])
   })
 
-  test('while it is renewed nobody else gets it', async () => {
-    await using lease = await mustTake('renewed', 'a')
-    const end = performance.now() + 2 * TIMES.expiry
+  test('while it is held nobody else gets it, and the sync has no work for others', async () => {
+    const syncs = () => syncsWithWork(store.db, TIMES.expiry)
+    await addRun(store.db, { sync: 'renewed', target: 'there', mode: 'sync', trigger: 'demand' })
+    const lease = await mustTake('renewed', 'a')
+    const end = performance.now() + 1.3 * TIMES.expiry
     while (performance.now() < end) {
       expect(await take('renewed', 'b')).toBeUndefined()
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(await syncs()).toEqual([])
+      await sleep(100)
     }
     expect(lease.signal.aborted).toBe(false)
+    expect(lease.isHeld()).toBe(true)
+    await lease[Symbol.asyncDispose]()
+    expect(await syncs()).toEqual(['renewed'])
   })
 
-  test('a dead owner is replaced when the lease is old, not before, and with a higher epoch', async () => {
+  test('after it was freed it is renewed no more, and not held', async () => {
+    const lease = await mustTake('freed', 'a')
+    await lease[Symbol.asyncDispose]()
+    await sleep(2 * TIMES.renewal)
+    const { rows } = await store.pool.query(
+      "select owner, renewed_at from dirsyncd.leases where sync = 'freed'",
+    )
+    expect(rows).toEqual([{ owner: null, renewed_at: null }])
+    expect(lease.signal.aborted).toBe(false)
+    expect(lease.isHeld()).toBe(false)
+  })
+})
+
+describe('leases of the one owner of an embedded store', () => {
+  openStoreOf(backendNamed('embedded').open)
+
+  test('one that could not be freed is freed before the next is taken', async () => {
+    const lease = await mustTake('unfreed', 'a')
+    await store.pool.query('alter table dirsyncd.leases rename to away')
+    await lease[Symbol.asyncDispose]()
+    await store.pool.query('alter table dirsyncd.away rename to leases')
+    await using next = await take('unfreed', 'a')
+    expect(next?.epoch).toBe(2)
+  })
+})
+
+describe('leases on a PostgreSQL server', () => {
+  openStoreOf(backendNamed('postgres').open)
+
+  test('an owner somewhere else is replaced when the lease is old, not before, and with a higher epoch', async () => {
     await store.pool.query("insert into dirsyncd.leases values ('dead', 7, 'gone', clock_timestamp())")
     const began = performance.now()
-    const lease = await vi.waitFor(() => mustTake('dead', 'heir'), { timeout: 5000, interval: 20 })
+    const lease = await vi.waitFor(() => mustTake('dead', 'heir'), { timeout: 20_000, interval: 20 })
     expect(performance.now() - began).toBeGreaterThan(TIMES.expiry - 100)
     expect(performance.now() - began).toBeLessThan(scaleToLoad(TIMES.expiry + 1000))
     expect(lease.epoch).toBe(8)
@@ -67,46 +138,216 @@ describe.each(stores)('leases in $name', ({ open }) => {
   })
 
   test('whose lease was taken over learns it at the next renewal, and does not free the new one', async () => {
-    const lease = await mustTake('stolen', 'a')
+    const lease = await mustTake('stolen', 'a', UNENDING)
     await store.pool.query("update dirsyncd.leases set owner = 'b', epoch = epoch + 1 where sync = 'stolen'")
-    await once(lease.signal, 'abort', { signal: AbortSignal.timeout(TIMES.expiry) })
+    await expectLost(lease)
+    expect(lease.isHeld()).toBe(false)
     await lease[Symbol.asyncDispose]()
     const { rows } = await store.pool.query("select owner from dirsyncd.leases where sync = 'stolen'")
     expect(rows).toEqual([{ owner: 'b' }])
   })
 
   test('which the same process took again is neither renewed nor freed by its old holder', async () => {
-    const lease = await mustTake('again', 'a')
+    const lease = await mustTake('again', 'a', UNENDING)
     await store.pool.query("update dirsyncd.leases set epoch = epoch + 1 where sync = 'again'")
-    await new Promise((resolve) => setTimeout(resolve, 2 * TIMES.renewal))
-    expect(lease.signal.aborted).toBe(true)
+    await expectLost(lease)
     await lease[Symbol.asyncDispose]()
     const { rows } = await store.pool.query("select owner, epoch from dirsyncd.leases where sync = 'again'")
     expect(rows).toEqual([{ owner: 'a', epoch: '2' }])
   })
 
-  test('after it was freed it is renewed no more', async () => {
-    const lease = await mustTake('freed', 'a')
-    await lease[Symbol.asyncDispose]()
-    await new Promise((resolve) => setTimeout(resolve, 2 * TIMES.renewal))
-    const { rows } = await store.pool.query(
-      "select owner, renewed_at from dirsyncd.leases where sync = 'freed'",
-    )
-    expect(rows).toEqual([{ owner: null, renewed_at: null }])
+  test('a loop that is blocked for longer than the expiry keeps it', async () => {
+    await using lease = await mustTake('blocked', 'a', MORE_TRIES)
+    block(1.2 * MORE_TRIES.expiry)
+    expect(lease.isHeld()).toBe(true)
+    expect(await take('blocked', 'b', MORE_TRIES)).toBeUndefined()
+    await turn()
     expect(lease.signal.aborted).toBe(false)
+  })
+
+  test('whose lease was taken over while its loop was blocked sees it before the loop turns', async () => {
+    await using lease = await mustTake('blocked-stolen', 'a', UNENDING)
+    await store.pool.query(
+      "update dirsyncd.leases set owner = 'b', epoch = epoch + 1 where sync = 'blocked-stolen'",
+    )
+    const end = performance.now() + 20_000
+    while (lease.isHeld() && performance.now() < end) block(50)
+    expect(lease.isHeld()).toBe(false)
+    await expectLost(lease)
+  })
+
+  test('a loop that does not turn for far too long loses it', async () => {
+    await using lease = await mustTake('stuck', 'a', { ...TIMES, blocked: 400 })
+    await sleep(600)
+    expect(lease.isHeld()).toBe(true)
+    block(400 + TIMES.expiry + 500)
+    expect(lease.isHeld()).toBe(false)
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000)
+    expect(lease.isHeld()).toBe(false)
+    clock.mockRestore()
+  })
+
+  test('a wall clock that jumps ahead only refuses, and one that goes back does nothing', async () => {
+    await using lease = await mustTake('clock', 'a', { ...TIMES, expiry: 60_000, renewal: 30_000 })
+    const real = Date.now()
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(real + 54_000)
+    expect(lease.isHeld()).toBe(false)
+    clock.mockReturnValue(real - 3_600_000)
+    expect(lease.isHeld()).toBe(true)
+    clock.mockRestore()
+    expect(lease.signal.aborted).toBe(false)
+  })
+
+  test('a connection that breaks is made again', async () => {
+    await using lease = await mustTake('broken', 'a', MORE_TRIES)
+    await breakConnection(store)
+    await sleep(MORE_TRIES.expiry)
+    expect(lease.signal.aborted).toBe(false)
+    expect(await take('broken', 'b', MORE_TRIES)).toBeUndefined()
+  })
+
+  test('closing the store ends the thread', async () => {
+    const url = await createDatabase(STORE_TEMPLATE)
+    await using watching = await openStore({ kind: 'postgres', url })
+    {
+      await using closing = await openStore({ kind: 'postgres', url })
+      await using _lease = taken(await closing.leases.take('closing', 'a', TIMES))
+      await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+    }
+    await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(0), 20_000)
   })
 })
 
-test('while the store is away the lease is given up before anybody else may take it', async () => {
-  const server = await startPostgres()
-  const url = await server.createDatabase()
-  const store = await openStore({ kind: 'postgres', url })
-  const lease = await takeLease(store.db, 'away', 'a', TIMES)
-  await server.stop()
-  // Timers of one process fire in their order, however busy the machine is.
-  await new Promise((resolve) => setTimeout(resolve, TIMES.expiry))
-  expect(lease?.signal.aborted).toBe(true)
-  await lease?.[Symbol.asyncDispose]()
-  await store[Symbol.asyncDispose]()
-  await server.close()
+test('a connection of the thread that answers no more is replaced', async () => {
+  const url = new URL(await createDatabase(STORE_TEMPLATE))
+  let isDeaf = false
+  const target = { host: url.hostname, port: Number(url.port) }
+  await using relay = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
+    client.once('data', (startup) => {
+      const deafens = !isDeaf && startup.includes('dirsyncd leases')
+      upstream.write(startup)
+      client.on('data', (data) => (deafens && isDeaf) || upstream.write(data))
+    })
+    upstream.pipe(client)
+  })
+  const { port } = url
+  url.port = String(relay.port)
+  await using relayed = await openStore({ kind: 'postgres', url: url.href })
+  url.port = port
+  await using watching = await openStore({ kind: 'postgres', url: url.href })
+  await using lease = taken(await relayed.leases.take('deaf', 'a', MORE_TRIES))
+  await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+  isDeaf = true
+  await sleep(MORE_TRIES.expiry)
+  expect(lease.signal.aborted).toBe(false)
+  expect(await watching.leases.take('deaf', 'b', MORE_TRIES)).toBeUndefined()
+})
+
+describe('other processes', () => {
+  openStoreOf(backendNamed('postgres').open)
+
+  test('one that was frozen while somebody took its lease over sees it at once', async () => {
+    const holder = await startHolder('frozen', MORE_TRIES)
+    holder.send({ do: 'watch for a freeze', ms: MORE_TRIES.expiry / 2 })
+    expect(await holder.next()).toEqual({ watches: true })
+    holder.process.kill('SIGSTOP')
+    await using heir = await vi.waitFor(() => mustTake('frozen', 'heir', MORE_TRIES), {
+      timeout: 20_000,
+      interval: 20,
+    })
+    expect(heir.epoch).toBe(2)
+    const answer = holder.next()
+    holder.process.kill('SIGCONT')
+    expect(await answer).toEqual({ heldAfterFreeze: false })
+  })
+
+  test('the lease of one that was killed on this machine is free at once, that of a living one is not', async () => {
+    const holder = await startHolder('killed', UNENDING)
+    expect(await take('killed', 'heir', UNENDING)).toBeUndefined()
+    expect(await freeDeadLeases(store.db)).toBe(false)
+    holder.process.kill('SIGKILL')
+    await once(holder.process, 'exit')
+    await using heir = await take('killed', 'heir', UNENDING)
+    expect(heir?.epoch).toBe(2)
+  })
+
+  test('the thread keeps no process alive', async () => {
+    const holder = await startHolder('leaving')
+    holder.send({ do: 'leave' })
+    const ended = once(holder.process, 'exit', { signal: AbortSignal.timeout(20_000) })
+    expect(await ended.catch(() => 'still runs')).toEqual([0, null])
+  })
+})
+
+async function startHolder(sync: string, times = TIMES) {
+  const child: ChildProcess = fork(HOLDER)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const send = (task: HolderTask) => void child.send(task)
+  const next = async () => (await once(child, 'message'))[0] as HolderAnswer
+  const { rows } = await store.pool.query<{ name: string }>('select current_database() as name')
+  const url = new URL(`/${rows[0]?.name}`, await createDatabase())
+  send({ do: 'take', url: url.href, sync, times })
+  expect(await next()).toEqual({ took: true })
+  return { process: child, send, next }
+}
+
+async function leaseConnections({ pool }: Store): Promise<number> {
+  const { rowCount } = await pool.query(
+    "select from pg_stat_activity where application_name = 'dirsyncd leases' and datname = current_database()",
+  )
+  return rowCount ?? 0
+}
+
+/** Breaks the connection of the thread, once it has one. */
+async function breakConnection({ pool }: Store): Promise<void> {
+  const broken = async () =>
+    (
+      await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'dirsyncd leases' and datname = current_database()`)
+    ).rowCount
+  await vi.waitFor(async () => expect(await broken()).toBe(1), { timeout: 20_000, interval: 20 })
+}
+
+describe('a server of its own', () => {
+  let server: PostgresServer
+
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+
+  afterAll(async () => {
+    await server.close()
+  })
+
+  test('a password that was changed is asked for again', async () => {
+    const url = await server.createDatabase()
+    await runSql(url, "create role locked login superuser password 'old'")
+    await using watching = await openStore({ kind: 'postgres', url })
+    let password = 'old'
+    const login = { url: url.replace('postgres@', 'locked@'), password: async () => password }
+    await using changing = await openStore({ kind: 'postgres', ...login })
+    await using lease = taken(await changing.leases.take('changed', 'a', MORE_TRIES))
+    await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+    await runSql(url, "alter role locked password 'new'")
+    password = 'new'
+    await breakConnection(watching)
+    await sleep(MORE_TRIES.expiry)
+    expect(lease.signal.aborted).toBe(false)
+    expect(await watching.leases.take('changed', 'b', MORE_TRIES)).toBeUndefined()
+  })
+
+  test('while the store is away the lease is given up before anybody else may take it', async () => {
+    const url = await server.createDatabase()
+    const away = await openStore({ kind: 'postgres', url })
+    const lease = await away.leases.take('away', 'a', TIMES)
+    await server.stop()
+    // Timers of one process fire in their order, however busy the machine is.
+    await sleep(TIMES.expiry)
+    expect(lease?.signal.aborted).toBe(true)
+    expect(lease?.isHeld()).toBe(false)
+    await lease?.[Symbol.asyncDispose]()
+    await away[Symbol.asyncDispose]()
+  })
 })

@@ -122,7 +122,9 @@ export function describeRuns(kind: NamedBackend['name']): void {
     }
 
     async function giveFree(): Promise<void> {
-      await sql`UPDATE dirsyncd.leases SET renewed_at = NULL WHERE sync = ${name}`.execute(opened.store.db)
+      await sql`UPDATE dirsyncd.leases SET owner = NULL, renewed_at = NULL WHERE sync = ${name}`.execute(
+        opened.store.db,
+      )
     }
 
     /** Whatever is created meanwhile comes before the lock or after the directory. */
@@ -485,7 +487,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
       })
     })
 
-    describe('fencing', () => {
+    // Nobody takes a sync away from the one process that has opened an embedded store.
+    describe.skipIf(kind === 'embedded')('fencing', () => {
       test('what an overtaken run left in the queue is never sent', async () => {
         const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
         const overtaken = await requestRun()

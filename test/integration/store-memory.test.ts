@@ -48,7 +48,7 @@ function ask(target = TARGET): Promise<number> {
 async function hold(...changes: string[]): Promise<number> {
   const run = (await findRun(db, await ask()))!
   const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
-  await writeFenced(db, run.run, async (trx) => {
+  await writeFenced(opened.store, run.run, async (trx) => {
     await setRunState(trx, run.run, 'planning', { breaches })
     await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
   })
@@ -108,7 +108,7 @@ test('runs older than 90 days are removed, but not the one whose hold waits for 
   const held = await hold('a')
   const old = await ask()
   const recent = await ask()
-  for (const run of [old, recent]) await writeFenced(db, run, (trx) => finishRun(trx, run, { state: 'done' }))
+  for (const run of [old, recent]) await writeFenced(opened.store, run, (trx) => finishRun(trx, run, { state: 'done' }))
   for (const run of [held, old]) {
     await sql`UPDATE dirsyncd.runs SET finished_at = now() - interval '91 days' WHERE run = ${run}`.execute(
       db,
@@ -141,7 +141,7 @@ test('what is known of groups within groups is kept, also where only the strange
 
 test('the first reason to stop a run stays', async () => {
   const run = await ask()
-  const fenced = await beginFenced(db, run)
+  const fenced = await beginFenced(opened.store, run)
   await fenced.write((trx) => stopRun(trx, run, 'token-refused', 'the token is refused'))
   await fenced.write((trx) => stopRun(trx, run, 'directory-unknown', 'the directory is unknown'))
   expect(await findRun(db, run)).toMatchObject({
@@ -212,7 +212,7 @@ test('two people who decide on two guards at once are both heard', async () => {
   for (let turn = 0; turn < 5; turn++) {
     const run = (await findRun(db, await ask()))!
     const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
-    await writeFenced(db, run.run, async (trx) => {
+    await writeFenced(opened.store, run.run, async (trx) => {
       await setRunState(trx, run.run, 'planning', { breaches })
       await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
     })

@@ -67,7 +67,7 @@ describe.each([
     const change: Change = { op: 'delete-user', id: '1', have: { name: HOSTILE, email: null }, why: 'gone' }
     const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
     const notice = { kind: 'user', id: HOSTILE, code: 'disabled', detail: HOSTILE } as const
-    const fenced = await beginFenced(db, run)
+    const fenced = await beginFenced(store, run)
     const plan = { changes: [planned], notices: [notice], unchanged: 0, withheld: [], digest: '' }
     await storePlan(fenced, plan, new Set())
     expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, detail: KEPT }])

@@ -1,14 +1,12 @@
-import type { Kysely } from 'kysely'
 import { type Fenced, FencedRun } from '../../src/store/fenced-run.ts'
-import { takeLease } from '../../src/store/lease.ts'
+import type { Store } from '../../src/store/open.ts'
 import { beginRun, findRun } from '../../src/store/runs.ts'
-import type { Tables } from '../../src/store/tables.ts'
 import { QUICK } from './times.ts'
 
 /** Begins a waiting run, as a process does that takes the lease for it and lets go of it again. */
-export async function beginFenced(db: Kysely<Tables>, number: number): Promise<FencedRun> {
+export async function beginFenced({ db, leases }: Pick<Store, 'db' | 'leases'>, number: number): Promise<FencedRun> {
   const run = (await findRun(db, number))!
-  const lease = (await takeLease(db, run.sync, 'a test', QUICK.lease))!
+  const lease = (await leases.take(run.sync, 'a test', QUICK.lease))!
   await beginRun(db, lease, number)
   await lease[Symbol.asyncDispose]()
   return new FencedRun(db, { run: number, epoch: lease.epoch })
@@ -16,9 +14,9 @@ export async function beginFenced(db: Kysely<Tables>, number: number): Promise<F
 
 /** Begins a waiting run and writes something of it. */
 export async function writeFenced<T>(
-  db: Kysely<Tables>,
+  store: Pick<Store, 'db' | 'leases'>,
   number: number,
   work: (trx: Fenced) => Promise<T>,
 ): Promise<T> {
-  return (await beginFenced(db, number)).write(work)
+  return (await beginFenced(store, number)).write(work)
 }

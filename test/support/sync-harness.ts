@@ -87,7 +87,7 @@ const LIMITS: GuardLimits = {
 
 export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions): SyncHarness {
   const { sync, service } = options
-  const { db } = opened.store
+  const { db, leases } = opened.store
   const stack = new AsyncDisposableStack()
   const stopping = new AbortController()
   const lines: string[] = []
@@ -124,6 +124,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   const otherExecutor = (owner: string) =>
     createExecutor({
       db,
+      leases,
       syncs: new Map([[sync, setup]]),
       owner,
       isDead: () => false,

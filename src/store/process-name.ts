@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/**
+ * Names this process among those of all machines that share a store: `host:pid:start`. Containers on one host network
+ * have its name and pid 1 each, and pids come again: when the process began makes the name its own. On Linux a fourth
+ * part says where the pid counts, so that another process there can tell whether this one is alive.
+ */
+export function processName(): string {
+  const name = `${hostname()}:${process.pid}`
+  const place = placeOfPids()
+  const started = startOf(process.pid)
+  if (place !== undefined && started !== undefined) return `${name}:${started}:${place}`
+  return `${name}:${Math.round(performance.timeOrigin).toString(36)}`
+}
+
+/** `123 on web1` */
+export function describeProcess(name: string): string {
+  const [host, pid] = name.split(':')
+  return pid === undefined ? name : `${pid} on ${host}`
+}
+
+/** Whether the process of this name has certainly ended. False when it lives, or when nobody here can know. */
+export function isCertainlyDead(name: string): boolean {
+  const [host, digits = '', started, place] = name.split(':')
+  if (host !== hostname() || place === undefined || place !== placeOfPids()) return false
+  const pid = Number(digits)
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false
+  if (!hasProcess(pid)) return true
+  const startedNow = startOf(pid)
+  return startedNow !== undefined && startedNow !== started
+}
+
+/** Also right where `/proc` hides the processes of other users. */
+function hasProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/**
+ * Pids and start times mean the same where this is the same: one boot of one machine, with one namespace of pids and one
+ * of times, which containers have of their own. Undefined where that is not known.
+ */
+function placeOfPids(): string | undefined {
+  try {
+    // Of another namespace than this process: its numbers would be those of other processes.
+    if (readlinkSync('/proc/self') !== String(process.pid)) return undefined
+    const parts = [
+      readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),
+      readlinkSync('/proc/self/ns/pid'),
+      readlinkSync('/proc/self/ns/time'),
+    ]
+    return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12)
+  } catch {
+    return undefined
+  }
+}
+
+/** When the process began, in clock ticks since the machine did; undefined where `/proc` does not say it. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the program's name, which may contain blanks and brackets; the start is the 22nd.
+    const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    return start !== undefined && /^\d+$/.test(start) ? start : undefined
+  } catch {
+    return undefined
+  }
+}
