@@ -14,6 +14,7 @@ import {
   openSetups,
   openSite,
   openSources,
+  retentionOf,
   type Site,
   type Sources,
   startChangeWorkers,
@@ -100,6 +101,7 @@ function createOwnWork(
       log: executorLog(log),
       signal,
       times: site.times,
+      retention: retentionOf(config, site),
       onApply: (name) => {
         if (withWorkers.has(name)) return
         withWorkers.add(name)

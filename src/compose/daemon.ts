@@ -21,6 +21,7 @@ import {
   openSetups,
   openSite,
   openSources,
+  retentionOf,
   type Site,
   startChangeWorkers,
   targetOf,
@@ -63,6 +64,7 @@ export async function runDaemon(
     log,
     signal,
     times: site.times,
+    retention: retentionOf(config, site),
     onRunEnd: async (run) => {
       const view = await control.run(run)
       if (view) output.onRunEnd(view)

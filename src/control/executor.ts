@@ -17,6 +17,7 @@ import { findBaseline } from '../store/baselines.ts'
 import { closeIntents, deletedIdsLastDay, hasOpenIntents } from '../store/journal.ts'
 import { type Lease, takeLease } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
+import { prune, type Retention } from '../store/retention.ts'
 import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
 import {
   addRun,
@@ -25,11 +26,11 @@ import {
   findRun,
   finishRun,
   holdRun,
+  joinHold,
   interruptRuns,
   lastGood,
   hasWaitingSync,
   nextWaitingRun,
-  pruneRuns,
   type RunRecord,
   setRunState,
 } from '../store/runs.ts'
@@ -67,6 +68,8 @@ export interface ExecutorDeps {
   readonly log: Log
   /** Aborted when the process is to end: a run that is under way is left for the next process. */
   readonly signal: AbortSignal
+  /** What is kept of the past; without it, everything. */
+  readonly retention?: Retention
   /** The same as the workers'. */
   readonly times?: Times
   /** Called before the changes of a run are handed to the workers. */
@@ -166,8 +169,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     // A run that was killed made its reads for nothing: the one that goes on from it counts.
     if (planned !== undefined && run.mode === 'sync') await rememberAbsences(db, run, planned)
     await forgetDeleted(db, run.run)
-    await pruneRuns(db, setup.name)
     await deps.onRunEnd?.(run.run)
+    await prune({ ...deps, lease: times.lease, syncs: [...deps.syncs.keys()] }, setup.name, signal)
   }
 
   function runDeps(
@@ -200,7 +203,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         onPlanned(planned)
       },
       hold: async (planned) => {
-        await holdRun(db, run, 'held', { breaches: planned.breaches, counts: countRun(planned) })
+        await hold(run, planned)
         await rememberHeldRun(db, run, planned)
       },
       apply: (signal) => apply(setup, { run: run.run, epoch: lease.epoch }, signal),
@@ -227,7 +230,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   async function keep(run: RunRecord, planned: Planned): Promise<void> {
     const counts = countRun(planned)
-    await storePlan(db, run.run, planned.plan)
+    // Where the plan is held, `hold` stores it, unless the open hold has it already.
+    if (!planned.isHeld) await storePlan(db, run.run, planned.plan)
     await setRunState(db, run.run, 'planning', {
       directoryMoved: planned.directory.moved,
       approved: planned.isApproved,
@@ -239,6 +243,15 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     await rememberWrites(db, run, planned)
     await rememberDoubts(db, run, planned)
     await rememberAdditions(db, run, planned)
+  }
+
+  async function hold(run: RunRecord, planned: Planned): Promise<void> {
+    const { plan, breaches } = planned
+    const counts = countRun(planned)
+    await storePlan(db, run.run, { ...plan, changes: [] })
+    if (await joinHold(db, run, { breaches, counts, digest: plan.digest })) return
+    await storePlan(db, run.run, { ...plan, notices: [] })
+    await holdRun(db, run, 'held', { breaches, counts })
   }
 
   async function complete(run: RunRecord, planned: Planned): Promise<void> {

@@ -42,6 +42,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly RecordedBreach[]
+  /** Whether guards hold the plan, so that nothing of it is applied. */
+  readonly isHeld: boolean
   /** Whether the plan makes deletes that a person approved. */
   readonly isApproved: boolean
   /** The ids that the directory has and the source does not. */
@@ -101,6 +103,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     directory,
     server,
     breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
+    isHeld: deps.mode === 'sync' && !isApproved(guards, memory.approved),
     isApproved: plan.changes.some(
       ({ removes, fingerprint }) => removes > 0 && memory.approved.has(fingerprint),
     ),
@@ -108,7 +111,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   }
   await deps.keep(planned)
   if (deps.mode === 'plan') return 'planned'
-  if (!isApproved(guards, memory.approved)) {
+  if (planned.isHeld) {
     await deps.hold(planned)
     return 'held'
   }

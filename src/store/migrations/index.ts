@@ -7,6 +7,7 @@ import { evidence } from './0005-evidence.ts'
 import { convergence } from './0006-convergence.ts'
 import { waiting } from './0007-waiting.ts'
 import { nestedStrangers } from './0008-nested-strangers.ts'
+import { retention } from './0010-retention.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -18,4 +19,5 @@ export const migrations: Record<string, Migration> = {
   '0006-convergence': convergence,
   '0007-waiting': waiting,
   '0008-nested-strangers': nestedStrangers,
+  '0010-retention': retention,
 }
