@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
 import type { Tables } from './tables.ts'
+import { startVacuum } from './vacuum.ts'
 
 /** A migrated database. `pool` and `db` reach the same place; disposing the store closes both. */
 export type Store = AsyncDisposable & {
@@ -48,7 +49,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db, describe(options))
-  if (options.kind === 'embedded') await freeLeases(db)
+  if (options.kind === 'embedded') {
+    await freeLeases(db)
+    stack.use(startVacuum(db, options.log))
+  }
   const owned = stack.move()
   return { kind: options.kind, pool, db, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

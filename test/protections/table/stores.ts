@@ -116,7 +116,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-dead-owner-holds-no-lease',
     file: 'store/open.ts',
-    find: "  if (options.kind === 'embedded') await freeLeases(db)\n",
+    find: '    await freeLeases(db)\n',
     replace: '',
     test: 'integration/store.test.ts',
     only: 'the leases of an owner that died',
