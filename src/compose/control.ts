@@ -16,6 +16,7 @@ import {
   openSetups,
   openSite,
   openSources,
+  retentionOf,
   type Site,
   type Sources,
   startChangeWorkers,
@@ -104,6 +105,7 @@ function createOwnWork(
       log: executorLog(log),
       signal,
       times: site.times,
+      retention: retentionOf(config, site),
       onApply: (name) => {
         if (withWorkers.has(name)) return
         withWorkers.add(name)

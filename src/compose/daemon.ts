@@ -22,6 +22,7 @@ import {
   openSetups,
   openSite,
   openSources,
+  retentionOf,
   type Site,
   startChangeWorkers,
   targetOf,
@@ -67,6 +68,7 @@ export async function runDaemon(
     log,
     signal,
     times: site.times,
+    retention: retentionOf(config, site),
     onRunEnd: async (run) => {
       const view = await control.run(run)
       if (view) output.onRunEnd(view)

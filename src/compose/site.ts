@@ -14,6 +14,7 @@ import { createLdapSource } from '../source/ldap/ldap-source.ts'
 import type { Source } from '../source/source.ts'
 import { openStore, type Store, type StoreOptions } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../store/process-name.ts'
+import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
@@ -176,6 +177,11 @@ export function openSetups(
     })
   }
   return setups
+}
+
+/** What is kept of the past in this store. */
+export function retentionOf({ retention }: Config, { store }: Site): Retention {
+  return { ...retention, isEmbedded: store.kind === 'embedded' }
 }
 
 /** How long changes in flight may take to end when the process stops. */

@@ -85,6 +85,8 @@ export interface Config {
   /** `listen` is `undefined` where the TCP listener is off; the socket in `dataDir` always exists. */
   readonly admin: { readonly listen: Address | undefined }
   readonly log: { readonly level: LogLevel }
+  /** How long runs with their plans and journals are kept, and how many rows of them. */
+  readonly retention: { readonly timeMs: number; readonly rows: number }
   readonly syncs: readonly SyncConfig[]
   readonly service: ServiceConfig | undefined
 }

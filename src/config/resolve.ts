@@ -38,6 +38,7 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
     queue: queueConfig(parsed, context),
     admin: { listen: listen === false ? undefined : toAddress(listen) },
     log: parsed.log,
+    retention: { timeMs: parsed.retention.time, rows: parsed.retention.rows },
     syncs: parsed.syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
     service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
   }

@@ -3,7 +3,18 @@ import { LOG_LEVELS } from '../log.ts'
 import { entries } from './entries-schema.ts'
 import { csvSource } from './csv-schema.ts'
 import { commandSource, ldapSource } from './source-schema.ts'
-import { ADDRESS_HELP, address, duration, path, schedule, secret, text, timezone, url } from './values.ts'
+import {
+  ADDRESS_HELP,
+  address,
+  duration,
+  retentionTime,
+  path,
+  schedule,
+  secret,
+  text,
+  timezone,
+  url,
+} from './values.ts'
 
 /** Every section is strict: an unknown key is an error. Every option has a description, for `config/schema.json`. */
 
@@ -238,6 +249,17 @@ export const configSchema = z
       })
       .prefault({})
       .describe('The log, JSON lines on standard error.'),
+    retention: z
+      .strictObject({
+        time: retentionTime.prefault('90d').describe('How long they are kept.'),
+        rows: z
+          .int()
+          .min(1000)
+          .default(5_000_000)
+          .describe('The most changes and steps of the journal that are kept; the oldest runs go first.'),
+      })
+      .prefault({})
+      .describe('How long runs with their plans and journals are kept.'),
     syncs: z.array(sync).default([]).describe('Each sync keeps one directory equal to one source.'),
     service: service.optional(),
   })

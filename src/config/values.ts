@@ -36,6 +36,13 @@ export const timeout = duration.refine((milliseconds) => milliseconds <= LONGEST
   error: 'must be 24 days at most',
 })
 
+const DAY_MS = 86_400_000
+
+/** What was deleted within a day counts for the guards. */
+export const retentionTime = duration.refine((milliseconds) => milliseconds >= DAY_MS, {
+  error: 'must be 1d or longer',
+})
+
 const SIZES: ReadonlyMap<string | undefined, number> = new Map([
   ['KiB', 1024],
   ['MiB', 1024 ** 2],

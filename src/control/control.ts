@@ -1,7 +1,7 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { Change, Op } from '../plan/change.ts'
-import type { RecordedBreach } from '../plan/decide.ts'
+import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
@@ -19,7 +19,10 @@ export interface RunSummary {
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
   readonly breaches: readonly BreachView[]
-  /** How many different changes nobody has decided on yet; the breaches may name one change several times. */
+  /**
+   * How many different changes its hold waits for that nobody has decided on yet; the breaches may name one change
+   * several times.
+   */
   readonly undecidedChanges: number
   readonly hold: HoldState | null
   /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
@@ -32,10 +35,7 @@ export interface RunSummary {
 }
 
 /** What holds a run, or with `waitsFor` only some of its changes. */
-export interface BreachView extends Pick<RecordedBreach, 'guard' | 'detail' | 'waitsFor' | 'decided'> {
-  /** How many changes. */
-  readonly changes: number
-}
+export type BreachView = BreachSummary
 
 export interface ChangeView {
   /** The change's place in the plan, from 1. */

@@ -1,9 +1,10 @@
 import { DirsyncdError } from '../errors.ts'
-import { countUndecided, type RecordedBreach } from '../plan/decide.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
+import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
-import { addRun, findRun, listRuns, type RunRecord } from '../store/runs.ts'
+import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
@@ -65,13 +66,14 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
       const run = await findRun(db, number)
       return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
     },
-    runs: async (filter) => (await listRuns(db, filter)).map(summary),
+    runs: async (filter) => summaries(db, await listRuns(db, filter)),
     approve: async (number, by, only) => {
       const run = await decideOn(number, { decision: 'approved', by, only })
       if (!isPlanStillHeld(run)) await request(run.sync, { mode: 'sync', trigger: 'approval' })
-      return summary(run)
+      return summary(db, run)
     },
-    reject: async (number, by, only) => summary(await decideOn(number, { decision: 'rejected', by, only })),
+    reject: async (number, by, only) =>
+      summary(db, await decideOn(number, { decision: 'rejected', by, only })),
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   }
@@ -113,34 +115,49 @@ function whyNoHold(run: RunRecord, awaits: boolean): string {
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
-  const base = summary(run)
+  const base = await summary(db, run)
   const isApplying = run.state === 'applying'
+  const shown = runWithChanges(run)
   return {
     ...base,
     counts:
       base.counts && isApplying ? { ...base.counts, outcomes: await outcomesOf(db, run.run) } : base.counts,
-    changes: await changesOf(db, run.run, limit),
+    changes: await changesOf(db, shown, limit),
     notices: await noticesOf(db, run.run, limit),
-    totalChanges: await countChanges(db, run.run),
+    totalChanges: await countChanges(db, shown),
     totalNotices: await countNotices(db, run.run),
   }
 }
 
-function summary(run: RunRecord): RunSummary {
-  const { state } = run
-  const breaches = run.breaches ?? []
+/** A plan that an earlier run holds is not stored again. */
+function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
+  return state === 'held' && stored === 0 ? (holder ?? run) : run
+}
+
+async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {
+  const [only] = await summaries(db, [run])
+  return only!
+}
+
+async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
+  const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
+  const undecided = await undecidedOf(db, [...new Set(holders)])
+  return runs.map((run) => summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0))
+}
+
+function summarize(run: ListedRun, undecidedChanges: number): RunSummary {
   return {
     run: run.run,
     sync: run.sync,
     mode: run.mode,
     trigger: run.trigger,
-    state,
+    state: run.state,
     requestedAt: run.requested_at.toISOString(),
     startedAt: run.started_at?.toISOString() ?? null,
     finishedAt: run.finished_at?.toISOString() ?? null,
     counts: run.counts,
-    breaches: breaches.map(({ changes, ...breach }) => ({ ...breach, changes: changes.length })),
-    undecidedChanges: countUndecided({ state, breaches }),
+    breaches: run.breaches ?? [],
+    undecidedChanges,
     hold: run.hold,
     holdRun: run.hold_run,
     digest: run.digest,

@@ -8,6 +8,17 @@ export interface RecordedBreach extends Breach {
   readonly decided?: Decision
 }
 
+/** A breach with the number of its changes. */
+export interface BreachSummary extends Omit<RecordedBreach, 'changes'> {
+  readonly changes: number
+}
+
+/** How many changes of a hold the same breaches name, given by their places. */
+export interface HeldGroup {
+  readonly breaches: readonly number[]
+  readonly count: number
+}
+
 /** A run that holds changes. */
 interface Hold {
   readonly state: string
@@ -37,8 +48,16 @@ export function isAboutServer({ guard }: Pick<Breach, 'guard'>): boolean {
 }
 
 /** How many changes nobody has decided on yet, each once, however many guards or findings name it. */
-export function countUndecided({ state, breaches }: Pick<Hold, 'state' | 'breaches'>): number {
-  return heldChanges(undecided(state, breaches).filter((breach) => !isAboutServer(breach))).length
+export function countUndecided(
+  { state, breaches }: { readonly state: string; readonly breaches: readonly BreachSummary[] },
+  groups: readonly HeldGroup[],
+): number {
+  const waiting = new Set(undecided(state, breaches).filter((breach) => !isAboutServer(breach)))
+  let count = 0
+  for (const group of groups) {
+    if (group.breaches.some((place) => waiting.has(breaches[place]!))) count += group.count
+  }
+  return count
 }
 
 /**

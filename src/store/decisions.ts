@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
+import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -39,7 +40,7 @@ export async function decide(
       .where('run', '=', number)
       .forUpdate()
       .executeTakeFirstOrThrow()
-    const before = { ...run, breaches: run.breaches ?? [] }
+    const before = { ...run, breaches: await heldBreaches(trx, number, run.breaches ?? []) }
     const possible = choices(before, decision, only !== undefined)
     check(run, possible)
     const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
@@ -49,12 +50,15 @@ export async function decide(
     )
     const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
     const hold = holdAfter({ ...run, breaches }, (print) => approved.has(print) || rejected.has(print))
+    // What was rejected may still be approved.
+    if (hold === 'approved') await dropHeldChanges(trx, run.run)
+    const kept = summaries(breaches)
     await trx
       .updateTable('dirsyncd.runs')
-      .set({ hold, breaches: JSON.stringify(breaches) })
+      .set({ hold, breaches: JSON.stringify(kept) })
       .where('run', '=', run.run)
       .execute()
-    return { ...run, hold, breaches }
+    return { ...run, hold, breaches: kept }
   })
 }
 

@@ -1,16 +1,21 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Pool, PoolClient } from 'pg'
+import { DirsyncdError } from '../errors.ts'
 import { migrations } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 
 /** Any number that nobody else locks; while one process migrates the others wait. */
 const MIGRATION_LOCK = 7_347_731
 
-/** Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. */
-export async function migrate(pool: Pool, db: Kysely<Tables>): Promise<void> {
+/**
+ * Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. `where` names
+ * the store in errors.
+ */
+export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Promise<void> {
   await whileOthersWait(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
+    await refuseNewer(client, where)
     const migrator = new Migrator({
       db,
       provider: { getMigrations: async () => migrations },
@@ -19,6 +24,22 @@ export async function migrate(pool: Pool, db: Kysely<Tables>): Promise<void> {
     const { error } = await migrator.migrateToLatest()
     if (error !== undefined) throw error
   })
+}
+
+/** Nobody knows what tables of a newer version mean. */
+async function refuseNewer(client: PoolClient, where: string): Promise<void> {
+  const { rows: tables } = await client.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
+  if (tables[0].made === null) return
+  const { rows } = await client.query<{ name: string }>(
+    'select name from dirsyncd.kysely_migration where name <> all($1) order by name desc limit 1',
+    [Object.keys(migrations)],
+  )
+  if (rows[0] === undefined) return
+  throw new DirsyncdError(
+    'store-unavailable',
+    `${where} was last used by a newer dirsyncd (its tables have step ${rows[0].name}, which this version does not know). ` +
+      'Install that version or a newer one.',
+  )
 }
 
 /**

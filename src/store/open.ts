@@ -11,6 +11,7 @@ import { migrate } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
 import type { Tables } from './tables.ts'
+import { startVacuum } from './vacuum.ts'
 
 /** A migrated database. `pool` and `db` reach the same place; disposing the store closes both. */
 export type Store = AsyncDisposable & {
@@ -50,8 +51,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const outage = watchedOutage(options.log)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  await migrate(pool, db)
-  if (options.kind === 'embedded') await freeLeases(db)
+  await migrate(pool, db, describe(options))
+  if (options.kind === 'embedded') {
+    await freeLeases(db)
+    stack.use(startVacuum(db, options.log))
+  }
   const leases =
     options.kind === 'embedded'
       ? createEmbeddedLeases(db)
@@ -69,6 +73,13 @@ export function openPool(
   return options.kind === 'embedded'
     ? openEmbedded(stack, options, outage)
     : openPostgres(stack, options, outage)
+}
+
+/** As the beginning of a sentence. */
+function describe(options: StoreOptions): string {
+  if (options.kind === 'embedded') return `The embedded store in ${options.dataDir}`
+  const { host, port, database } = placeOf(poolConfig(options))
+  return `The store at ${host}:${port}, database ${database},`
 }
 
 function watchedOutage(log: Log | undefined): Outage {
@@ -148,11 +159,15 @@ function poolConfig({ url, password }: PostgresOptions): PoolConfig {
 }
 
 function unavailable(config: PoolConfig, error: unknown): DirsyncdError {
-  const { host = 'localhost', port = 5432, database = '', user = '' } = config
+  const { host, port, database, user } = placeOf(config)
   const where = `PostgreSQL at ${host}:${port}, database ${database}, user ${user}`
   return new DirsyncdError('store-unavailable', `The store cannot be used (${where}): ${reason(error)}`, {
     cause: error,
   })
+}
+
+function placeOf({ host = 'localhost', port = 5432, database = '', user = '' }: PoolConfig) {
+  return { host, port, database, user }
 }
 
 function reason(error: unknown): string {

@@ -1,13 +1,14 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { ErrorCode } from '../errors.ts'
-import { undecided } from '../plan/decide.ts'
+import { type RecordedBreach, undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Nesting } from '../plan/evidence/finding.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { decisionsOf } from './decisions.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
+import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger, SyncTarget } from './run-types.ts'
 import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
@@ -164,7 +165,7 @@ export async function setRunState(
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.digest !== undefined && { digest: more.digest }),
-      ...(more.breaches !== undefined && { breaches: JSON.stringify(more.breaches) }),
+      ...(more.breaches !== undefined && { breaches: JSON.stringify(summaries(more.breaches)) }),
     })
     .where('run', '=', run)
     .execute()
@@ -265,13 +266,34 @@ export async function holdRun(
   const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
   if (open && !same) await setHold(trx, open.run, 'replaced')
   const holder = same ? open.run : run.run
-  await finishRun(trx, run.run, { state, counts })
-  await trx
-    .updateTable('dirsyncd.runs')
-    .set({ hold: same ? null : 'open', hold_run: holder })
-    .where('run', '=', run.run)
-    .execute()
+  if (!same) await storeHeldChanges(trx, run.run, breaches)
+  await endHeld(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
   return holder
+}
+
+/**
+ * Ends a run as held by the sync's open hold, where that holds the same plan: then this run's plan need not be stored
+ * again. Returns whether it did.
+ */
+export async function joinHold(
+  trx: Fenced,
+  run: RunRecord,
+  { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
+): Promise<boolean> {
+  const open = await openHold(trx, run.sync)
+  if (open?.state !== 'held' || open.digest !== digest) return false
+  if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
+  await endHeld(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
+  return true
+}
+
+async function endHeld(
+  trx: Fenced,
+  run: number,
+  { state, counts, ...hold }: Pick<RunRecord, 'state' | 'hold' | 'hold_run'> & { readonly counts: RunCounts },
+): Promise<void> {
+  await finishRun(trx, run, { state, counts })
+  await trx.updateTable('dirsyncd.runs').set(hold).where('run', '=', run).execute()
 }
 
 /** A run found nothing to hold: an open hold of its sync is over. */
@@ -280,7 +302,8 @@ export async function closeHold(trx: Fenced, sync: string): Promise<void> {
   if (open) await setHold(trx, open.run, 'closed')
 }
 
-async function setHold(trx: Fenced, run: number, hold: NonNullable<RunsTable['hold']>): Promise<void> {
+async function setHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
+  await dropHeldChanges(trx, run)
   await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
 }
 
@@ -295,19 +318,21 @@ function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
     .executeTakeFirst()
 }
 
-type Held = Pick<RunRecord, 'state' | 'breaches'>
+interface Held {
+  readonly state: RunState
+  readonly breaches: readonly RecordedBreach[]
+}
 
 /**
  * Whether the open hold holds what this run holds, leaving out what a person has decided about. A run of single entries leaves the
  * hold of a whole run as it is, if that holds these changes too.
  */
-async function isHeldBy(db: Db, open: Held, run: RunRecord, held: Held): Promise<boolean> {
+async function isHeldBy(db: Db, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
   const { approved, rejected } = await decisionsOf(db, run.sync, run.target)
   const waiting = ({ state, breaches }: Held): string[] =>
-    heldChanges(undecided(state, breaches ?? [])).filter(
-      (print) => !approved.has(print) && !rejected.has(print),
-    )
-  const before = waiting(open)
+    heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
+  const breaches = await heldBreaches(db, open.run, open.breaches ?? [])
+  const before = waiting({ state: open.state, breaches })
   const now = waiting(held)
   if (run.only_entries === null) return before.join() === now.join()
   const all = new Set(before)
@@ -318,12 +343,32 @@ export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {
   return db.selectFrom('dirsyncd.runs').selectAll().where('run', '=', run).executeTakeFirst()
 }
 
+const LISTED = [
+  'run',
+  'sync',
+  'mode',
+  'trigger',
+  'state',
+  'requested_at',
+  'started_at',
+  'finished_at',
+  'counts',
+  'breaches',
+  'hold',
+  'hold_run',
+  'digest',
+  'approved',
+  'error',
+] as const
+
+export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>
+
 /** The newest runs first. */
 export function listRuns(
   db: Db,
   filter: { sync?: string | undefined; limit: number },
-): Promise<readonly RunRecord[]> {
-  let query = db.selectFrom('dirsyncd.runs').selectAll().orderBy('run', 'desc').limit(filter.limit)
+): Promise<readonly ListedRun[]> {
+  let query = db.selectFrom('dirsyncd.runs').select(LISTED).orderBy('run', 'desc').limit(filter.limit)
   if (filter.sync !== undefined) query = query.where('sync', '=', filter.sync)
   return query.execute()
 }
@@ -429,22 +474,4 @@ export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): 
     .where('sync', '=', run.sync)
     .where('target', '=', run.target)
     .execute()
-}
-
-const KEPT_DAYS = 90
-const KEPT_NOTICES = 20
-
-/**
- * History is kept for 90 days, and so is who is absent, for an entry that the directory may show again; the notices,
- * which every run repeats, for the 20 newest runs of a sync.
- */
-export async function pruneRuns(db: Db, sync: string): Promise<void> {
-  await sql`DELETE FROM dirsyncd.runs WHERE sync = ${sync} AND hold IS DISTINCT FROM 'open'
-    AND finished_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
-  await sql`DELETE FROM dirsyncd.journal
-    WHERE sync = ${sync} AND intent_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
-  await sql`DELETE FROM dirsyncd.absences
-    WHERE sync = ${sync} AND counted_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
-  await sql`DELETE FROM dirsyncd.notices WHERE run IN (
-    SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${KEPT_NOTICES})`.execute(db)
 }

@@ -3,7 +3,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
-import type { RecordedBreach } from '../plan/decide.ts'
+import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Phase } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
@@ -34,7 +34,8 @@ export interface RunsTable {
   directory_moved: Generated<boolean>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
-  breaches: JSONColumnType<readonly RecordedBreach[]> | null
+  /** Without the lists of their changes, which `held_changes` has while a person may decide about them. */
+  breaches: JSONColumnType<readonly BreachSummary[]> | null
   hold: HoldState | null
   /** The run whose hold this run waits for; its own number, or an older one that holds the same changes. */
   hold_run: number | null
@@ -58,6 +59,9 @@ export interface RunsTable {
   /** Its process was asked to end, and left it to the next one. */
   left_orderly: Generated<boolean>
   begin_after: NullableTimestamp
+  /** How many rows of `changes` and `notices` the run still has. */
+  stored_changes: Generated<number>
+  stored_notices: Generated<number>
   requested_at: Timestamp
   started_at: NullableTimestamp
   finished_at: NullableTimestamp
@@ -151,6 +155,16 @@ export interface NoticesTable {
   detail: string
 }
 
+/** What a hold waits for: parts of its changes, each change once. */
+export interface HeldChangesTable {
+  run: number
+  part: number
+  /** The places, from 0, of the run's breaches that name these changes. */
+  breaches: number[]
+  count: number
+  fingerprints: string[]
+}
+
 export interface QuarantineTable {
   sync: string
   target: string
@@ -228,6 +242,7 @@ export interface Tables {
   'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable
   'dirsyncd.notices': NoticesTable
+  'dirsyncd.held_changes': HeldChangesTable
   'dirsyncd.quarantine': QuarantineTable
   'dirsyncd.decisions': DecisionsTable
   'dirsyncd.last_good': LastGoodTable

@@ -19,6 +19,7 @@ import { type Fenced, FencedRun, Overtaken } from '../store/fenced-run.ts'
 import { deletedIdsLastDay } from '../store/journal.ts'
 import type { Lease, Leases } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
+import { prune, type Retention } from '../store/retention.ts'
 import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
 import {
   addRun,
@@ -28,11 +29,11 @@ import {
   finishRun,
   hasWaitingSync,
   holdRun,
+  joinHold,
   interruptRuns,
   lastGood,
   leaveRun,
   nextWaitingRun,
-  pruneRuns,
   type RunRecord,
   setRunState,
   withLease,
@@ -74,6 +75,8 @@ export interface ExecutorDeps {
   readonly log: Log
   /** Aborted when the process is to end: a run that is under way is left for the next process. */
   readonly signal: AbortSignal
+  /** What is kept of the past; without it, everything. */
+  readonly retention?: Retention
   /** The same as the workers'. */
   readonly times?: Times
   /** Called before the changes of a run are handed to the workers. */
@@ -169,8 +172,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       log.error({ code, error: sentence(error) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     }
-    await pruneRuns(db, setup.name)
     await deps.onRunEnd?.(run.run)
+    await prune({ ...deps, lease: times.lease, syncs: [...deps.syncs.keys()] }, setup.name, signal)
   }
 
   return { work, workOn }
@@ -244,7 +247,8 @@ class Pass {
     const { plan, directory, breaches, approved } = planned
     const run = this.#run
     const counts = countRun(planned)
-    await storePlan(this.#fenced, plan, approved)
+    // Where the plan is held, `#hold` stores it, unless the open hold has it already.
+    if (!planned.isHeld) await storePlan(this.#fenced, plan, approved)
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run.run, 'planning', {
         directoryMoved: directory.moved,
@@ -262,12 +266,26 @@ class Pass {
   }
 
   async #hold(planned: Planned): Promise<void> {
+    const { plan, breaches, approved } = planned
     const run = this.#run
-    await this.#fenced.write(async (trx) => {
-      await holdRun(trx, run, 'held', { breaches: planned.breaches, counts: countRun(planned) })
-      await rememberHeldRun(trx, run, planned)
-      await this.#rememberAbsences(trx, planned)
+    const counts = countRun(planned)
+    await storePlan(this.#fenced, { ...plan, changes: [] }, approved)
+    const isJoined = await this.#fenced.write(async (trx) => {
+      const joined = await joinHold(trx, run, { breaches, counts, digest: plan.digest })
+      if (joined) await this.#rememberHeld(trx, planned)
+      return joined
     })
+    if (isJoined) return
+    await storePlan(this.#fenced, { ...plan, notices: [] }, approved)
+    await this.#fenced.write(async (trx) => {
+      await holdRun(trx, run, 'held', { breaches, counts })
+      await this.#rememberHeld(trx, planned)
+    })
+  }
+
+  async #rememberHeld(trx: Fenced, planned: Planned): Promise<void> {
+    await rememberHeldRun(trx, this.#run, planned)
+    await this.#rememberAbsences(trx, planned)
   }
 
   /** A store that is away for a moment interrupts no run: as long as the lease lasts, draining goes on where it was. */

@@ -42,6 +42,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly server: ServerJudgement | undefined
   /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
   readonly breaches: readonly RecordedBreach[]
+  /** Whether guards hold the plan, so that nothing of it is applied. */
+  readonly isHeld: boolean
   /** The fingerprints of the changes that a person approved. */
   readonly approved: ReadonlySet<string>
   /** The ids that the directory has and the source does not. */
@@ -101,12 +103,13 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     directory,
     server,
     breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
+    isHeld: deps.mode === 'sync' && !isApproved(guards, memory.approved),
     approved: memory.approved,
     absent,
   }
   await deps.keep(planned)
   if (deps.mode === 'plan') return 'planned'
-  if (!isApproved(guards, memory.approved)) {
+  if (planned.isHeld) {
     await deps.hold(planned)
     return 'held'
   }

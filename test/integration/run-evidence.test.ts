@@ -129,9 +129,7 @@ async function seen(): Promise<{ users: string[]; members: string[] }> {
 }
 
 function guardsOf({ breaches }: RunRecord): string[] {
-  return (breaches ?? []).map(
-    ({ guard, changes, waitsFor }) => `${guard} ${changes.length} ${waitsFor ?? 'guard'}`,
-  )
+  return (breaches ?? []).map(({ guard, changes, waitsFor }) => `${guard} ${changes} ${waitsFor ?? 'guard'}`)
 }
 
 const targetAt = (baseUrl: string) => `${baseUrl}/directories/${directoryId}`

@@ -2,18 +2,14 @@ import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { Op } from '../../src/plan/change.ts'
-import { absencesOf, keepAbsences } from '../../src/store/absences.ts'
 import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
 import {
   addRun,
   findRun,
-  finishRun,
   holdRun,
   lastGood,
-  listRuns,
-  pruneRuns,
   rememberGood,
   setRunState,
   stopRun,
@@ -102,30 +98,6 @@ test('a decision is forgotten when its change is no longer wanted, and no other 
   expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted', 'gone']))
   await keepDecisions(db, sync, TARGET, ['wanted'])
   expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted']))
-})
-
-test('runs older than 90 days are removed, but not the one whose hold waits for a person', async () => {
-  const held = await hold('a')
-  const old = await ask()
-  const recent = await ask()
-  for (const run of [old, recent]) await writeFenced(opened.store, run, (trx) => finishRun(trx, run, { state: 'done' }))
-  for (const run of [held, old]) {
-    await sql`UPDATE dirsyncd.runs SET finished_at = now() - interval '91 days' WHERE run = ${run}`.execute(
-      db,
-    )
-  }
-  await pruneRuns(db, sync)
-  expect((await listRuns(db, { sync, limit: 10 })).map(({ run }) => run)).toEqual([recent, held])
-})
-
-test('who was absent and was not seen in the directory for 90 days is forgotten', async () => {
-  await keepAbsences(db, { sync, target: TARGET }, { user: ['late', 'fresh'], group: [] }, () => false)
-  await sql`UPDATE dirsyncd.absences SET counted_at = now() - interval '91 days'
-    WHERE sync = ${sync} AND entry_id = 'late'`.execute(db)
-  await pruneRuns(db, 'another sync')
-  expect((await absencesOf(db, { sync, target: TARGET })).user.size).toBe(2)
-  await pruneRuns(db, sync)
-  expect([...(await absencesOf(db, { sync, target: TARGET })).user.keys()]).toEqual(['fresh'])
 })
 
 test('what is known of groups within groups is kept, also where only the strangers around them changed', async () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
+import { heldBreaches } from '../../src/store/held-changes.ts'
+import { findRun, type RunRecord } from '../../src/store/runs.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { backendNamed, openBoth, type OpenBackend } from '../support/backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
@@ -60,7 +62,7 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
   }
 
   /** Makes a run, has the deletes of a second one rejected, and is killed while a third one applies its plan. */
-  async function runAndBeKilled(opened: OpenBackend): Promise<number> {
+  async function runAndBeKilled(opened: OpenBackend): Promise<{ interrupted: number; rejected: RunRecord }> {
     await using harness = open(opened)
     await harness.startWorker()
     expect(await harness.sync()).toMatchObject({ state: 'done', error: null })
@@ -73,10 +75,10 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
     await using killed = open(opened)
     const run = await killed.requestRun()
     const working = killed.executor.work(sync, { scheduled: false })
-    await expect.poll(async () => (await killed.getRun(run)).state).toBe('applying')
+    await expect.poll(async () => (await killed.getRun(run)).state, { timeout: 60_000 }).toBe('applying')
     await killed[Symbol.asyncDispose]()
     await working
-    return run
+    return { interrupted: run, rejected: await killed.getRun(held.run) }
   }
 
   function control({ store }: OpenBackend) {
@@ -89,12 +91,16 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
     leave()
     company.groups.set('nested', { name: 'Nested', members: ['o3'] })
     const present = await backendNamed('postgres').open()
-    const interrupted = await runAndBeKilled(present)
+    const { interrupted, rejected } = await runAndBeKilled(present)
     const url = await copyAsOlderStore(urlOf(present), last)
     await present.close()
 
     const upgraded = await openBoth({ kind: 'postgres', url })
     stack.defer(() => upgraded.close())
+    const { db } = upgraded.store
+    const after = (await findRun(db, rejected.run))!
+    expect(after.breaches).toEqual(rejected.breaches)
+    expect((await heldBreaches(db, rejected.run, after.breaches!))[0]!.changes).toHaveLength(2)
     await using harness = open(upgraded)
     await harness.startWorker()
     const next = await harness.sync()

@@ -140,7 +140,7 @@ describe.each([
   test('migrating again, and at once, changes nothing', async () => {
     const { pool, db } = store
     const run = await addRun(db, { sync: 'again', target: 'here', mode: 'sync', trigger: 'demand' })
-    await Promise.all([migrate(pool, db), migrate(pool, db), migrate(pool, db)])
+    await Promise.all([migrate(pool, db, 'It'), migrate(pool, db, 'It'), migrate(pool, db, 'It')])
     expect(await findRun(db, run)).toMatchObject({ sync: 'again' })
   })
 
@@ -299,6 +299,17 @@ describe('a PostgreSQL server that cannot be used', () => {
     const only = { users: ['u1'], groups: ['u1'] }
     expect(await releaseQuarantine(db, { targets, only })).toMatchObject([{ fingerprint: 'known' }])
     expect(await releaseQuarantine(db, { targets })).toMatchObject([{ fingerprint: 'lost' }])
+  })
+
+  test('a store that a newer version has used is left as it is', async () => {
+    const url = await server.createDatabase()
+    await using store = await openStore({ kind: 'postgres', url })
+    await sql`INSERT INTO dirsyncd.kysely_migration VALUES ('9999-later', '2030-01-01')`.execute(store.db)
+    const opening = openStore({ kind: 'postgres', url })
+    await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
+    await expect(opening).rejects.toThrow(
+      /^The store at 127\.0\.0\.1:\d+, database \w+, was last used by a newer dirsyncd \(its tables have step 9999-later, which this version does not know\)\. Install that version or a newer one\.$/,
+    )
   })
 
   test('the password comes from where it is kept', async () => {

@@ -16,7 +16,7 @@ const TABLES = [
   'decisions',
   'last_good',
 ]
-const LATER_TABLES = ['baselines', 'absences']
+const LATER_TABLES = ['baselines', 'absences', 'held_changes']
 
 /**
  * Copies a store as a version would have left it that knew no migration after `last`: with the tables and columns of
@@ -29,11 +29,26 @@ export async function copyAsOlderStore(url: string, last: string): Promise<strin
   const [from, to] = [stack.adopt(new pg.Client(url), end), stack.adopt(new pg.Client(copyUrl), end)]
   await Promise.all([from.connect(), to.connect()])
   for (const table of [...TABLES, ...LATER_TABLES]) await copyTable(from, to, table)
+  await putListsBack(from, to)
   await to.query(`select setval(pg_get_serial_sequence('dirsyncd.runs', 'run'), max(run)) from dirsyncd.runs`)
   await to.query(
     `select setval(pg_get_serial_sequence('dirsyncd.journal', 'id'), max(id)) from dirsyncd.journal`,
   )
   return copyUrl
+}
+
+/** Before the table `held_changes`, each breach had the list of its changes in place of their number. */
+async function putListsBack(from: pg.Client, to: pg.Client): Promise<void> {
+  const { rows: tables } = await to.query(`select to_regclass('dirsyncd.held_changes') as known`)
+  if (tables[0].known !== null) return
+  const { rows } = await from.query(`select r.run, (
+      select jsonb_agg(breach || jsonb_build_object('changes', coalesce((
+        select jsonb_agg(change) from dirsyncd.held_changes as h, unnest(h.fingerprints) as change
+        where h.run = r.run and place - 1 = any(h.breaches)), '[]')) order by place)
+      from jsonb_array_elements(r.breaches) with ordinality as b(breach, place)) as breaches
+    from dirsyncd.runs as r where jsonb_array_length(r.breaches) > 0`)
+  for (const { run, breaches } of rows)
+    await to.query('update dirsyncd.runs set breaches = $1 where run = $2', [JSON.stringify(breaches), run])
 }
 
 const end = (client: pg.Client) => client.end()

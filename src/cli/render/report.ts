@@ -81,7 +81,9 @@ function plannedText({ planned }: RunCounts, breaches: RunView['breaches']): str
   return breaches.some(({ changes }) => changes > 0) ? 'no changes but those that wait' : 'no changes'
 }
 
-function changeLines({ changes, counts, totalChanges }: RunView, shown: number): string[] {
+function changeLines(view: RunView, shown: number): string[] {
+  const { changes, counts, totalChanges } = view
+  if (isForgotten(view)) return ['  The changes are not kept any more.']
   const byOp = Map.groupBy(changes, ({ change }) => change.op)
   const lines: string[] = []
   let named = 0
@@ -95,6 +97,11 @@ function changeLines({ changes, counts, totalChanges }: RunView, shown: number):
   // Changes of a run whose counts are not there yet.
   if (totalChanges > named) lines.push(`  … and ${digits(totalChanges - named)} more, --all shows them`)
   return lines
+}
+
+/** Old plans that nobody decided on are not kept as long as their runs. */
+function isForgotten({ counts, totalChanges, finishedAt }: RunView): boolean {
+  return finishedAt !== null && totalChanges === 0 && total(counts?.planned ?? {}) > 0
 }
 
 const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing'])

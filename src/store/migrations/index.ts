@@ -8,6 +8,7 @@ import { convergence } from './0006-convergence.ts'
 import { waiting } from './0007-waiting.ts'
 import { nestedStrangers } from './0008-nested-strangers.ts'
 import { apply } from './0009-apply.ts'
+import { retention } from './0010-retention.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -20,4 +21,5 @@ export const migrations: Record<string, Migration> = {
   '0007-waiting': waiting,
   '0008-nested-strangers': nestedStrangers,
   '0009-apply': apply,
+  '0010-retention': retention,
 }

@@ -227,9 +227,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-change-that-two-findings-name-counts-once',
     file: 'plan/decide.ts',
-    find: 'return heldChanges(undecided(state, breaches).filter((breach) => !isAboutServer(breach))).length',
-    replace:
-      'return undecided(state, breaches).flatMap((breach) => (isAboutServer(breach) ? [] : breach.changes)).length',
+    find: 'if (group.breaches.some((place) => waiting.has(breaches[place]!))) count += group.count',
+    replace: 'for (const place of group.breaches) if (waiting.has(breaches[place]!)) count += group.count',
     test: 'unit/plan/decide.test.ts',
   },
   {
@@ -490,11 +489,11 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'grace-is-not-kept-for-ever',
-    file: 'store/runs.ts',
+    file: 'store/retention.ts',
     find: ' AND counted_at < now()',
     replace: ' AND false AND counted_at < now()',
-    test: 'integration/store-memory.test.ts',
-    only: '90 days is forgotten',
+    test: 'integration/store-retention.test.ts',
+    only: 'waits for the delete',
   },
   {
     name: 'grace-second-read-confirms',

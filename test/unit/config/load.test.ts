@@ -291,6 +291,21 @@ test('the service has a generous limit of requests, which can be changed or swit
   expect(await limitOf(', rateLimit: null')).toBeUndefined()
 })
 
+async function retentionOf(text: string): Promise<object> {
+  return (await load(`${text}\n${CORP}`)).retention
+}
+
+test('the past is kept for 90 days and five million rows, or as the configuration says', async () => {
+  expect(await retentionOf('')).toEqual({ timeMs: 90 * 86_400_000, rows: 5_000_000 })
+  expect(await retentionOf('retention: { time: 30d, rows: 100000 }')).toEqual({
+    timeMs: 30 * 86_400_000,
+    rows: 100_000,
+  })
+  await expect(retentionOf('retention: { time: 23h }')).rejects.toThrow(
+    'retention.time: must be 1d or longer',
+  )
+})
+
 test.each([
   ['"*/15 * * * *"', { kind: 'cron', pattern: '*/15 * * * *', timezone: undefined }],
   ['"@hourly"', { kind: 'cron', pattern: '@hourly', timezone: undefined }],

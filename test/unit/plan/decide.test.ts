@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  type BreachSummary,
   choices,
   countUndecided,
   decidedChanges,
@@ -88,10 +89,10 @@ test('only what waits and has changes can be decided on', () => {
 
 test('a change that several findings name is one change to decide on, and a server none', () => {
   const waitsFor = 'person' as const
-  const server: RecordedBreach = { guard: 'server-not-newer', detail: '', changes: ['token'], waitsFor }
-  const findings = [LOW, HIGH].map((breach) => ({ ...breach, waitsFor }))
-  expect(countUndecided({ state: 'done', breaches: [...findings, server] })).toBe(3)
-  const [low, high] = findings
+  const [low, high] = [LOW, HIGH].map((breach) => ({ ...breach, changes: 2, waitsFor }))
+  const server: BreachSummary = { guard: 'server-not-newer', detail: '', changes: 1, waitsFor }
+  const groups = [[0], [0, 1], [1], [2]].map((breaches) => ({ breaches, count: 1 }))
+  expect(countUndecided({ state: 'done', breaches: [low!, high!, server] }, groups)).toBe(3)
   const decided = { ...low!, decided: 'approved' as const }
-  expect(countUndecided({ state: 'done', breaches: [decided, high!, server] })).toBe(2)
+  expect(countUndecided({ state: 'done', breaches: [decided, high!, server] }, groups)).toBe(2)
 })

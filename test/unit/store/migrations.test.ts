@@ -15,6 +15,7 @@ const MIGRATIONS = {
     '0007-waiting.ts': '890be4231a008b03',
     '0008-nested-strangers.ts': 'b4a186053bb41f5b',
     '0009-apply.ts': '12eb62a4100630fe',
+    '0010-retention.ts': '074c6bfcc977ae39',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

@@ -1,0 +1,246 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Lease, Leases, LeaseTimes } from './lease.ts'
+import type { Tables } from './tables.ts'
+import { vacuumEmbedded } from './vacuum.ts'
+
+type Db = Kysely<Tables>
+
+/** How much of the past is kept. */
+export interface Retention {
+  readonly timeMs: number
+  /** The most rows of plans and journals, about. */
+  readonly rows: number
+  /** An embedded store has nobody else who frees the space of deleted rows. */
+  readonly isEmbedded: boolean
+}
+
+interface PruneDeps {
+  readonly db: Db
+  readonly leases: Leases
+  readonly retention?: Retention
+  /** The configured syncs. */
+  readonly syncs: readonly string[]
+  /** Names this process in leases. */
+  readonly owner: string
+  readonly lease: LeaseTimes
+}
+
+/** Rows of one statement: an embedded store blocks the process for as long as a statement takes. */
+const CHUNK = 5000
+
+/** Who was deleted within a day counts for guards and evidence, so that the last day and a bit stays whatever its size. */
+const LEAST_MS = 25 * 60 * 60 * 1000
+
+/** For how many runs of a sync their notices are kept, and the changes that were planned and never decided on. */
+const KEPT_PLANS = 20
+
+/** For an entry that the directory may show again. */
+const ABSENCE_DAYS = 90
+
+/**
+ * Removes what is older than the retention after a run of a sync, and before that what no command shows again. Call it with the
+ * sync's lease in hand. An abort ends it between two statements, and the next call goes on.
+ */
+export async function prune(
+  { retention, ...deps }: PruneDeps,
+  sync: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (retention === undefined) return
+  const work = { db: deps.db, isEmbedded: retention.isEmbedded, signal }
+  await unlessAborted(signal, () => pruneAfter(work, { retention, ...deps }, sync))
+  if (retention.isEmbedded) await vacuumEmbedded(deps.db)
+}
+
+async function unlessAborted(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (signal?.aborted !== true) throw error
+  }
+}
+
+async function pruneAfter(work: Work, deps: Required<PruneDeps>, sync: string): Promise<void> {
+  const { retention } = deps
+  await trimPlans(work, sync)
+  const before = await firstKept(deps, retention)
+  await pruneRuns(work, sync, before)
+  await pruneAll(work, 'journal', journalBefore(sync, before))
+  await pruneAll(
+    work,
+    'absences',
+    sql`sync = ${sync} AND counted_at < now() - make_interval(days => ${ABSENCE_DAYS})`,
+  )
+  for (const removed of await removedSyncs(deps, retention)) await pruneSync(work, deps, removed, retention)
+}
+
+interface Work {
+  readonly db: Db
+  readonly isEmbedded: boolean
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * The time up to which nothing is kept: that of the retention, or a later one where there is more than it allows. As text,
+ * because a Date has no microseconds.
+ */
+async function firstKept({ db, syncs }: PruneDeps, { timeMs, rows }: Retention): Promise<string> {
+  const { rows: found } = await sql<{ before: string }>`SELECT least(now() - ${ms(LEAST_MS)}, greatest(
+      now() - ${ms(timeMs)}, ${(await mayHaveMore(db, rows)) ? lastBeyond(syncs, rows) : null}))::text AS before`.execute(
+    db,
+  )
+  return found[0]!.before
+}
+
+/** A count of the database's own, because counting the rows would take long. */
+async function mayHaveMore(db: Db, most: number): Promise<boolean> {
+  const { rows } = await sql<{ rows: string }>`SELECT sum(greatest(s.n_live_tup, c.reltuples)) AS rows
+    FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
+    WHERE s.schemaname = 'dirsyncd' AND s.relname IN ('changes', 'notices', 'journal')`.execute(db)
+  return Number(rows[0]?.rows) > most
+}
+
+/** When the newest run ended that is one too many. What was applied is in the journal as well. */
+function lastBeyond(syncs: readonly string[], most: number): RawBuilder<unknown> {
+  return sql`(SELECT max(finished_at) FROM (
+    SELECT finished_at, sum(stored_notices + stored_changes * CASE WHEN state IN ('held', 'planned') THEN 1 ELSE 2 END)
+      OVER (ORDER BY finished_at DESC, run DESC) AS rows
+    FROM dirsyncd.runs WHERE sync = ANY(${syncs}::text[]) AND finished_at IS NOT NULL
+  ) AS counted WHERE rows > ${most})`
+}
+
+/** Removes what every run repeats from the runs but for the newest ones: notices, and plans that nobody decided on. */
+async function trimPlans(work: Work, sync: string): Promise<void> {
+  const undecided = sql`state IN ('held', 'planned') AND (hold IS NULL OR hold IN ('replaced', 'closed'))`
+  const { rows } = await sql<{ run: number; undecided: boolean }>`SELECT run, ${undecided} AS undecided
+    FROM dirsyncd.runs
+    WHERE sync = ${sync} AND finished_at IS NOT NULL AND (stored_notices > 0 OR stored_changes > 0 AND ${undecided})
+      AND run <= (SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${KEPT_PLANS} LIMIT 1)
+    ORDER BY run`.execute(work.db)
+  for (const { run, undecided: isUndecided } of rows) {
+    await pruneAll(work, 'notices', sql`run = ${run}`)
+    if (isUndecided) await pruneAll(work, 'changes', sql`run = ${run}`)
+    await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_changes = CASE WHEN ${isUndecided} THEN 0 ELSE stored_changes END
+      WHERE run = ${run}`.execute(work.db)
+  }
+}
+
+/** Runs in one statement, after their changes and notices. */
+const RUNS = 100
+
+async function pruneRuns(work: Work, sync: string, before: string): Promise<void> {
+  for (;;) {
+    const { rows } = await sql<{ run: number }>`SELECT r.run FROM dirsyncd.runs AS r
+      WHERE r.sync = ${sync} AND r.finished_at <= ${before}::timestamptz AND ${isDispensable(before)} LIMIT ${RUNS}`.execute(
+      work.db,
+    )
+    if (rows.length === 0) return
+    const runs = rows.map(({ run }) => run)
+    await removeRuns(work, runs)
+  }
+}
+
+async function removeRuns(work: Work, runs: readonly number[]): Promise<void> {
+  const ofRuns = sql`run = ANY(${runs}::integer[])`
+  for (const table of ['changes', 'notices', 'held_changes'] as const) await pruneAll(work, table, ofRuns)
+  await pruneAll(work, 'runs', ofRuns)
+}
+
+/** Of a run: nobody waits for it, decided on it, compares with it, shows its plan, or has a request of it under way. */
+function isDispensable(before: string): RawBuilder<boolean> {
+  return sql`r.hold IS DISTINCT FROM 'open'
+    AND r.run < (SELECT max(run) FROM dirsyncd.runs AS newest WHERE newest.sync = r.sync)
+    AND NOT EXISTS (SELECT FROM dirsyncd.last_good AS good WHERE good.run = r.run)
+    AND NOT EXISTS (SELECT FROM dirsyncd.decisions AS decision WHERE decision.run = r.run)
+    AND NOT EXISTS (SELECT FROM dirsyncd.chunks AS open WHERE open.run = r.run)
+    AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same
+      WHERE same.hold_run = r.run AND same.run <> r.run AND same.finished_at > ${before}::timestamptz)`
+}
+
+function journalBefore(sync: string, before: string): RawBuilder<boolean> {
+  return sql`sync = ${sync} AND intent_at <= ${before}::timestamptz
+    AND run NOT IN (SELECT run FROM dirsyncd.chunks)`
+}
+
+const OF_SYNC = ['journal', 'absences', 'quarantine', 'decisions', 'baselines', 'last_good'] as const
+
+type Prunable = (typeof OF_SYNC)[number] | 'leases' | 'runs' | 'changes' | 'notices' | 'held_changes'
+
+/** Deletes these rows, a chunk in each statement. */
+async function pruneAll(
+  { db, isEmbedded, signal }: Work,
+  table: Prunable,
+  where: RawBuilder<unknown>,
+): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted()
+    const { numAffectedRows } =
+      await sql`DELETE FROM ${sql.table(`dirsyncd.${table}`)} WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM ${sql.table(`dirsyncd.${table}`)} WHERE ${where} LIMIT ${CHUNK}))`.execute(db)
+    if (Number(numAffectedRows) < CHUNK) return
+    if (isEmbedded) await vacuumEmbedded(db)
+  }
+}
+
+/**
+ * The syncs that this configuration does not have, and whose last run is older than the retention. Another daemon on
+ * the same store may have them.
+ */
+async function removedSyncs({ db, syncs }: PruneDeps, { timeMs }: Retention): Promise<readonly string[]> {
+  const { rows } = await sql<{ sync: string }>`SELECT sync FROM dirsyncd.leases AS l
+    WHERE sync <> ALL(${syncs}::text[]) AND (renewed_at IS NULL OR renewed_at < now() - ${ms(timeMs)})
+      AND ${isForgotten(sql`l.sync`, timeMs)}`.execute(db)
+  return rows.map((row) => row.sync)
+}
+
+function isForgotten(sync: RawBuilder<unknown>, timeMs: number): RawBuilder<boolean> {
+  return sql`COALESCE((SELECT COALESCE(finished_at, requested_at) < now() - ${ms(timeMs)}
+      FROM dirsyncd.runs AS last WHERE last.sync = ${sync} ORDER BY run DESC LIMIT 1), true)
+    AND NOT EXISTS (SELECT FROM dirsyncd.chunks AS open JOIN dirsyncd.runs AS r ON r.run = open.run
+      WHERE r.sync = ${sync})`
+}
+
+/** Its lease keeps others from running it meanwhile, and ends last, so that the next call goes on after an interruption. */
+async function pruneSync(
+  work: Work,
+  { db, leases, owner, lease: times }: PruneDeps,
+  sync: string,
+  { timeMs }: Retention,
+): Promise<void> {
+  await using lease = await leases.take(sync, owner, times)
+  if (lease === undefined || !(await isStillForgotten(db, lease, timeMs))) return
+  const signal = AbortSignal.any([lease.signal, ...(work.signal === undefined ? [] : [work.signal])])
+  await unlessAborted(signal, () => removeSync({ ...work, signal }, sync, timeMs))
+}
+
+async function removeSync(work: Work, sync: string, timeMs: number): Promise<void> {
+  // Somebody may ask for a run at any time.
+  const old = sql`sync = ${sync} AND requested_at < now() - ${ms(timeMs)}`
+  for (;;) {
+    const { rows } = await sql<{
+      run: number
+    }>`SELECT run FROM dirsyncd.runs WHERE ${old} LIMIT ${RUNS}`.execute(work.db)
+    if (rows.length === 0) break
+    await removeRuns(
+      work,
+      rows.map(({ run }) => run),
+    )
+  }
+  for (const table of OF_SYNC) await pruneAll(work, table, sql`sync = ${sync}`)
+  await pruneAll(
+    work,
+    'leases',
+    sql`sync = ${sync} AND NOT EXISTS (SELECT FROM dirsyncd.runs WHERE runs.sync = ${sync})`,
+  )
+}
+
+async function isStillForgotten(db: Db, { sync }: Lease, timeMs: number): Promise<boolean> {
+  const { rows } = await sql<{
+    is: boolean
+  }>`SELECT ${isForgotten(sql`${sync}::text`, timeMs)} AS is`.execute(db)
+  return rows[0]?.is === true
+}
+
+function ms(timeMs: number): RawBuilder<unknown> {
+  return sql`make_interval(secs => ${timeMs / 1000})`
+}

@@ -1,0 +1,101 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createLocalControl } from '../../src/control/local.ts'
+import { decisionsOf } from '../../src/store/decisions.ts'
+import { countChanges } from '../../src/store/plans.ts'
+import type { RunRecord } from '../../src/store/runs.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+
+let service: RunningService
+let opened: OpenBackend
+let harness: SyncHarness
+let company: MutableCompany
+let sync: string
+let tests = 0
+
+beforeAll(async () => {
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 10) })
+  opened = await backendNamed('postgres').open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await service?.close()
+})
+beforeEach(async () => {
+  company = { users: new Map(), groups: new Map() }
+  hire('a', 'b', 'c', 'd', 'e', 'f')
+  sync = `holds-${tests}`
+  harness = openSyncHarness(opened, {
+    sync,
+    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 + tests },
+    token: () => FIXTURE.token,
+    company,
+    maxUserDeletes: 1,
+  })
+  tests += 1
+  await harness.startWorker()
+  await harness.sync()
+})
+afterEach(() => harness[Symbol.asyncDispose]())
+
+function hire(...ids: readonly string[]): void {
+  for (const id of ids) company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
+}
+
+function leave(...ids: readonly string[]): void {
+  for (const id of ids) company.users.delete(id)
+}
+
+function control() {
+  const { db } = opened.store
+  return createLocalControl({ db, targets: new Map([[sync, targetOf()]]), wake: async () => undefined })
+}
+
+const targetOf = () => `${service.baseUrl}/directories/${99 + tests}`
+const stored = ({ run }: RunRecord) => countChanges(opened.store.db, run)
+const shown = async ({ run }: RunRecord) =>
+  (await control().run(run))!.changes.map(({ change }) => `${change.op} ${change.id}`)
+
+test('a plan that the open hold has is not stored again, and its run shows it', async () => {
+  leave('a', 'b', 'c')
+  const first = await harness.sync()
+  const second = await harness.sync()
+  const third = await harness.sync()
+  expect([await stored(first), await stored(second), await stored(third)]).toEqual([3, 0, 0])
+  const holders = await opened.store.db.selectFrom('dirsyncd.held_changes').select('run').execute()
+  expect(holders.map(({ run }) => run)).not.toContain(third.run)
+  const view = (await control().run(third.run))!
+  expect(view).toMatchObject({
+    state: 'held',
+    hold: null,
+    holdRun: first.run,
+    totalChanges: 3,
+    undecidedChanges: 3,
+    breaches: [{ guard: 'max-deletes-users', changes: 3 }],
+  })
+  expect(await shown(third)).toEqual(await shown(first))
+})
+
+test('another plan of the same hold is stored, and shown', async () => {
+  leave('a', 'b', 'c')
+  const first = await harness.sync()
+  hire('new')
+  const second = await harness.sync()
+  expect(second).toMatchObject({ hold: null, hold_run: first.run })
+  expect(await shown(second)).toEqual(['create-user new', 'delete-user a', 'delete-user b', 'delete-user c'])
+  leave('d')
+  const third = await harness.sync()
+  expect(third).toMatchObject({ hold: 'open', hold_run: third.run })
+  expect(await stored(third)).toBe(5)
+})
+
+test('who approves the hold of an earlier run approves what later runs show', async () => {
+  leave('a', 'b', 'c')
+  const first = await harness.sync()
+  await harness.sync()
+  await control().approve(first.run, 'ada')
+  expect((await decisionsOf(opened.store.db, sync, first.target)).approved.size).toBe(3)
+  expect(await harness.sync()).toMatchObject({ state: 'done' })
+})

@@ -1,0 +1,331 @@
+import { type Kysely, type KyselyPlugin, sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { TIMES } from '../../src/queue/times.ts'
+import { absencesOf, keepAbsences } from '../../src/store/absences.ts'
+import { deletedIdsLastDay } from '../../src/store/journal.ts'
+import { countChanges, countNotices, storePlan } from '../../src/store/plans.ts'
+import { prune, type Retention } from '../../src/store/retention.ts'
+import { addRun, finishRun, listRuns } from '../../src/store/runs.ts'
+import type { RunsTable, Tables } from '../../src/store/tables.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { beginFenced } from '../support/fenced.ts'
+
+const TARGET = 'https://access.example.com/directories/7'
+const DAY_MS = 86_400_000
+
+let opened: OpenBackend
+let db: Kysely<Tables>
+let sync: string
+let tests = 0
+
+beforeAll(async () => {
+  opened = await backendNamed('postgres').open()
+  db = opened.store.db
+})
+afterAll(() => opened?.close())
+beforeEach(() => {
+  sync = `sync-${(tests += 1)}`
+})
+
+interface NewRun {
+  readonly of?: string
+  /** How long ago it was asked for and ended. */
+  readonly days?: number
+  readonly state?: RunsTable['state']
+  readonly hold?: RunsTable['hold']
+  readonly changes?: number
+}
+
+/** Adds a run that has ended, with changes, a notice and a row of the journal, and returns its number. */
+async function ended({
+  of = sync,
+  days = 0,
+  state = 'done',
+  hold = null,
+  changes = 1,
+}: NewRun = {}): Promise<number> {
+  const run = await addRun(db, { sync: of, target: TARGET, mode: 'sync', trigger: 'demand' })
+  const fenced = await beginFenced(opened.store, run)
+  const plan = {
+    changes: Array.from({ length: changes }, (_, n) => ({
+      change: { op: 'delete-user', id: `u${n}`, have: { name: 'Ada', email: null }, why: 'gone' } as const,
+      phase: 'delete-users' as const,
+      fingerprint: `f${n}`,
+      removes: 1,
+    })),
+    notices: [{ kind: 'user', id: 'u', code: 'disabled', detail: 'is disabled' }],
+  } as const
+  await storePlan(fenced, plan, new Set())
+  await fenced.write((trx) => finishRun(trx, run, { state }))
+  await sql`UPDATE dirsyncd.runs SET hold = ${hold}, finished_at = now() - make_interval(days => ${days}),
+    requested_at = now() - make_interval(days => ${days}) WHERE run = ${run}`.execute(db)
+  await journal(run, of, days * 24)
+  return run
+}
+
+async function journal(run: number, of: string, hours: number): Promise<void> {
+  await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,
+      outcome, intent_at, ended_at)
+    VALUES (${run}, 1, ${of}, ${TARGET}, 'delete-user', ${`u${hours}`}, 'f', 1, 'w', 1, 'applied',
+      now() - make_interval(hours => ${hours}), now())`.execute(db)
+}
+
+/** A worker may be sending a change of the run. */
+async function claimed(run: number): Promise<void> {
+  await sql`INSERT INTO dirsyncd.chunks (run, first, last, worker) VALUES (${run}, 1, 1, 'w')`.execute(db)
+}
+
+interface PruneOptions extends Partial<Retention> {
+  readonly db?: Kysely<Tables>
+  readonly signal?: AbortSignal
+  readonly syncs?: readonly string[]
+}
+
+function pruneNow({ db: on = db, signal, syncs = [sync], ...more }: PruneOptions = {}): Promise<void> {
+  const retention = { timeMs: 90 * DAY_MS, rows: 1e6, isEmbedded: false, ...more }
+  return prune(
+    { db: on, leases: opened.store.leases, retention, syncs, owner: 'me', lease: TIMES.lease },
+    sync,
+    signal,
+  )
+}
+
+const runsLeft = async (of = sync) => (await listRuns(db, { sync: of, limit: 100 })).map(({ run }) => run)
+
+async function count(table: string, of = sync): Promise<number> {
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count
+    FROM ${sql.table(`dirsyncd.${table}`)} WHERE sync = ${of}`.execute(db)
+  return rows[0]!.count
+}
+
+/** Tells of each statement how many rows it changed. */
+function watched(onRows: (rows: number) => void): Kysely<Tables> {
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      onRows(Number(result.numAffectedRows ?? 0))
+      return result
+    },
+  }
+  return db.withPlugin(plugin)
+}
+
+test('runs with their plans and journals that ended longer ago than the retention are removed', async () => {
+  const old = await ended({ days: 91 })
+  const recent = await ended({ days: 89 })
+  const other = await ended({ of: `${sync}-other`, days: 91 })
+  const newest = await ended()
+  await ended({ of: `${sync}-other` })
+  await pruneNow({ syncs: [sync, `${sync}-other`] })
+  expect(await runsLeft()).toEqual([newest, recent])
+  expect(await countChanges(db, old)).toBe(0)
+  expect(await count('journal')).toBe(2)
+  expect(await runsLeft(`${sync}-other`)).toContain(other)
+})
+
+test.each<[string, (run: number) => Promise<unknown>]>([
+  [
+    'whose hold waits for a person',
+    (run) => sql`UPDATE dirsyncd.runs SET hold = 'open' WHERE run = ${run}`.execute(db),
+  ],
+  [
+    'that the next run is compared with',
+    (run) =>
+      sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups)
+        VALUES (${sync}, ${TARGET}, ${run}, 1, 1)`.execute(db),
+  ],
+  [
+    'whose rejected changes still wait',
+    (run) =>
+      sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
+        VALUES (${sync}, ${TARGET}, 'f', 'rejected', ${run}, 'ada')`.execute(db),
+  ],
+  ['of which a request may be under way', claimed],
+  [
+    'whose plan a younger run shows',
+    async (run) => {
+      const same = await ended({ days: 1, state: 'held' })
+      await sql`UPDATE dirsyncd.runs SET hold_run = ${run} WHERE run IN (${run}, ${same})`.execute(db)
+    },
+  ],
+])('an old run %s is kept with its plan', async (_case, protect) => {
+  const kept = await ended({ days: 91 })
+  const gone = await ended({ days: 91 })
+  await protect(kept)
+  await ended()
+  await pruneNow()
+  expect(await runsLeft()).toContain(kept)
+  expect(await runsLeft()).not.toContain(gone)
+  expect(await countChanges(db, kept)).toBe(1)
+})
+
+test('the newest run of a sync is kept however old it is', async () => {
+  await ended({ days: 200 })
+  const newest = await ended({ days: 100 })
+  await pruneNow()
+  expect(await runsLeft()).toEqual([newest])
+})
+
+test('the journal of a run of which a request may be under way is kept', async () => {
+  const run = await ended({ days: 91 })
+  await claimed(run)
+  await ended({ days: 91 })
+  await pruneNow()
+  expect(await count('journal')).toBe(1)
+})
+
+test('whom the sync deleted within the last day stays known, however little is to be kept', async () => {
+  const run = await ended()
+  for (const hours of [23, 26]) await journal(run, sync, hours)
+  await ended()
+  await pruneNow({ timeMs: 1, rows: 0 })
+  expect(await runsLeft()).toContain(run)
+  expect((await deletedIdsLastDay(db, { sync, target: TARGET })).user).toEqual(new Set(['u0', 'u23']))
+  expect(await count('journal')).toBe(3)
+})
+
+test('who waits for the delete is forgotten after 90 days without a read that counts, whatever else is kept', async () => {
+  await keepAbsences(db, { sync, target: TARGET }, { user: ['late', 'waits'], group: [] }, () => false)
+  for (const [id, days] of [
+    ['late', 91],
+    ['waits', 60],
+  ] as const) {
+    await sql`UPDATE dirsyncd.absences SET counted_at = now() - make_interval(days => ${days})
+      WHERE sync = ${sync} AND entry_id = ${id}`.execute(db)
+  }
+  await pruneNow({ timeMs: DAY_MS })
+  expect([...(await absencesOf(db, { sync, target: TARGET })).user.keys()]).toEqual(['waits'])
+})
+
+test('what is in quarantine and what a person decided stays, however old it is', async () => {
+  await ended({ days: 91 })
+  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail, since, tried_at)
+    VALUES (${sync}, ${TARGET}, 'f', 'refused', now() - interval '1 year', now() - interval '1 year')`.execute(
+    db,
+  )
+  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by, decided_at)
+    VALUES (${sync}, ${TARGET}, 'f', 'rejected', 1, 'ada', now() - interval '1 year')`.execute(db)
+  await ended()
+  await pruneNow({ timeMs: DAY_MS, rows: 0 })
+  expect([await count('quarantine'), await count('decisions')]).toEqual([1, 1])
+})
+
+test('where more rows are kept than allowed, the oldest runs go', async () => {
+  const runs = []
+  for (const days of [40, 30, 20]) runs.push(await ended({ days, changes: 1000 }))
+  runs.push(await ended())
+  await sql`ANALYZE dirsyncd.changes`.execute(db)
+  // The changes of each of them are also in the journal.
+  await pruneNow({ rows: 2500 })
+  expect(await runsLeft()).toEqual([runs[3], runs[2]])
+  await pruneNow({ rows: 2500 })
+  expect(await runsLeft()).toHaveLength(2)
+})
+
+test('a statement deletes 5,000 rows at most, and what is interrupted goes on the next time', async () => {
+  const old = await ended({ days: 91, changes: 12_000 })
+  const newest = await ended()
+  const stop = new AbortController()
+  const deleted: number[] = []
+  const on = watched((rows) => {
+    deleted.push(rows)
+    if (rows > 1000) stop.abort()
+  })
+  await pruneNow({ db: on, signal: stop.signal })
+  expect(await countChanges(db, old)).toBe(7000)
+  await pruneNow({ db: on })
+  expect(await runsLeft()).toEqual([newest])
+  expect(Math.max(...deleted)).toBe(5000)
+})
+
+test('notices, and plans that nobody decided on, are kept for the 20 newest runs', async () => {
+  const decided = [
+    await ended({ state: 'held', hold: 'approved' }),
+    await ended({ state: 'held', hold: 'open' }),
+  ]
+  const applied = await ended()
+  const repeated = []
+  for (let n = 0; n < 22; n++)
+    repeated.push(await ended({ state: n % 2 === 0 ? 'held' : 'planned', hold: n % 4 ? null : 'replaced' }))
+  await pruneNow()
+  const kept = await Promise.all(repeated.map((run) => countChanges(db, run)))
+  expect(kept).toEqual([0, 0, ...Array.from({ length: 20 }, () => 1)])
+  expect(await countNotices(db, repeated[1]!)).toBe(0)
+  expect(await countNotices(db, repeated[2]!)).toBe(1)
+  for (const run of [...decided, applied]) expect(await countChanges(db, run)).toBe(1)
+})
+
+test('with nothing to remove, no statement changes a row', async () => {
+  for (let n = 0; n < 25; n++) await ended({ days: 1 })
+  await pruneNow()
+  let statements = 0
+  let rows = 0
+  await pruneNow({
+    db: watched((changed) => {
+      statements += 1
+      rows += changed
+    }),
+  })
+  expect(rows).toBe(0)
+  expect(statements).toBeLessThan(10)
+})
+
+/** A sync that had a run some days ago, with something in each table. */
+async function removedSync(days: number): Promise<string> {
+  const of = `${sync}-removed`
+  const run = await ended({ of, days })
+  await keepAbsences(db, { sync: of, target: TARGET }, { user: ['u'], group: [] }, () => false)
+  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail) VALUES (${of}, ${TARGET}, 'f', '')`.execute(
+    db,
+  )
+  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
+    VALUES (${of}, ${TARGET}, 'f', 'rejected', ${run}, 'ada')`.execute(db)
+  await sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups)
+    VALUES (${of}, ${TARGET}, ${run}, 1, 1)`.execute(db)
+  await sql`INSERT INTO dirsyncd.baselines (sync, target, kind, digest, depth, containers, entries)
+    VALUES (${of}, ${TARGET}, 'user', '', 1, '[]', '')`.execute(db)
+  await sql`INSERT INTO dirsyncd.leases (sync, epoch) VALUES (${of}, 7)`.execute(db)
+  return of
+}
+
+const OF_SYNC = ['runs', 'journal', 'absences', 'quarantine', 'decisions', 'last_good', 'baselines', 'leases']
+const countAll = (of: string) => Promise.all(OF_SYNC.map((table) => count(table, of)))
+const ALL = OF_SYNC.map(() => 1)
+
+test('a sync that is no longer configured is forgotten when its last run is older than the retention', async () => {
+  const of = await removedSync(91)
+  expect(await countAll(of)).toEqual(ALL)
+  await pruneNow()
+  expect(await countAll(of)).toEqual(ALL.map(() => 0))
+})
+
+test.each<[string, number, (of: string) => Promise<unknown>]>([
+  ['ran since', 89, async () => undefined],
+  ['was asked to run', 91, (of) => addRun(db, { sync: of, target: TARGET, mode: 'sync', trigger: 'demand' })],
+  [
+    'may have a request under way',
+    91,
+    async (of) => {
+      for (const run of await runsLeft(of)) await claimed(run)
+    },
+  ],
+])('a sync that another daemon may have is kept where it %s', async (_case, days, busy) => {
+  const of = await removedSync(days)
+  await busy(of)
+  const before = await countAll(of)
+  await pruneNow()
+  expect(await countAll(of)).toEqual(before)
+})
+
+test('a sync that somebody works on is kept', async () => {
+  const of = await removedSync(91)
+  await using _lease = await opened.store.leases.take(of, 'other', TIMES.lease)
+  await pruneNow({ timeMs: 1 })
+  expect(await countAll(of)).toEqual(ALL)
+})
+
+test('a sync that is configured is kept, also where another one runs', async () => {
+  const of = await removedSync(91)
+  await pruneNow({ syncs: [sync, of] })
+  expect(await countAll(of)).toEqual(ALL)
+})
