@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { readService } from '../support/read-service.ts'
+import { checkAll, type Violation } from './checks.ts'
+import type { RunDetails, RunJson } from './daemon-client.ts'
+import { inject } from './inject.ts'
+import type { Schedule } from './schedule.ts'
+import { openWorld, readLog, type World, type WorldOptions } from './world.ts'
+
+/** What came of one schedule. */
+export interface Outcome {
+  readonly schedule: Schedule
+  readonly violations: readonly Violation[]
+  /** Where the logs are; deleted when nothing is wrong. */
+  readonly dir: string
+  readonly seconds: number
+}
+
+/** How long the work may take to come to its end after the last fault and edit. */
+const QUIET_MS = { tenth: 60_000, real: 180_000 }
+const START_MS = 60_000
+
+export interface ScheduleOptions extends Omit<WorldOptions, 'dir'> {
+  readonly keepLogs?: boolean
+}
+
+export async function runSchedule(schedule: Schedule, options: ScheduleOptions): Promise<Outcome> {
+  const began = performance.now()
+  const dir = await mkdtemp(join(tmpdir(), `dirsyncd-faults-${schedule.seed}-`))
+  const violations = await playAndCheck(schedule, { ...options, dir })
+  if (violations.length === 0 && options.keepLogs !== true) await rm(dir, { recursive: true, force: true })
+  return { schedule, violations, dir, seconds: (performance.now() - began) / 1000 }
+}
+
+async function playAndCheck(schedule: Schedule, options: WorldOptions): Promise<readonly Violation[]> {
+  await using world = await openWorld(schedule, options)
+  await world.setClock(0)
+  world.startProcesses()
+  const never = await prepare(world)
+  if (never !== undefined) return [never]
+  await play(world)
+  const stuck = await untilQuiet(world)
+  const ended = Date.now()
+  const second = stuck === undefined ? await sync(world) : undefined
+  return checkAll({
+    world,
+    stuck,
+    second,
+    ended,
+    directory: await readService(world.service),
+    runs: await readRuns(world),
+    logs: await Promise.all(world.logs.map(async (path) => ({ path, text: await readLog(path) }))),
+  })
+}
+
+/** Waits until the daemon is up, and for the first run where the schedule wants that. */
+async function prepare(world: World): Promise<Violation | undefined> {
+  const deadline = Date.now() + START_MS
+  if (!(await isUp(world, deadline))) return { check: 'start', detail: 'the daemon did not start' }
+  if (!world.schedule.prelude) return undefined
+  const first = await world.daemon.requestRun()
+  for (;;) {
+    const run = await world.daemon.run(first)
+    if (run.state === 'done') break
+    const isOver = run.state === 'failed' || run.state === 'held' || Date.now() > deadline
+    if (isOver) return { check: 'prelude', detail: `the first run is ${run.state}: ${run.error ?? endOf(run)}` }
+    await sleep(100)
+  }
+  if (world.schedule.before === 'strangers') await world.addStrangers()
+  return undefined
+}
+
+async function isUp({ daemon }: World, deadline: number): Promise<boolean> {
+  while (Date.now() < deadline) {
+    if (await daemon.isUp()) return true
+    await sleep(100)
+  }
+  return false
+}
+
+/** Does the edits one after the other, and the faults when it is their time. Ends when all are over. */
+async function play(world: World): Promise<void> {
+  const began = Date.now()
+  const until = (at: number) => sleep(Math.max(0, began + at - Date.now()))
+  const faults = world.schedule.faults.map(async (fault) => {
+    await until(fault.at)
+    await inject(world, fault)
+  })
+  const edits = async () => {
+    for (const edit of world.schedule.edits) {
+      await until(edit.at)
+      await world.edit(edit)
+    }
+  }
+  await Promise.all([...faults, edits()])
+}
+
+/** One `dirsyncd sync` as an administrator runs it. */
+export interface SyncResult {
+  readonly code: number
+  readonly run: RunDetails | undefined
+  readonly stderr: string
+}
+
+/** Asks for runs until one ends well. Resolves with what was wrong with the last one when none does in time. */
+async function untilQuiet(world: World): Promise<Violation | undefined> {
+  const deadline = Date.now() + QUIET_MS[world.schedule.times]
+  let last: SyncResult | undefined
+  let tries = 0
+  while (Date.now() < deadline) {
+    if (!(await isUp(world, deadline))) break
+    last = await sync(world, deadline - Date.now())
+    tries += 1
+    if (last.code === 0) return undefined
+    if (last.code === 3) return { check: 'held', detail: endOf(last.run) }
+    await sleep(500)
+  }
+  if (last === undefined) return { check: 'quiet', detail: 'the daemon did not come back' }
+  const { run, stderr, code } = last
+  const end = run === undefined ? stderr : `run ${run.run} ${run.state}: ${run.error ?? endOf(run)}`
+  return { check: 'quiet', detail: `${tries} syncs, the last one ended with ${code}: ${end}` }
+}
+
+function endOf(run: RunJson | undefined): string {
+  return JSON.stringify({ breaches: run?.breaches, counts: run?.counts })
+}
+
+async function sync(world: World, ms = 60_000): Promise<SyncResult> {
+  const { args, env } = world.command('sync', 'corp', '--json')
+  const options = { env: { ...process.env, ...env }, timeout: Math.max(1000, ms), maxBuffer: 1e8 }
+  const run = promisify(execFile)(process.execPath, [...args], options)
+  const { stdout, stderr, code } = await run.then(
+    (printed) => ({ ...printed, code: 0 }),
+    (error: { stdout: string; stderr: string; code: number | null }) => ({ ...error, code: error.code ?? -1 }),
+  )
+  const line = stdout.split('\n').find((each) => each.startsWith('{'))
+  return { code, stderr, run: line === undefined ? undefined : (JSON.parse(line) as RunDetails) }
+}
+
+async function readRuns({ daemon }: World): Promise<readonly RunDetails[]> {
+  const runs: RunDetails[] = []
+  // A daemon that is stuck may not answer; the other checks go on without its runs.
+  const listed = await daemon.runs().catch(() => [])
+  for (const { run } of listed) runs.push(await daemon.run(run))
+  return runs.toSorted((a, b) => a.run - b.run)
+}
