@@ -5,6 +5,8 @@ import { pauseRedis } from './lane.ts'
 import type { Fault } from './schedule.ts'
 import type { World } from './world.ts'
 
+const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dirsyncd'`
+
 /** Does the fault, and resolves when it is over and what it hit runs again. */
 export async function inject(world: World, fault: Fault): Promise<void> {
   const { lane, api } = world
@@ -13,34 +15,14 @@ export async function inject(world: World, fault: Fault): Promise<void> {
       return world.processes.get(fault.who)?.killFor(fault.for)
     case 'freeze':
       return world.processes.get(fault.who)?.freezeFor(fault.for)
-    case 'redis-restart': {
-      const redis = await lane.redis()
-      await redis.stop()
-      await sleep(fault.for)
-      return redis.start()
-    }
+    case 'redis-restart':
     case 'redis-flush':
-      return (await lane.redis()).flush()
     case 'redis-pause':
-      await pauseRedis((await lane.redis()).url, fault.for)
-      return sleep(fault.for)
-    case 'postgres-restart': {
-      const postgres = await lane.postgres()
-      await postgres.stop()
-      await sleep(fault.for)
-      return postgres.start()
-    }
-    case 'postgres-freeze': {
-      const postgres = await lane.postgres()
-      await postgres.freeze()
-      await sleep(fault.for)
-      return postgres.resume()
-    }
+      return lane.alone(() => hitRedis(world, fault.kind, fault.for))
+    case 'postgres-restart':
+    case 'postgres-freeze':
     case 'postgres-cut':
-      return runSql(
-        (await lane.postgres()).url,
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dirsyncd'`,
-      )
+      return lane.alone(() => hitPostgres(world, fault.kind, fault.for))
     case 'clock':
       await world.setClock(fault.days)
       await sleep(fault.for)
@@ -63,6 +45,31 @@ export async function inject(world: World, fault: Fault): Promise<void> {
       await sleep(fault.for)
       return world.ldap?.setFault({ kind: 'none' })
   }
+}
+
+async function hitRedis(
+  { lane }: World,
+  kind: 'redis-restart' | 'redis-flush' | 'redis-pause',
+  ms: number,
+): Promise<void> {
+  const redis = await lane.redis()
+  if (kind === 'redis-flush') return redis.flush()
+  if (kind === 'redis-pause') await pauseRedis(redis.url, ms)
+  else await redis.stop()
+  await sleep(ms)
+  if (kind === 'redis-restart') await redis.start()
+}
+
+async function hitPostgres(
+  { lane }: World,
+  kind: 'postgres-restart' | 'postgres-freeze' | 'postgres-cut',
+  ms: number,
+): Promise<void> {
+  const postgres = await lane.postgres()
+  if (kind === 'postgres-cut') return runSql(postgres.url, CUT)
+  await (kind === 'postgres-freeze' ? postgres.freeze() : postgres.stop())
+  await sleep(ms)
+  await (kind === 'postgres-freeze' ? postgres.resume() : postgres.start())
 }
 
 function ldapFault({ trouble, page, entry }: Extract<Fault, { kind: 'ldap' }>): LdapFault {

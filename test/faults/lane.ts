@@ -14,6 +14,7 @@ export class Lane implements AsyncDisposable {
   #redis: Promise<RedisServer> | undefined
   #slapd: Promise<Slapd> | undefined
   #units = 0
+  #fault = Promise.resolve()
 
   constructor(name: string, services: PostgresServer) {
     this.name = name
@@ -35,6 +36,15 @@ export class Lane implements AsyncDisposable {
   slapd(): Promise<Slapd> {
     this.#slapd ??= startSlapd({ tls: false, overlays: ['syncprov'] }).then((server) => this.#stack.use(server))
     return this.#slapd
+  }
+
+  /** Lets the faults that hit these servers happen one after the other. */
+  async alone(fault: () => Promise<void>): Promise<void> {
+    const before = this.#fault
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#fault = promise
+    await before
+    await fault().finally(resolve)
   }
 
   /** A unit of the LDAP server that no schedule has had. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { readService } from '../support/read-service.ts'
 import { checkAll, type Violation } from './checks.ts'
 import type { RunDetails, RunJson } from './daemon-client.ts'
@@ -31,7 +32,9 @@ export interface ScheduleOptions extends Omit<WorldOptions, 'dir'> {
 export async function runSchedule(schedule: Schedule, options: ScheduleOptions): Promise<Outcome> {
   const began = performance.now()
   const dir = await mkdtemp(join(tmpdir(), `dirsyncd-faults-${schedule.seed}-`))
-  const violations = await playAndCheck(schedule, { ...options, dir })
+  const violations = await playAndCheck(schedule, { ...options, dir }).catch((error: Error) => [
+    { check: 'suite', detail: error.stack ?? error.message },
+  ])
   if (violations.length === 0 && options.keepLogs !== true) await rm(dir, { recursive: true, force: true })
   return { schedule, violations, dir, seconds: (performance.now() - began) / 1000 }
 }
@@ -57,19 +60,18 @@ async function playAndCheck(schedule: Schedule, options: WorldOptions): Promise<
   })
 }
 
+/** A machine that has much else to do gets more time, up to four times as much. */
+function scaled(ms: number): number {
+  return Math.round(Math.min(4 * ms, scaleToLoad(ms)))
+}
+
 /** Waits until the daemon is up, and for the first run where the schedule wants that. */
 async function prepare(world: World): Promise<Violation | undefined> {
-  const deadline = Date.now() + START_MS
+  const deadline = Date.now() + scaled(START_MS)
   if (!(await isUp(world, deadline))) return { check: 'start', detail: 'the daemon did not start' }
   if (!world.schedule.prelude) return undefined
-  const first = await world.daemon.requestRun()
-  for (;;) {
-    const run = await world.daemon.run(first)
-    if (run.state === 'done') break
-    const isOver = run.state === 'failed' || run.state === 'held' || Date.now() > deadline
-    if (isOver) return { check: 'prelude', detail: `the first run is ${run.state}: ${run.error ?? endOf(run)}` }
-    await sleep(100)
-  }
+  const run = await untilDone(world, deadline)
+  if (run.state !== 'done') return { check: 'prelude', detail: `the first run is ${run.state}: ${endOf(run)}` }
   if (world.schedule.before === 'strangers') await world.addStrangers()
   return undefined
 }
@@ -99,6 +101,51 @@ async function play(world: World): Promise<void> {
   await Promise.all([...faults, edits()])
 }
 
+/** Asks for runs until one ends with everything done; resolves with the last one when none does. */
+async function untilDone(world: World, deadline: number): Promise<RunDetails> {
+  for (;;) {
+    const run = await followRun(world, await world.daemon.requestRun(), deadline)
+    const isBad = run.state === 'held' || Date.now() > deadline
+    if (isBad || (run.state === 'done' && isClean(run))) return run
+    await sleep(300)
+  }
+}
+
+async function followRun({ daemon }: World, number: number, deadline: number): Promise<RunDetails> {
+  for (;;) {
+    const run = await daemon.run(number)
+    if (['done', 'failed', 'held'].includes(run.state) || Date.now() > deadline) return run
+    await sleep(100)
+  }
+}
+
+/** Whether `dirsyncd sync` would end with 0. */
+function isClean({ counts, breaches }: RunJson): boolean {
+  const left = [counts?.outcomes['missing'], counts?.outcomes['failed'], counts?.outcomes['quarantined']]
+  const noted = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'].map((code) => counts?.notices[code])
+  return breaches.length === 0 && [...left, ...noted].every((count = 0) => count === 0)
+}
+
+/** Asks for runs until one ends well. Resolves with what was wrong with the last one when none does in time. */
+async function untilQuiet(world: World): Promise<Violation | undefined> {
+  const began = Date.now()
+  const limit = QUIET_MS[world.schedule.times]
+  let last: RunDetails | undefined
+  for (let deadline = began + limit; Date.now() < deadline; deadline = Math.max(deadline, began + scaled(limit))) {
+    if (!(await isUp(world, deadline))) break
+    // The daemon may go away again, where a fault left it nothing to start with.
+    last = await untilDone(world, deadline).catch(() => last)
+    if (last?.state === 'held') return { check: 'held', detail: endOf(last) }
+    if (last?.state === 'done' && isClean(last)) return undefined
+  }
+  if (last === undefined) return { check: 'quiet', detail: 'the daemon did not come back' }
+  return { check: 'quiet', detail: `after ${Date.now() - began} ms run ${last.run} is ${last.state}: ${endOf(last)}` }
+}
+
+function endOf(run: RunJson | undefined): string {
+  return JSON.stringify({ error: run?.error, breaches: run?.breaches, counts: run?.counts })
+}
+
 /** One `dirsyncd sync` as an administrator runs it. */
 export interface SyncResult {
   readonly code: number
@@ -106,32 +153,9 @@ export interface SyncResult {
   readonly stderr: string
 }
 
-/** Asks for runs until one ends well. Resolves with what was wrong with the last one when none does in time. */
-async function untilQuiet(world: World): Promise<Violation | undefined> {
-  const deadline = Date.now() + QUIET_MS[world.schedule.times]
-  let last: SyncResult | undefined
-  let tries = 0
-  while (Date.now() < deadline) {
-    if (!(await isUp(world, deadline))) break
-    last = await sync(world, deadline - Date.now())
-    tries += 1
-    if (last.code === 0) return undefined
-    if (last.code === 3) return { check: 'held', detail: endOf(last.run) }
-    await sleep(500)
-  }
-  if (last === undefined) return { check: 'quiet', detail: 'the daemon did not come back' }
-  const { run, stderr, code } = last
-  const end = run === undefined ? stderr : `run ${run.run} ${run.state}: ${run.error ?? endOf(run)}`
-  return { check: 'quiet', detail: `${tries} syncs, the last one ended with ${code}: ${end}` }
-}
-
-function endOf(run: RunJson | undefined): string {
-  return JSON.stringify({ breaches: run?.breaches, counts: run?.counts })
-}
-
-async function sync(world: World, ms = 60_000): Promise<SyncResult> {
+async function sync(world: World): Promise<SyncResult> {
   const { args, env } = world.command('sync', 'corp', '--json')
-  const options = { env: { ...process.env, ...env }, timeout: Math.max(1000, ms), maxBuffer: 1e8 }
+  const options = { env: { ...process.env, ...env }, timeout: scaled(60_000), maxBuffer: 1e8 }
   const run = promisify(execFile)(process.execPath, [...args], options)
   const { stdout, stderr, code } = await run.then(
     (printed) => ({ ...printed, code: 0 }),

@@ -104,7 +104,7 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   const dataDir = join(dir, 'data')
   if (store === undefined) await putEmptyStore(dataDir)
   const directory = directorySection({ baseUrl: proxy.baseUrl }, { writeConcurrency: 4 })
-  const scheduled = schedule.times === 'real' ? '5s' : '2s'
+  const scheduled = schedule.times === 'real' ? '5s' : '3s'
   const sync = { name: 'corp', schedule: scheduled, source: source.section, directory, guards: GUARDS }
   const config = join(dir, 'dirsyncd.yaml')
   const settings = { dataDir, store: store ?? 'embedded', queue, admin: { listen: false }, syncs: [sync] }

@@ -10,8 +10,11 @@ export const QUICK: Times = {
   daemon: { lookForWork: 100, restoreSchedules: 3000, starting: TIMES.daemon.starting, storeAway: 100 },
 }
 
-/** A tenth of each of the production times, so that a test of minutes takes seconds and keeps its proportions. */
-export const TENTH: Times = divided(TIMES, 10)
+/**
+ * A tenth of the production times, so that a test of minutes takes seconds and keeps its proportions; a third for the
+ * lease, for the same reason.
+ */
+export const TENTH: Times = { ...divided(TIMES, 10), lease: divided(TIMES.lease, 3) }
 
 function divided<T extends object>(times: T, by: number): T {
   const shorter = Object.entries(times).map(([name, value]: [string, number | object]) => {
