@@ -63,7 +63,9 @@ function checkDirectory({ world, directory }: Evidence): Violation[] {
   const want = mapped(world.versions.at(-1)!.company)
   const have = {
     users: new Map([...directory.users].map(([id, { name, email }]) => [id, JSON.stringify([name, email])])),
-    groups: new Map([...directory.groups].map(([id, { name, members }]) => [id, JSON.stringify([name, members])])),
+    groups: new Map(
+      [...directory.groups].map(([id, { name, members }]) => [id, JSON.stringify([name, members])]),
+    ),
   }
   const wrong: string[] = []
   for (const kind of ['users', 'groups'] as const) {
@@ -90,7 +92,8 @@ function checkSecondRun({ world, second }: Evidence): Violation[] {
   const outsiders = [...users.values()].filter(isOutsider).length
   const skipped = counts.notices['email-not-allowed'] ?? 0
   if (skipped !== outsiders) wrong.push(`${skipped} users are skipped, not ${outsiders}`)
-  if (counts.sourceUsers !== users.size) wrong.push(`the source has ${users.size} users, not ${counts.sourceUsers}`)
+  if (counts.sourceUsers !== users.size)
+    wrong.push(`the source has ${users.size} users, not ${counts.sourceUsers}`)
   const accounted = counts.unchanged + skipped
   const all = users.size + groups.size
   if (accounted !== all) wrong.push(`${accounted} entries are accounted for, not ${all}`)
@@ -100,9 +103,15 @@ function checkSecondRun({ world, second }: Evidence): Violation[] {
 /** Nobody is deleted who was in the source all the time. */
 function checkDeletes({ world }: Evidence): Violation[] {
   const { versions, writes } = world
-  const always = (kind: Write['kind'], id: string) => versions.every(({ company }) => entriesOf(company, kind).has(id))
-  const wrong = writes.filter((write) => !write.outside && write.op === 'delete' && isDone(write) && always(write.kind, write.id))
-  return violations('wrong-delete', wrong.map(({ kind, id }) => `${kind} ${id} was deleted`))
+  const always = (kind: Write['kind'], id: string) =>
+    versions.every(({ company }) => entriesOf(company, kind).has(id))
+  const wrong = writes.filter(
+    (write) => !write.outside && write.op === 'delete' && isDone(write) && always(write.kind, write.id),
+  )
+  return violations(
+    'wrong-delete',
+    wrong.map(({ kind, id }) => `${kind} ${id} was deleted`),
+  )
 }
 
 function entriesOf({ users, groups }: Company, kind: Write['kind']): ReadonlyMap<string, object> {
@@ -131,7 +140,11 @@ function checkTwice({ world }: Evidence): Violation[] {
 }
 
 function isSame(one: Write, other: Write): boolean {
-  return one.name === other.name && one.email === other.email && one.members?.join('\n') === other.members?.join('\n')
+  return (
+    one.name === other.name &&
+    one.email === other.email &&
+    one.members?.join('\n') === other.members?.join('\n')
+  )
 }
 
 function forgetGroupsWith(user: string, last: Map<string, Write>): void {
@@ -156,7 +169,8 @@ function checkStale({ world, runs }: Evidence): Violation[] {
     const newer = versions.slice(read.since).filter(({ begun }) => begun <= write.at)
     const older = versions.slice(0, read.since)
     const why = onlyOlder(write, newer, older)
-    if (why !== undefined) wrong.push(`${write.kind} ${write.id} ${why} after run ${read.run} had begun to read`)
+    if (why !== undefined)
+      wrong.push(`${write.kind} ${write.id} ${why} after run ${read.run} had begun to read`)
   }
   return violations('stale-write', wrong)
 }
@@ -171,15 +185,18 @@ function currentAt(versions: readonly Version[], time: number): number {
   return versions.findLastIndex(({ ended }) => ended <= time)
 }
 
+function inVersions(versions: readonly Version[], test: (company: Company) => boolean): boolean {
+  return versions.some(({ company }) => test(company))
+}
+
 /** Why only an older version explains the write. */
 function onlyOlder(write: Write, newer: readonly Version[], older: readonly Version[]): string | undefined {
-  const inVersions = (versions: readonly Version[], test: (company: Company) => boolean) =>
-    versions.some(({ company }) => test(company))
   const has = (company: Company) => entriesOf(company, write.kind).has(write.id)
   if (write.op === 'delete') {
     return inVersions(newer, (company) => !has(company)) ? undefined : 'was deleted'
   }
-  if (!inVersions(newer, has)) return inVersions(older, has) ? `was ${write.op}d although it is gone` : undefined
+  if (!inVersions(newer, has))
+    return inVersions(older, has) ? `was ${write.op}d although it is gone` : undefined
   const { name } = write
   if (name === undefined) return undefined
   const named = (company: Company) => {
@@ -205,15 +222,16 @@ function checkCounts({ world, runs }: Evidence): Violation[] {
   return violations('short-read', wrong)
 }
 
-const OPS: Readonly<Record<string, { readonly kind: Write['kind']; readonly ops: readonly Write['op'][] }>> = {
-  'create-user': { kind: 'user', ops: ['create', 'update'] },
-  'update-user': { kind: 'user', ops: ['update'] },
-  'delete-user': { kind: 'user', ops: ['delete'] },
-  'create-group': { kind: 'group', ops: ['create', 'update'] },
-  'update-group': { kind: 'group', ops: ['update'] },
-  'set-members': { kind: 'group', ops: ['update'] },
-  'delete-group': { kind: 'group', ops: ['delete'] },
-}
+const OPS: Readonly<Record<string, { readonly kind: Write['kind']; readonly ops: readonly Write['op'][] }>> =
+  {
+    'create-user': { kind: 'user', ops: ['create', 'update'] },
+    'update-user': { kind: 'user', ops: ['update'] },
+    'delete-user': { kind: 'user', ops: ['delete'] },
+    'create-group': { kind: 'group', ops: ['create', 'update'] },
+    'update-group': { kind: 'group', ops: ['update'] },
+    'set-members': { kind: 'group', ops: ['update'] },
+    'delete-group': { kind: 'group', ops: ['delete'] },
+  }
 
 /** A change that a run reports as applied is one that the service has done in the time of the run. */
 function checkReports({ world, runs }: Evidence): Violation[] {
@@ -229,7 +247,8 @@ function checkReports({ world, runs }: Evidence): Violation[] {
       if (state !== 'applied' || wanted === undefined) continue
       const writes = done.get(`${wanted.kind} ${change.id}`) ?? []
       const isTrue = writes.some(({ op, at }) => wanted.ops.includes(op) && at >= from && at <= to)
-      if (!isTrue) wrong.push(`run ${run} says ${change.op} ${change.id} is applied, and the service never did it`)
+      if (!isTrue)
+        wrong.push(`run ${run} says ${change.op} ${change.id} is applied, and the service never did it`)
     }
   }
   return violations('untrue-report', wrong)
@@ -255,6 +274,9 @@ function checkHolds({ runs }: Evidence): Violation[] {
   const held = runs.filter(({ state, breaches }) => state === 'held' || breaches.length > 0)
   return violations(
     'held',
-    held.map(({ run, breaches }) => `run ${run}: ${breaches.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`),
+    held.map(
+      ({ run, breaches }) =>
+        `run ${run}: ${breaches.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`,
+    ),
   )
 }

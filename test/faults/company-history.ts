@@ -78,7 +78,11 @@ export class CompanyHistory {
     const groups = new Map<string, Team>()
     const ids = insiders(users)
     for (let number = 0; number < options.groups; number += 1) {
-      groups.set(teamId(number), { number, name: `Team ${number}`, members: someOf(ids, 2 + 10 * random(), random) })
+      groups.set(teamId(number), {
+        number,
+        name: `Team ${number}`,
+        members: someOf(ids, 2 + 10 * random(), random),
+      })
     }
     this.first = { users, groups }
     this.#next = options.users

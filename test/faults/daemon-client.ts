@@ -28,7 +28,12 @@ export interface RunDetails extends RunJson {
     readonly change: { readonly op: string; readonly id: string }
     readonly state: string
   }[]
-  readonly notices: readonly { readonly kind: string; readonly id?: string; readonly code: string; readonly detail: string }[]
+  readonly notices: readonly {
+    readonly kind: string
+    readonly id?: string
+    readonly code: string
+    readonly detail: string
+  }[]
 }
 
 /** The socket on which a daemon takes commands. */

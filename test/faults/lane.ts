@@ -34,7 +34,9 @@ export class Lane implements AsyncDisposable {
   }
 
   slapd(): Promise<Slapd> {
-    this.#slapd ??= startSlapd({ tls: false, overlays: ['syncprov'] }).then((server) => this.#stack.use(server))
+    this.#slapd ??= startSlapd({ tls: false, overlays: ['syncprov'] }).then((server) =>
+      this.#stack.use(server),
+    )
     return this.#slapd
   }
 

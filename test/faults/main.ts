@@ -8,6 +8,7 @@ import { makeTemplateStore } from '../support/empty-store.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { createDatabase, Lane } from './lane.ts'
 import { PLANTED_BUGS, type PlantedBug } from './patches.ts'
+import { lineOf, replayOf, summaryOf } from './report.ts'
 import { type Outcome, runSchedule, type ScheduleOptions } from './run-schedule.ts'
 import { faultName, inWords, type Schedule, scheduleOf } from './schedule.ts'
 import { shrink } from './shrink.ts'
@@ -63,7 +64,7 @@ async function main(): Promise<void> {
   if (failed.length > 0 && !options['keep-going'] && options['only-faults'] === undefined) {
     await reportSmallest(failed[0]!, lanes, { serviceTemplate, tree })
   }
-  summarize(outcomes, { seed, minutes: (Date.now() - began) / 60_000 })
+  console.log(summaryOf(outcomes, { seed, minutes: (Date.now() - began) / 60_000 }))
   if (failed.length > 0) process.exitCode = 1
 }
 
@@ -118,11 +119,6 @@ async function runAll(seed: number, lanes: readonly Lane[], shared: Shared): Pro
 /** The schedule as the options for a replay want it. */
 function chosen(schedule: Schedule): Schedule {
   const without = new Set(options.without?.split(',') ?? [])
-  const pick = <T>(all: readonly T[], only: string | undefined) => {
-    if (only === undefined) return all
-    const numbers = new Set(only.split(',').map(Number))
-    return all.filter((_, index) => numbers.has(index))
-  }
   return {
     ...schedule,
     users: options.users === undefined ? schedule.users : Number(options.users),
@@ -132,13 +128,10 @@ function chosen(schedule: Schedule): Schedule {
   }
 }
 
-function lineOf({ schedule, violations, seconds, dir }: Outcome): string {
-  const { seed, backend, source, faults } = schedule
-  const kinds = faults.map(faultName).join(' ')
-  const line = `${seed} ${backend} ${source}, ${seconds.toFixed(0)} s: ${kinds || 'no faults'}`
-  if (violations.length === 0) return `ok   ${line}`
-  const details = violations.map(({ check, detail }) => `     ${check}: ${detail}`)
-  return [`FAIL ${line}`, ...details, `     logs: ${dir}`].join('\n')
+function pick<T>(all: readonly T[], only: string | undefined): readonly T[] {
+  if (only === undefined) return all
+  const numbers = new Set(only.split(',').map(Number))
+  return all.filter((_, index) => numbers.has(index))
 }
 
 async function reportSmallest(found: Outcome, lanes: readonly Lane[], shared: Shared): Promise<void> {
@@ -156,39 +149,7 @@ async function reportSmallest(found: Outcome, lanes: readonly Lane[], shared: Sh
   }
   const { outcome, tries } = await shrink(found, { tries: SHRINK_TRIES, atOnce: lanes.length, run })
   console.log(`\nThe smallest after ${tries} tries:\n${inWords(outcome.schedule)}\n${lineOf(outcome)}`)
-  console.log(`Replay it with: ${replayOf(outcome.schedule)}\n`)
-}
-
-/** The command that runs this part of the seed's schedule again. */
-function replayOf(schedule: Schedule): string {
-  const whole = scheduleOf(schedule.seed)
-  const places = (all: readonly object[], kept: readonly object[]) => {
-    const texts = new Set(kept.map((each) => JSON.stringify(each)))
-    return all.flatMap((each, index) => (texts.has(JSON.stringify(each)) ? [index] : [])).join(',') || 'none'
-  }
-  const parts = [`npm run faults -- --seed ${schedule.seed} --schedules 1`]
-  if (options.patch !== undefined) parts.push(`--patch ${options.patch}`)
-  if (schedule.faults.length < whole.faults.length) parts.push(`--only-faults ${places(whole.faults, schedule.faults)}`)
-  if (schedule.edits.length < whole.edits.length) parts.push(`--only-edits ${places(whole.edits, schedule.edits)}`)
-  if (schedule.users !== whole.users) parts.push(`--users ${schedule.users} --groups ${schedule.groups}`)
-  return parts.join(' ')
-}
-
-function summarize(outcomes: readonly Outcome[], { seed, minutes }: { seed: number; minutes: number }): void {
-  const backends = countBy(outcomes.map(({ schedule }) => schedule.backend))
-  const faults = countBy(outcomes.flatMap(({ schedule }) => schedule.faults.map(faultName)))
-  const checks = countBy(outcomes.flatMap(({ violations }) => violations.map(({ check }) => check)))
-  const end = checks === '' ? 'no violation' : `violations: ${checks}`
-  const count = `${outcomes.length} schedules in ${minutes.toFixed(1)} min`
-  console.log(`${count} (${backends}; faults: ${faults || 'none'}), seed ${seed}: ${end}`)
-}
-
-function countBy(names: readonly string[]): string {
-  const counts = [...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length] as const)
-  return counts
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, count]) => `${name} ${count}`)
-    .join(', ')
+  console.log(`Replay it with: ${replayOf(outcome.schedule, options.patch)}\n`)
 }
 
 await main()

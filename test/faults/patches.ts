@@ -54,12 +54,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       {
         file: 'store/journal.ts',
         find: "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state = 'pending'",
-        replace: "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state IN ('pending', 'dropped')",
+        replace:
+          "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state IN ('pending', 'dropped')",
       },
       {
         file: 'queue/fence.ts',
         find: 'for (const [attempt, run] of this.#attempts) if (run !== current) attempt.abort()',
-        replace: 'for (const [attempt, run] of this.#attempts) if (run === -1 && run === current) attempt.abort()',
+        replace:
+          'for (const [attempt, run] of this.#attempts) if (run === -1 && run === current) attempt.abort()',
       },
     ],
   },
@@ -80,7 +82,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       {
         file: 'client/passes.ts',
         find: '  for (const [index, page] of read.entries()) {\n    for (const item of page.items) {',
-        replace: '  for (const [index, page] of read.entries()) {\n    for (const item of index === 1 ? [] : page.items) {',
+        replace:
+          '  for (const [index, page] of read.entries()) {\n    for (const item of index === 1 ? [] : page.items) {',
       },
     ],
   },

@@ -71,7 +71,8 @@ async function prepare(world: World): Promise<Violation | undefined> {
   if (!(await isUp(world, deadline))) return { check: 'start', detail: 'the daemon did not start' }
   if (!world.schedule.prelude) return undefined
   const run = await untilDone(world, deadline)
-  if (run.state !== 'done') return { check: 'prelude', detail: `the first run is ${run.state}: ${endOf(run)}` }
+  if (run.state !== 'done')
+    return { check: 'prelude', detail: `the first run is ${run.state}: ${endOf(run)}` }
   if (world.schedule.before === 'strangers') await world.addStrangers()
   return undefined
 }
@@ -122,7 +123,9 @@ async function followRun({ daemon }: World, number: number, deadline: number): P
 /** Whether `dirsyncd sync` would end with 0. */
 function isClean({ counts, breaches }: RunJson): boolean {
   const left = [counts?.outcomes['missing'], counts?.outcomes['failed'], counts?.outcomes['quarantined']]
-  const noted = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'].map((code) => counts?.notices[code])
+  const noted = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'].map(
+    (code) => counts?.notices[code],
+  )
   return breaches.length === 0 && [...left, ...noted].every((count = 0) => count === 0)
 }
 
@@ -131,7 +134,11 @@ async function untilQuiet(world: World): Promise<Violation | undefined> {
   const began = Date.now()
   const limit = QUIET_MS[world.schedule.times]
   let last: RunDetails | undefined
-  for (let deadline = began + limit; Date.now() < deadline; deadline = Math.max(deadline, began + scaled(limit))) {
+  for (
+    let deadline = began + limit;
+    Date.now() < deadline;
+    deadline = Math.max(deadline, began + scaled(limit))
+  ) {
     if (!(await isUp(world, deadline))) break
     // The daemon may go away again, where a fault left it nothing to start with.
     last = await untilDone(world, deadline).catch(() => last)
@@ -139,7 +146,10 @@ async function untilQuiet(world: World): Promise<Violation | undefined> {
     if (last?.state === 'done' && isClean(last)) return undefined
   }
   if (last === undefined) return { check: 'quiet', detail: 'the daemon did not come back' }
-  return { check: 'quiet', detail: `after ${Date.now() - began} ms run ${last.run} is ${last.state}: ${endOf(last)}` }
+  return {
+    check: 'quiet',
+    detail: `after ${Date.now() - began} ms run ${last.run} is ${last.state}: ${endOf(last)}`,
+  }
 }
 
 function endOf(run: RunJson | undefined): string {
@@ -159,7 +169,10 @@ async function sync(world: World): Promise<SyncResult> {
   const run = promisify(execFile)(process.execPath, [...args], options)
   const { stdout, stderr, code } = await run.then(
     (printed) => ({ ...printed, code: 0 }),
-    (error: { stdout: string; stderr: string; code: number | null }) => ({ ...error, code: error.code ?? -1 }),
+    (error: { stdout: string; stderr: string; code: number | null }) => ({
+      ...error,
+      code: error.code ?? -1,
+    }),
   )
   const line = stdout.split('\n').find((each) => each.startsWith('{'))
   return { code, stderr, run: line === undefined ? undefined : (JSON.parse(line) as RunDetails) }

@@ -121,9 +121,7 @@ const shapeArbitrary = fc.record({
   users: fc.integer({ min: 20, max: 300 }),
   groups: fc.integer({ min: 2, max: 20 }),
   oddIds: fc.boolean(),
-  before: fc.constantFrom(
-    ...(['equal', 'equal', 'empty', 'differing', 'differing', 'strangers'] as const),
-  ),
+  before: fc.constantFrom(...(['equal', 'equal', 'empty', 'differing', 'differing', 'strangers'] as const)),
   prelude: fc.constantFrom(true, true, true, false),
   backend: fc.constantFrom('embedded' as const, 'postgres' as const, 'redis' as const),
   worker: fc.boolean(),
@@ -152,7 +150,16 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
       return storeFault(scene, base)
     case 'source':
       if (base.source === 'csv') return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
-      return [{ at, for: Math.max(1500, long), kind: 'ldap', trouble: scene.ldap, page: ldapPage(scene), entry: scene.entry }]
+      return [
+        {
+          at,
+          for: Math.max(1500, long),
+          kind: 'ldap',
+          trouble: scene.ldap,
+          page: ldapPage(scene),
+          entry: scene.entry,
+        },
+      ]
     case 'clock':
       return [{ at, for: long, kind: 'clock', days: scene.days }]
     case 'day':
@@ -211,7 +218,10 @@ export function inWords(schedule: Schedule): string {
   ]
   const events = [
     ...schedule.edits.map((edit, index) => ({ at: edit.at, text: `edit ${index}: ${editInWords(edit)}` })),
-    ...schedule.faults.map((fault, index) => ({ at: fault.at, text: `fault ${index}: ${faultInWords(fault)}` })),
+    ...schedule.faults.map((fault, index) => ({
+      at: fault.at,
+      text: `fault ${index}: ${faultInWords(fault)}`,
+    })),
   ]
   for (const { at, text } of events.toSorted(byTime)) lines.push(`  ${String(at).padStart(5)} ms  ${text}`)
   return lines.join('\n')

@@ -12,7 +12,11 @@ export interface Shrunk {
  */
 export async function shrink(
   found: Outcome,
-  options: { readonly tries: number; readonly atOnce: number; readonly run: (schedule: Schedule) => Promise<Outcome> },
+  options: {
+    readonly tries: number
+    readonly atOnce: number
+    readonly run: (schedule: Schedule) => Promise<Outcome>
+  },
 ): Promise<Shrunk> {
   const check = found.violations[0]!.check
   let smallest = found
@@ -33,17 +37,16 @@ export async function shrink(
 /** What is smaller by one step, the largest steps first. */
 function smaller(schedule: Schedule): Schedule[] {
   const { faults, edits, users, groups } = schedule
-  const without = <T>(all: readonly T[], from: number, count: number) => all.toSpliced(from, count)
   const half = Math.ceil(faults.length / 2)
   const steps: Schedule[] = []
   if (faults.length > 2) {
-    steps.push({ ...schedule, faults: without(faults, 0, half) })
-    steps.push({ ...schedule, faults: without(faults, half, half) })
+    steps.push({ ...schedule, faults: faults.toSpliced(0, half) })
+    steps.push({ ...schedule, faults: faults.toSpliced(half, half) })
   }
   for (let at = 0; at < faults.length && faults.length > 1; at += 1) {
-    steps.push({ ...schedule, faults: without(faults, at, 1) })
+    steps.push({ ...schedule, faults: faults.toSpliced(at, 1) })
   }
-  for (let at = 0; at < edits.length; at += 1) steps.push({ ...schedule, edits: without(edits, at, 1) })
+  for (let at = 0; at < edits.length; at += 1) steps.push({ ...schedule, edits: edits.toSpliced(at, 1) })
   if (users > 40) steps.push({ ...schedule, users: Math.ceil(users / 2), groups: Math.ceil(groups / 2) })
   return steps
 }

@@ -91,13 +91,15 @@ function unitOf(dn: string) {
 function ldapChanges(base: string, before: Company, after: Company): string {
   const personDn = ({ number }: Person) => `uid=n${number},ou=people,${base}`
   const teamDn = ({ number }: Team) => `cn=t${number},ou=groups,${base}`
-  const memberDns = ({ members }: Team, { users }: Company) => [...members].map((id) => personDn(users.get(id)!))
+  const memberDns = ({ members }: Team, { users }: Company) =>
+    [...members].map((id) => personDn(users.get(id)!))
   const changes: string[] = []
   const replace = (dn: string, name: string, values: readonly string[]) =>
     changes.push(ldif(dn, { changetype: ['modify'], replace: [name], [name]: values }))
   for (const [id, person] of after.users) {
     const old = before.users.get(id)
-    if (old === undefined) changes.push(ldif(personDn(person), { changetype: ['add'], ...attributesOf(id, person) }))
+    if (old === undefined)
+      changes.push(ldif(personDn(person), { changetype: ['add'], ...attributesOf(id, person) }))
     if (old === undefined) continue
     if (old.name !== person.name) replace(personDn(person), 'displayName', [person.name])
     if (old.email !== person.email) replace(personDn(person), 'mail', [person.email!])
@@ -107,11 +109,14 @@ function ldapChanges(base: string, before: Company, after: Company): string {
     const member = memberDns(team, after)
     if (old === undefined) {
       const attributes = { objectClass: ['groupOfNames', 'uidObject'], cn: [`t${team.number}`], uid: [id] }
-      changes.push(ldif(teamDn(team), { changetype: ['add'], ...attributes, description: [team.name], member }))
+      changes.push(
+        ldif(teamDn(team), { changetype: ['add'], ...attributes, description: [team.name], member }),
+      )
       continue
     }
     if (old.name !== team.name) replace(teamDn(team), 'description', [team.name])
-    if (memberDns(old, before).toSorted().join() !== member.toSorted().join()) replace(teamDn(team), 'member', member)
+    if (memberDns(old, before).toSorted().join() !== member.toSorted().join())
+      replace(teamDn(team), 'member', member)
   }
   for (const [id, team] of before.groups) {
     if (!after.groups.has(id)) changes.push(ldif(teamDn(team), { changetype: ['delete'] }))

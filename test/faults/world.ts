@@ -68,7 +68,10 @@ export interface World extends AsyncDisposable {
   setClock(days: number): Promise<void>
   startProcesses(): void
   /** The arguments of a process that runs this command. */
-  command(...args: readonly string[]): { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  command(...args: readonly string[]): {
+    readonly args: readonly string[]
+    readonly env: Readonly<Record<string, string>>
+  }
 }
 
 const UNLIMITED = { maxDeletes: 1e6, maxDeletesPerDay: 1e6, maxDeletePercent: 100, maxUpdatePercent: null }
@@ -93,7 +96,10 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   const api = new ApiFaults(seededRandom(schedule.seed))
   const record = recordWrites(proxy, { schedule, api, service })
   const { users, groups } = await readService(service)
-  const before = new Set([...[...users.keys()].map((id) => `user ${id}`), ...[...groups.keys()].map((id) => `group ${id}`)])
+  const before = new Set([
+    ...[...users.keys()].map((id) => `user ${id}`),
+    ...[...groups.keys()].map((id) => `group ${id}`),
+  ])
   const { source, ldap } = await openSource(stack, schedule, options)
   const versions: Version[] = [{ begun: 0, ended: 0, company: history.first }]
   await source.write(history.first)
@@ -179,7 +185,12 @@ async function openService(
   const pool = stack.adopt(new Pool({ connectionString: database }), (each) => each.end())
   pool.on('error', () => undefined)
   const fixture = fixtureOf(history.first, schedule)
-  const service = await startService({ pool, fixture, uniqueExternalIds: schedule.uniqueIds, rateLimit: undefined })
+  const service = await startService({
+    pool,
+    fixture,
+    uniqueExternalIds: schedule.uniqueIds,
+    rateLimit: undefined,
+  })
   stack.defer(() => service.close())
   const { token, organizationId, directoryId } = FIXTURE
   return { baseUrl: service.baseUrl, token, organizationId, directoryId }
@@ -207,7 +218,9 @@ function fixtureOf(company: Company, schedule: Schedule): string {
     .map(([id, { name, members }]) => ({
       external_id: id,
       name: differs() ? `${name} before` : name,
-      external_member_ids: [...members].filter((member) => (prelude && before === 'equal') || differing(member)),
+      external_member_ids: [...members].filter(
+        (member) => (prelude && before === 'equal') || differing(member),
+      ),
     }))
   return stringify(fixture)
 }
@@ -240,7 +253,8 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
     if (beginsList(request)) lists.push(Date.now())
     const interception = await api.intercept(request)
     arrivals.set(request, Date.now())
-    const reaches = interception === undefined || (typeof interception === 'object' && !('status' in interception))
+    const reaches =
+      interception === undefined || (typeof interception === 'object' && !('status' in interception))
     if (reaches && deletesNext && write?.op === 'update' && write.kind === 'user') {
       deletesNext = false
       await writeOutside('DELETE', `/users/${encodeURIComponent(write.id)}`)
@@ -252,7 +266,8 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
   proxy.answered = (request, status) => {
     const write = writeOf(request)
     const at = Date.now()
-    if (write !== undefined) writes.push({ ...write, at, since: arrivals.get(request) ?? at, outside: false, status })
+    if (write !== undefined)
+      writes.push({ ...write, at, since: arrivals.get(request) ?? at, outside: false, status })
   }
 
   async function writeOutside(method: string, path: string, form?: Record<string, string>): Promise<void> {

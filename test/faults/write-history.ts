@@ -21,7 +21,9 @@ export interface Write {
 const PATH = /\/directories\/[^/]+\/(users|groups)(?:\/([^/?]+))?(?:\?|$)/
 
 /** What the request asks the service to write; `undefined` for a read. */
-export function writeOf(request: Pick<ProxiedRequest, 'method' | 'url' | 'body'>): Omit<Write, 'at' | 'since' | 'outside' | 'status'> | undefined {
+export function writeOf(
+  request: Pick<ProxiedRequest, 'method' | 'url' | 'body'>,
+): Omit<Write, 'at' | 'since' | 'outside' | 'status'> | undefined {
   const { method, url, body } = request
   const match = PATH.exec(url)
   if (method === 'GET' || match === null) return undefined
@@ -43,7 +45,11 @@ export function writeOf(request: Pick<ProxiedRequest, 'method' | 'url' | 'body'>
 
 /** Whether this is the first page of the list of users, with which a read of the directory begins. */
 export function beginsList({ method, url }: Pick<ProxiedRequest, 'method' | 'url'>): boolean {
-  return method === 'GET' && /\/users\?/.test(url) && new URL(url, 'http://service').searchParams.get('page') === '1'
+  return (
+    method === 'GET' &&
+    /\/users\?/.test(url) &&
+    new URL(url, 'http://service').searchParams.get('page') === '1'
+  )
 }
 
 export function isDone({ status }: Write): boolean {

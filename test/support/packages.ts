@@ -36,7 +36,14 @@ function folders(): string[] {
   const more = ['/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', '/usr/share/samba/setup']
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
   const samba = `/usr/lib/${machine}-linux-gnu/samba`
-  return [...path, ...more, `${samba}/ldb`, `${samba}/vfs`, `/usr/lib/${machine}-linux-gnu/faketime`, ...postgresFolders()]
+  return [
+    ...path,
+    ...more,
+    `${samba}/ldb`,
+    `${samba}/vfs`,
+    `/usr/lib/${machine}-linux-gnu/faketime`,
+    ...postgresFolders(),
+  ]
 }
 
 /** The newest version first. */
