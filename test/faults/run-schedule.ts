@@ -97,6 +97,8 @@ async function play(world: World): Promise<void> {
     for (const edit of world.schedule.edits) {
       await until(edit.at)
       await world.edit(edit)
+      // A run begins at once, so that the next faults meet it. Where the daemon is away, the schedule has to do.
+      void world.daemon.requestRun().catch(() => undefined)
     }
   }
   await Promise.all([...faults, edits()])
@@ -106,7 +108,9 @@ async function play(world: World): Promise<void> {
 async function untilDone(world: World, deadline: number): Promise<RunDetails> {
   for (;;) {
     const run = await followRun(world, await world.daemon.requestRun(), deadline)
-    const isBad = run.state === 'held' || Date.now() > deadline
+    // A person must delete one of two entries with one id, so waiting is of no use.
+    const needsPerson = run.state === 'held' || (run.counts?.notices['shared-id'] ?? 0) > 0
+    const isBad = needsPerson || Date.now() > deadline
     if (isBad || (run.state === 'done' && isClean(run))) return run
     await sleep(300)
   }
@@ -144,6 +148,7 @@ async function untilQuiet(world: World): Promise<Violation | undefined> {
     last = await untilDone(world, deadline).catch(() => last)
     if (last?.state === 'held') return { check: 'held', detail: endOf(last) }
     if (last?.state === 'done' && isClean(last)) return undefined
+    if ((last?.counts?.notices['shared-id'] ?? 0) > 0) break
   }
   if (last === undefined) return { check: 'quiet', detail: 'the daemon did not come back' }
   return {

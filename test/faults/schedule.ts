@@ -68,6 +68,9 @@ export interface Schedule {
 /** Edits and faults begin within so many milliseconds. */
 const LENGTH = 5000
 
+/** Long enough that a run begins meanwhile. */
+const MEETS_A_RUN = 3500
+
 /** The same schedule for the same seed. */
 export function scheduleOf(seed: number): Schedule {
   const [shape] = fc.sample(fc.noBias(shapeArbitrary), { seed, numRuns: 1 })
@@ -75,10 +78,16 @@ export function scheduleOf(seed: number): Schedule {
   const worker = rest.backend !== 'embedded' && rest.worker
   const prelude = rest.prelude || rest.before === 'strangers'
   const base = { ...rest, seed, worker, prelude }
-  const parts = scenes.flatMap((scene) => partsOf(scene, base))
+  const parts = withSourceFault(scenes, base).flatMap((scene) => partsOf(scene, base))
   const faults = parts.filter((part): part is Fault => 'kind' in part).toSorted(byTime)
   const added = parts.filter((part): part is Edit => !('kind' in part))
   return { ...base, edits: [...edits, ...added].toSorted(byTime), faults }
+}
+
+/** An LDAP server always has a fault, because few schedules have such a server. */
+function withSourceFault(scenes: readonly Scene[], { source }: Base): readonly Scene[] {
+  const [first, ...rest] = scenes
+  return source === 'csv' || first === undefined ? scenes : [{ ...first, scene: 'source' }, ...rest]
 }
 
 const atArbitrary = fc.integer({ min: 200, max: LENGTH })
@@ -103,7 +112,8 @@ const sceneArbitrary = fc.record({
   who: fc.constantFrom<ProcessName>('daemon', 'worker'),
   process: fc.constantFrom('kill' as const, 'freeze' as const),
   trouble: fc.constantFrom(...API_TROUBLES),
-  ldap: fc.constantFrom(...LDAP_TROUBLES),
+  // These two are the hardest to notice.
+  ldap: fc.constantFrom(...LDAP_TROUBLES, ...(['hide', 'hide', 'empty-page'] as const)),
   share: fc.constantFrom(0.1, 0.3, 0.6, 1),
   page: fc.integer({ min: 1, max: 2 }),
   entry: fc.integer({ min: 1, max: 40 }),
@@ -111,8 +121,8 @@ const sceneArbitrary = fc.record({
   store: fc.integer({ min: 0, max: 5 }),
   edit: editArbitrary,
   scene: fc.constantFrom(
-    ...(['process', 'process', 'api', 'api', 'api', 'lost', 'store', 'store', 'source', 'source'] as const),
-    ...(['clock', 'day', 'outside', 'overtaken', 'overtaken'] as const),
+    ...(['process', 'process', 'api', 'api', 'api', 'lost', 'store', 'store', 'store', 'store'] as const),
+    ...(['source', 'clock', 'day', 'outside', 'overtaken', 'overtaken'] as const),
   ),
 })
 type Scene = typeof sceneArbitrary extends fc.Arbitrary<infer T> ? T : never
@@ -153,7 +163,7 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
       return [
         {
           at,
-          for: Math.max(1500, long),
+          for: Math.max(MEETS_A_RUN, long),
           kind: 'ldap',
           trouble: scene.ldap,
           page: ldapPage(scene),
@@ -166,7 +176,7 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
       return [edit, { at, for: long, kind: 'retry-after-day' }]
     case 'outside':
       if (!base.prelude) return [edit]
-      return [edit, { at: edit.at, for: long, kind: 'outside-delete' }]
+      return [edit, { at: edit.at, for: Math.max(MEETS_A_RUN, long), kind: 'outside-delete' }]
     case 'overtaken':
       return overtaken(scene, base)
   }
