@@ -157,7 +157,7 @@ export class CompanyHistory {
   }
 }
 
-export function teamId(number: number): string {
+function teamId(number: number): string {
   return `g${number}`
 }
 

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
 import { stringify, parse } from 'yaml'
@@ -22,6 +22,8 @@ import { Supervisor } from './supervisor.ts'
 import { beginsList, type Write, writeOf } from './write-history.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const TENTH_PROGRAM = fileURLToPath(new URL('../support/tenth-program.ts', import.meta.url))
 
 export interface WorldOptions {
   readonly lane: Lane
@@ -115,7 +117,7 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   const config = join(dir, 'dirsyncd.yaml')
   const settings = { dataDir, store: store ?? 'embedded', queue, admin: { listen: false }, syncs: [sync] }
   await writeFile(config, stringify(settings))
-  const entry = join(tree, schedule.times === 'real' ? 'src/main.ts' : 'test/support/tenth-program.ts')
+  const entry = join(tree, relative(ROOT, schedule.times === 'real' ? MAIN : TENTH_PROGRAM))
   const command = (...args: readonly string[]) => ({
     args: [entry, ...args, '--config', config],
     env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/dirsyncd-tests/compiled') },
