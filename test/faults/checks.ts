@@ -269,14 +269,16 @@ function checkLogs({ world, logs }: Evidence): Violation[] {
   return violations('log', wrong)
 }
 
-/** The guards allow everything, and nothing in these sources is a finding. */
+/** Ends by itself with the next run; an edit during the read of a group makes it. */
+const PASSING = new Set(['members-unproved'])
+
+/** The guards allow everything, and nothing else in these sources is a finding. */
 function checkHolds({ runs }: Evidence): Violation[] {
-  const held = runs.filter(({ state, breaches }) => state === 'held' || breaches.length > 0)
-  return violations(
-    'held',
-    held.map(
-      ({ run, breaches }) =>
-        `run ${run}: ${breaches.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`,
-    ),
-  )
+  const wrong: string[] = []
+  for (const { run, state, breaches } of runs) {
+    const lasting = breaches.filter(({ guard }) => !PASSING.has(guard))
+    if (state !== 'held' && lasting.length === 0) continue
+    wrong.push(`run ${run}: ${lasting.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`)
+  }
+  return violations('held', wrong)
 }
