@@ -34,6 +34,8 @@ export interface Edit {
   readonly swap: number
   readonly teams: number
   readonly regroup: number
+  /** Those who got another name with the edit before get another one again. */
+  readonly again: boolean
 }
 
 export interface CompanyOptions {
@@ -67,6 +69,7 @@ export class CompanyHistory {
   #next: number
   #left: Person[] = []
   #edits = 0
+  #renamed: readonly string[] = []
 
   constructor(options: CompanyOptions) {
     this.#options = options
@@ -113,7 +116,9 @@ export class CompanyHistory {
       const person = { ...personOf(number, random), name: `${nameOf(number, random)} n${this.#edits}` }
       users.set(this.#idOf(number), { ...person, email: email ?? `p${number}.n${this.#edits}@example.org` })
     }
-    for (const id of some(edit.rename)) {
+    const again = edit.again ? this.#renamed.filter((id) => users.has(id)) : []
+    this.#renamed = [...new Set([...again, ...some(edit.rename)])]
+    for (const id of this.#renamed) {
       const person = users.get(id)!
       users.set(id, { ...person, name: `${nameOf(person.number, random)} r${this.#edits}` })
     }

@@ -91,6 +91,7 @@ async function play(world: World): Promise<void> {
   const until = (at: number) => sleep(Math.max(0, began + at - Date.now()))
   const faults = world.schedule.faults.map(async (fault) => {
     await until(fault.at)
+    if (fault.whenWriting === true) await world.nextWrite(3000)
     await inject(world, fault)
   })
   const edits = async () => {

@@ -30,7 +30,12 @@ export const LDAP_TROUBLES = [
 export type LdapTrouble = (typeof LDAP_TROUBLES)[number]
 
 /** `at` and `for` are milliseconds; `at` counts from the beginning of the schedule. */
-export type Fault = { readonly at: number; readonly for: number } & (
+export type Fault = {
+  readonly at: number
+  readonly for: number
+  /** Then waits for the next write of dirsyncd, for up to three seconds. */
+  readonly whenWriting?: true
+} & (
   | { readonly kind: 'kill'; readonly who: ProcessName }
   | { readonly kind: 'freeze'; readonly who: ProcessName }
   | { readonly kind: 'redis-restart' | 'redis-flush' | 'redis-pause' }
@@ -68,6 +73,9 @@ export interface Schedule {
 /** Edits and faults begin within so many milliseconds. */
 const LENGTH = 5000
 
+/** The people of the beginning fill so many pages of the LDAP server. */
+export const LDAP_PAGES = 4
+
 /** Long enough that a run begins meanwhile. */
 const MEETS_A_RUN = 3500
 
@@ -102,6 +110,7 @@ const editArbitrary: fc.Arbitrary<Edit> = fc.record({
   swap: fc.integer({ min: 0, max: 2 }),
   teams: fc.integer({ min: 0, max: 2 }),
   regroup: fc.integer({ min: 0, max: 4 }),
+  again: fc.constantFrom(false, false, true),
 })
 
 /** What a scene is made of; which of its numbers count depends on its kind. */
@@ -161,8 +170,9 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
     case 'source':
       if (base.source === 'csv') return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
       return [
+        { ...edit, at, join: edit.join + 4 },
         {
-          at,
+          at: at - 50,
           for: Math.max(MEETS_A_RUN, long),
           kind: 'ldap',
           trouble: scene.ldap,
@@ -182,9 +192,13 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
   }
 }
 
-/** The second look of a connection that hides somebody must be a healthy one, and it begins with page 2. */
+/**
+ * The second look of a connection that hides somebody must be a healthy one, and it begins with page 2. An empty page is
+ * the one that only newcomers are on: of others the second look would notice that they are missing.
+ */
 function ldapPage({ ldap, page }: Scene): number {
-  return ldap === 'hide' ? 1 : page
+  if (ldap === 'hide') return 1
+  return ldap === 'empty-page' ? LDAP_PAGES + 1 : page
 }
 
 function storeFault({ at, long, short, store }: Scene, { backend }: Base): Fault[] {
@@ -201,14 +215,15 @@ function storeFault({ at, long, short, store }: Scene, { backend }: Base): Fault
 function overtaken(scene: Scene, base: Base): (Fault | Edit)[] {
   const { at, long, short, share } = scene
   const who = base.worker ? scene.who : 'daemon'
-  const later = { ...scene.edit, seed: scene.edit.seed + 1, rename: scene.edit.rename + 20 }
   const trouble = scene.trouble === 'slow' ? 'slow' : 'unavailable'
+  const whenWriting = true as const
+  const killed = base.worker && who === 'worker' ? 'daemon' : who
   return [
     { ...scene.edit, at: Math.max(50, at - 300), rename: scene.edit.rename + 20 },
-    { at, for: 2500, kind: 'api', trouble, share: Math.max(0.3, share) },
-    { at: at + 400, for: long, kind: 'freeze', who },
-    { at: at + 600, for: short, kind: 'kill', who: base.worker && who === 'worker' ? 'daemon' : who },
-    { ...later, at: at + 700 },
+    { at, for: 2500, kind: 'api', trouble, share: Math.max(0.3, share), whenWriting },
+    { at: at + 100, for: long, kind: 'freeze', who, whenWriting },
+    { at: at + 200, for: short, kind: 'kill', who: killed, whenWriting },
+    { ...scene.edit, at: at + 700, seed: scene.edit.seed + 1, again: true },
   ]
 }
 
@@ -238,7 +253,7 @@ export function inWords(schedule: Schedule): string {
 }
 
 function editInWords({ at: _at, seed: _seed, ...numbers }: Edit): string {
-  const parts = Object.entries(numbers).filter(([, count]) => count > 0)
+  const parts = Object.entries(numbers).filter(([, count]) => count !== false && count !== 0)
   return parts.map(([what, count]) => `${what} ${count}`).join(', ') || 'nothing'
 }
 

@@ -46,7 +46,7 @@ function cell(text: string): string {
 export async function openLdapSource(
   stack: AsyncDisposableStack,
   slapd: Slapd,
-  options: { readonly dir: string; readonly unit: string },
+  options: { readonly dir: string; readonly unit: string; readonly pageSize: number },
 ): Promise<CompanySource & { readonly proxy: LdapProxy }> {
   const proxy = stack.use(await startLdapProxy(slapd.port))
   const base = `${options.unit},${BASE}`
@@ -62,7 +62,7 @@ export async function openLdapSource(
       type: 'ldap',
       url: proxy.url,
       bind: { dn: slapd.readers.reader.dn, password: { file: password }, allowPlainText: true },
-      pageSize: 40,
+      pageSize: options.pageSize,
       timeouts: { connect: '2s', bind: '2s', firstAnswer: '2s', answer: '1s' },
       users: {
         base: `ou=people,${base}`,

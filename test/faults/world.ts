@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +17,7 @@ import { ApiFaults } from './api-faults.ts'
 import { type Company, CompanyHistory, type Edit, isOutsider } from './company-history.ts'
 import { DaemonClient } from './daemon-client.ts'
 import { dropDatabase, type Lane } from './lane.ts'
-import type { ProcessName, Schedule } from './schedule.ts'
+import { LDAP_PAGES, type ProcessName, type Schedule } from './schedule.ts'
 import { type CompanySource, openCsvSource, openLdapSource } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 import { beginsList, type Write, writeOf } from './write-history.ts'
@@ -62,6 +63,8 @@ export interface World extends AsyncDisposable {
   readonly store: string | undefined
   readonly logs: readonly string[]
   edit(edit: Edit): Promise<void>
+  /** Resolves when dirsyncd asks for the next write, or after so long. */
+  nextWrite(ms: number): Promise<void>
   /** Deletes the entry of the next update before the service gets it. Resolves with a function that ends this. */
   deleteNextUpdated(): () => void
   /** Entries that only the directory has. */
@@ -147,6 +150,10 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
     logs: names.map(log),
     command,
     deleteNextUpdated: record.deleteNextUpdated,
+    nextWrite: async (ms) => {
+      const signal = AbortSignal.timeout(ms)
+      await once(record.arrived, 'write', { signal }).catch(() => undefined)
+    },
     edit: async (edit) => {
       const company = history.after(versions.at(-1)!.company, edit)
       const version = { begun: Date.now(), ended: Number.POSITIVE_INFINITY, company }
@@ -229,11 +236,15 @@ function fixtureOf(company: Company, schedule: Schedule): string {
 
 async function openSource(
   stack: AsyncDisposableStack,
-  { source }: Schedule,
+  { source, users }: Schedule,
   { lane, dir }: WorldOptions,
 ): Promise<{ readonly source: CompanySource; readonly ldap: LdapProxy | undefined }> {
   if (source === 'csv') return { source: await openCsvSource(dir), ldap: undefined }
-  const opened = await openLdapSource(stack, await lane.slapd(), { dir, unit: lane.newUnit() })
+  const opened = await openLdapSource(stack, await lane.slapd(), {
+    dir,
+    unit: lane.newUnit(),
+    pageSize: Math.floor(users / LDAP_PAGES),
+  })
   return { source: opened, ldap: opened.proxy }
 }
 
@@ -248,10 +259,12 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
   const writes: Write[] = []
   const lists: number[] = []
   const arrivals = new WeakMap<object, number>()
+  const arrived = new EventEmitter().setMaxListeners(100)
   let deletesNext = false
 
   proxy.intercept = async (request) => {
     const write = writeOf(request)
+    if (write !== undefined) arrived.emit('write')
     if (beginsList(request)) lists.push(Date.now())
     const interception = await api.intercept(request)
     arrivals.set(request, Date.now())
@@ -284,6 +297,7 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
   return {
     writes,
     lists,
+    arrived,
     writeOutside,
     deleteNextUpdated: () => {
       deletesNext = true
