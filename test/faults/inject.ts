@@ -42,8 +42,22 @@ export async function inject(world: World, fault: Fault): Promise<void> {
     }
     case 'ldap':
       world.ldap?.setFault(ldapFault(fault))
-      await sleep(fault.for)
+      await Promise.all([sleep(fault.for), untilRead(world)])
       return world.ldap?.setFault({ kind: 'none' })
+  }
+}
+
+const READ_MS = 10_000
+
+/** Resolves when a read has begun that sees what the source says now, or after ten seconds. */
+async function untilRead({ versions, ldap }: World): Promise<void> {
+  const deadline = Date.now() + READ_MS
+  let before: number | undefined
+  while (Date.now() < deadline) {
+    if (Number.isFinite(versions.at(-1)!.ended)) before ??= ldap?.connections ?? 0
+    else before = undefined
+    if (before !== undefined && (ldap?.connections ?? 0) > before) return
+    await sleep(20)
   }
 }
 

@@ -164,15 +164,15 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
     case 'api':
       return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
     case 'lost':
-      return [edit, { at, for: long, kind: 'api', trouble: 'lost', share }]
+      return [edit, { at: edit.at, for: long, kind: 'api', trouble: 'lost', share, whenWriting: true }]
     case 'store':
       return storeFault(scene, base)
     case 'source':
       if (base.source === 'csv') return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
       return [
-        { ...edit, at, join: edit.join + 4 },
+        { ...edit, at, join: edit.join + 4, leave: 0 },
         {
-          at: at - 50,
+          at: at + 1,
           for: Math.max(MEETS_A_RUN, long),
           kind: 'ldap',
           trouble: scene.ldap,
