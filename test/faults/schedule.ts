@@ -160,13 +160,13 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
   const edit = { ...scene.edit, at: Math.max(50, at - 300) }
   switch (scene.scene) {
     case 'process':
-      return [{ at, for: scene.process === 'kill' ? short : long, kind: scene.process, who }]
+      return meeting(scene, { at, for: scene.process === 'kill' ? short : long, kind: scene.process, who })
     case 'api':
       return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
     case 'lost':
       return [edit, { at: edit.at, for: long, kind: 'api', trouble: 'lost', share, whenWriting: true }]
     case 'store':
-      return storeFault(scene, base)
+      return meeting(scene, storeFault(scene, base))
     case 'source':
       if (base.source === 'csv') return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
       return [
@@ -201,14 +201,24 @@ function ldapPage({ ldap, page }: Scene): number {
   return ldap === 'empty-page' ? LDAP_PAGES + 1 : page
 }
 
-function storeFault({ at, long, short, store }: Scene, { backend }: Base): Fault[] {
-  if (backend === 'embedded') return [{ at, for: short, kind: 'kill', who: 'daemon' }]
+/** Every other of these faults waits until changes are applied. */
+function meeting({ edit, at, short }: Scene, fault: Fault): (Fault | Edit)[] {
+  return short % 2 === 0
+    ? [fault]
+    : [
+        { ...edit, at: Math.max(50, at - 300) },
+        { ...fault, whenWriting: true },
+      ]
+}
+
+function storeFault({ at, long, short, store }: Scene, { backend }: Base): Fault {
+  if (backend === 'embedded') return { at, for: short, kind: 'kill', who: 'daemon' }
   if (backend === 'redis' && store < 4) {
     const kind = (['redis-restart', 'redis-flush', 'redis-flush', 'redis-pause'] as const)[store]!
-    return [{ at, for: kind === 'redis-pause' ? long : short, kind }]
+    return { at, for: kind === 'redis-pause' ? long : short, kind }
   }
   const kind = (['postgres-restart', 'postgres-freeze', 'postgres-cut'] as const)[store % 3]!
-  return [{ at, for: kind === 'postgres-freeze' ? long : short, kind }]
+  return { at, for: kind === 'postgres-freeze' ? long : short, kind }
 }
 
 /** A process is killed or frozen while its writes wait, and the source goes on. */
