@@ -15,15 +15,17 @@ test('an hour of schedules has every kind of fault', () => {
     [
       ...API_TROUBLES.map((trouble) => `api-${trouble}`),
       ...LDAP_TROUBLES.map((trouble) => `ldap-${trouble}`),
-      ...['clock', 'freeze', 'kill', 'outside-delete', 'retry-after-day'],
-      ...[
-        'postgres-cut',
-        'postgres-freeze',
-        'postgres-restart',
-        'redis-flush',
-        'redis-pause',
-        'redis-restart',
-      ],
+      'clock',
+      'freeze',
+      'kill',
+      'outside-delete',
+      'retry-after-day',
+      'postgres-cut',
+      'postgres-freeze',
+      'postgres-restart',
+      'redis-flush',
+      'redis-pause',
+      'redis-restart',
     ].toSorted(),
   )
 })
