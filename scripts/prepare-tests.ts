@@ -2,10 +2,10 @@ import { install, installCommand, missing } from '../test/support/packages.ts'
 
 /**
  * Installs the missing servers and tools that the tests need; prints nothing when all are installed. With `vendors`, it
- * also installs Samba and 389-ds.
+ * also installs Samba and 389-ds, with `faults` a library that steps clocks.
  */
-function prepare(vendors: boolean): void {
-  const needed = missing(vendors)
+function prepare(more: 'vendors' | 'faults' | undefined): void {
+  const needed = missing(more)
   if (needed.length === 0) return
   if (process.getuid?.() !== 0) {
     fail(`The tests need Debian packages that are not installed. Run: ${installCommand(needed)}`)
@@ -17,7 +17,7 @@ function prepare(vendors: boolean): void {
     fail(`Installing ${needed.join(', ')} failed; see above. The tests need these packages.`)
     return
   }
-  const remaining = missing(vendors)
+  const remaining = missing(more)
   if (remaining.length > 0) fail(`Still missing after the installation: ${remaining.join(', ')}.`)
 }
 
@@ -26,4 +26,5 @@ function fail(message: string): void {
   process.exitCode = 1
 }
 
-prepare(process.argv[2] === 'vendors')
+const [, , what] = process.argv
+prepare(what === 'vendors' || what === 'faults' ? what : undefined)

@@ -40,8 +40,16 @@ export class PatchedTree implements AsyncDisposable {
     return tree
   }
 
+  get path(): string {
+    return this.#dir.path
+  }
+
   /** Throws when the patch does not apply. */
-  async apply({ file, find, replace }: Protection): Promise<AsyncDisposable> {
+  async apply({
+    file,
+    find,
+    replace,
+  }: Pick<Protection, 'file' | 'find' | 'replace'>): Promise<AsyncDisposable> {
     const path = join(this.#dir.path, 'src', file)
     const text = await readFile(path, 'utf8')
     const count = text.split(find).length - 1

@@ -7,18 +7,26 @@ export interface ProxiedRequest {
   readonly method: string
   readonly url: string
   readonly body: string
+  /** Whether the client has closed its connection. */
+  isGone(): boolean
 }
 
-/** An answer that replaces the service's, or a body that replaces the client's. */
+/** An answer that replaces the service's, or a body or path that replaces the client's. */
 export type Interception =
   | { readonly status: number; readonly answer?: object; readonly headers?: Record<string, string> }
   | { readonly status: number; readonly page: string }
-  | { readonly body: string }
+  | { readonly body?: string; readonly url?: string; readonly afterwards?: Afterwards }
+  | 'cut'
+
+/** What the client gets when the service has done the request: a part of the answer, or something else. */
+export type Afterwards = 'cut' | 'half' | { readonly status: number; readonly page: string }
 
 export interface ApiProxy extends AsyncDisposable {
   readonly baseUrl: string
   /** Called for each request; on `undefined` the proxy forwards the request unchanged. */
   intercept: (request: ProxiedRequest) => Interception | undefined | Promise<Interception | undefined>
+  /** Called with the status of each answer of the service, before the client gets it. */
+  answered: (request: ProxiedRequest, status: number) => void
 }
 
 /** An HTTP proxy between the client and the access-management service. */
@@ -31,6 +39,7 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
   const proxy: ApiProxy = {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     intercept: () => undefined,
+    answered: () => undefined,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()
@@ -40,25 +49,35 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await request.toArray()).toString()
     const { method = '', url = '' } = request
-    const interception = await proxy.intercept({ method, url, body })
-    if (interception !== undefined && 'status' in interception) {
-      const isPage = 'page' in interception
-      const type = isPage ? 'text/html' : 'application/problem+json'
-      const headers = 'headers' in interception ? interception.headers : undefined
-      response.writeHead(interception.status, { 'content-type': type, ...headers })
-      response.end(isPage ? interception.page : JSON.stringify(interception.answer ?? {}))
-      return
-    }
+    const proxied = { method, url, body, isGone: () => response.destroyed }
+    const interception = await proxy.intercept(proxied)
+    if (interception === 'cut') return void response.destroy()
+    if (interception !== undefined && 'status' in interception) return answer(response, interception)
     const headers = new Headers()
     for (const name of ['authorization', 'x-device-id', 'content-type']) {
       const value = request.headers[name]
       if (typeof value === 'string') headers.set(name, value)
     }
     const sent = interception?.body ?? body
-    const answer = await fetch(serviceUrl + url, { method, headers, ...(sent !== '' && { body: sent }) })
-    response.writeHead(answer.status, Object.fromEntries(answer.headers))
-    response.end(Buffer.from(await answer.arrayBuffer()))
+    const target = serviceUrl + (interception?.url ?? url)
+    const reply = await fetch(target, { method, headers, ...(sent !== '' && { body: sent }) })
+    const content = Buffer.from(await reply.arrayBuffer())
+    proxy.answered(proxied, reply.status)
+    const afterwards = interception?.afterwards
+    if (afterwards === 'cut') return void response.destroy()
+    if (typeof afterwards === 'object') return answer(response, afterwards)
+    response.writeHead(reply.status, Object.fromEntries(reply.headers))
+    if (afterwards !== 'half') return void response.end(content)
+    response.write(content.subarray(0, content.length / 2), () => response.destroy())
   }
 
   return proxy
+}
+
+function answer(response: ServerResponse, replaced: Extract<Interception, { status: number }>): void {
+  const isPage = 'page' in replaced
+  const type = isPage ? 'text/html' : 'application/problem+json'
+  const headers = 'headers' in replaced ? replaced.headers : undefined
+  response.writeHead(replaced.status, { 'content-type': type, ...headers })
+  response.end(isPage ? replaced.page : JSON.stringify(replaced.answer ?? {}))
 }

@@ -18,6 +18,8 @@ export type LdapFault =
   | { readonly kind: 'result'; readonly page: number; readonly code: number }
   /** Adds a cookie to the last page; forwards the client's next request to the server, or closes the connection. */
   | { readonly kind: 'left-over-cookie'; readonly after: 'forward' | 'hang-up' }
+  /** Leaves this entry out of the page. */
+  | { readonly kind: 'hide'; readonly page: number; readonly entry: number }
   /** Answers this search with no entry and a cookie; a request with the cookie gets the real page. */
   | { readonly kind: 'empty-page'; readonly page: number }
   /** Answers every search with no entry and a cookie. */
@@ -129,9 +131,11 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
 
   onFrames(target, client, (frame) => {
     opaque = startingTls
-    if (frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) entry += 1
+    const isEntry = frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY
+    if (isEntry) entry += 1
     if (fault.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
-    if ('entry' in fault && page === fault.page && entry === fault.entry) {
+    if (fault.kind === 'hide' && isEntry && page === fault.page && entry === fault.entry) return
+    if ('entry' in fault && fault.kind !== 'hide' && page === fault.page && entry === fault.entry) {
       silent = true
       if (fault.kind === 'hang-up') return void client.end()
       if (fault.kind === 'cut')

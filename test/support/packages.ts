@@ -25,13 +25,25 @@ const VENDOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'libnss3-tools': ['certutil', 'pk12util'],
 }
 
+/** What only `npm run faults` needs besides: a clock that can be stepped. */
+const FAULT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  libfaketime: ['libfaketimeMT.so.1'],
+}
+
 /** Debian installs the programs of servers in directories outside of the usual PATH. */
 function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   const more = ['/usr/sbin', '/sbin', '/usr/local/sbin', '/usr/lib/apache2/modules', '/usr/share/samba/setup']
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
   const samba = `/usr/lib/${machine}-linux-gnu/samba`
-  return [...path, ...more, `${samba}/ldb`, `${samba}/vfs`, ...postgresFolders()]
+  return [
+    ...path,
+    ...more,
+    `${samba}/ldb`,
+    `${samba}/vfs`,
+    `/usr/lib/${machine}-linux-gnu/faketime`,
+    ...postgresFolders(),
+  ]
 }
 
 /** The newest version first. */
@@ -54,7 +66,7 @@ function find(name: string): string | undefined {
 /** Modules and data files need read permission only, programs must be executable. */
 function isUsable(path: string): boolean {
   try {
-    accessSync(path, /\.(?:so|ldif)$/.test(path) ? constants.R_OK : constants.X_OK)
+    accessSync(path, /\.(?:so|so\.1|ldif)$/.test(path) ? constants.R_OK : constants.X_OK)
     return true
   } catch {
     return false
@@ -69,9 +81,12 @@ export function program(name: string): string {
   return path
 }
 
-/** The packages with a missing program or module; with `vendors`, including the packages of the vendor tests. */
-export function missing(vendors = false): string[] {
-  return Object.entries({ ...PACKAGES, ...(vendors && VENDOR_PACKAGES) })
+/** Tests that need more than `npm test`. */
+const MORE_PACKAGES = { vendors: VENDOR_PACKAGES, faults: FAULT_PACKAGES }
+
+/** The packages with a missing program or module, including those that these tests need besides. */
+export function missing(more?: keyof typeof MORE_PACKAGES): string[] {
+  return Object.entries({ ...PACKAGES, ...(more && MORE_PACKAGES[more]) })
     .filter(([, programs]) => programs.some((name) => find(name) === undefined))
     .map(([name]) => name)
 }

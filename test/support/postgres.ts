@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
@@ -16,6 +16,10 @@ export type PostgresServer = {
   createDatabase(name?: string): Promise<string>
   stop(): Promise<void>
   start(): Promise<void>
+  /** Stops the server and its connections with SIGSTOP. */
+  freeze(): Promise<void>
+  /** Continues what `freeze` stopped. */
+  resume(): Promise<void>
   close(): Promise<void>
 }
 
@@ -72,10 +76,25 @@ export async function startPostgres(): Promise<PostgresServer> {
     async start() {
       server = await launch()
     },
+    freeze: () => signalAll(data, 'SIGSTOP'),
+    resume: () => signalAll(data, 'SIGCONT'),
     async close() {
       await server.stop()
       await temp[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Sends a signal to the server of this data directory and to the processes that it has made. */
+async function signalAll(data: string, signal: NodeJS.Signals): Promise<void> {
+  const server = Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'))
+  const children = await readFile(`/proc/${server}/task/${server}/children`, 'utf8')
+  for (const pid of [server, ...children.split(' ').filter(Boolean).map(Number)]) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // A connection may have ended meanwhile.
+    }
   }
 }
 

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { socketPath } from '../../src/admin/socket.ts'
+
+/** What the suite reads of a run, as `dirsyncd runs --json` shows it. */
+export interface RunJson {
+  readonly run: number
+  readonly mode: string
+  readonly state: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly hold: string | null
+  readonly error: string | null
+  readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
+  readonly counts: {
+    readonly sourceUsers: number
+    readonly sourceGroups: number
+    readonly unchanged: number
+    readonly planned: Readonly<Record<string, number>>
+    readonly outcomes: Readonly<Record<string, number>>
+    readonly notices: Readonly<Record<string, number>>
+  } | null
+}
+
+export interface RunDetails extends RunJson {
+  readonly changes: readonly {
+    readonly change: { readonly op: string; readonly id: string }
+    readonly state: string
+  }[]
+  readonly notices: readonly {
+    readonly kind: string
+    readonly id?: string
+    readonly code: string
+    readonly detail: string
+  }[]
+}
+
+/** The socket on which a daemon takes commands. */
+export class DaemonClient {
+  readonly #socket: string
+
+  constructor(dataDir: string) {
+    this.#socket = socketPath(dataDir)
+  }
+
+  async isUp(): Promise<boolean> {
+    return this.#ask('GET', '/healthz', undefined, 2000).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async requestRun(): Promise<number> {
+    return ((await this.#ask('POST', '/runs', { sync: 'corp', mode: 'sync' })) as { run: number }).run
+  }
+
+  runs(): Promise<readonly RunJson[]> {
+    return this.#ask('GET', '/runs?limit=1000') as Promise<RunJson[]>
+  }
+
+  run(number: number): Promise<RunDetails> {
+    return this.#ask('GET', `/runs/${number}?limit=100000`) as Promise<RunDetails>
+  }
+
+  async #ask(method: string, path: string, body?: object, ms = 20_000): Promise<unknown> {
+    const signal = AbortSignal.timeout(ms)
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+    const sent = request({ socketPath: this.#socket, method, path, headers, signal })
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    const [answer] = (await once(sent, 'response', { signal })) as [IncomingMessage]
+    const answered = await text(answer)
+    if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${answer.statusCode} ${answered}`)
+    return JSON.parse(answered)
+  }
+}

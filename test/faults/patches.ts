@@ -1,0 +1,90 @@
+/** A bug that is planted to see that the suite finds it. */
+export interface PlantedBug {
+  readonly name: string
+  /** Each text must occur exactly once in its file, which is relative to `src/`. */
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
+}
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'left-over-cookie-ignored',
+    edits: [
+      {
+        file: 'source/ldap/search.ts',
+        find: 'if (cookie !== undefined && cookie.length > 0) return cookie',
+        replace:
+          'if (cookie !== undefined && cookie.length > 0) return page.entries < (search.pageSize ?? 0) ? undefined : cookie',
+      },
+    ],
+  },
+  {
+    name: 'update-404-is-success',
+    edits: [
+      {
+        file: 'target/idempotent.ts',
+        find: "    if (!isApiError(error, 'not-found')) throw error\n    return nothingThere(context, 'missing')",
+        replace:
+          "    if (!isApiError(error, 'not-found')) throw error\n    return { outcome: 'applied', status: error.status }",
+      },
+    ],
+  },
+  {
+    name: 'no-look-after-lost-answer',
+    edits: [
+      {
+        file: 'client/call.ts',
+        find: 'if (found !== undefined) return { found, requests: progress.requests }',
+        replace: 'if (found !== undefined && !call.write) return { found, requests: progress.requests }',
+      },
+    ],
+  },
+  {
+    name: 'older-run-goes-on',
+    edits: [
+      {
+        file: 'store/journal.ts',
+        find: "AND r.run = c.run AND r.state = 'applying' AND r.epoch = ${job.epoch} AND r.stop_code IS NULL",
+        replace: 'AND r.run = c.run AND r.epoch = ${job.epoch}',
+      },
+      {
+        file: 'store/journal.ts',
+        find: '        AND l.sync = r.sync AND l.epoch = r.epoch\n        AND l.renewed_at > clock_timestamp() - make_interval(secs => ${job.leaseMs / 1000})',
+        replace: '        AND l.sync = r.sync AND ${job.leaseMs}::integer > 0',
+      },
+      {
+        file: 'store/journal.ts',
+        find: "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state = 'pending'",
+        replace:
+          "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state IN ('pending', 'dropped')",
+      },
+      {
+        file: 'queue/fence.ts',
+        find: 'for (const [attempt, run] of this.#attempts) if (run !== current) attempt.abort()',
+        replace:
+          'for (const [attempt, run] of this.#attempts) if (run === -1 && run === current) attempt.abort()',
+      },
+    ],
+  },
+  {
+    name: 'no-second-look',
+    edits: [
+      {
+        file: 'sync/run.ts',
+        find: 'sightings[kind] = await deps.source.lookAgain(kind, candidates[kind], signal)',
+        replace:
+          "sightings[kind] = await Promise.resolve(new Map(candidates[kind].map((id) => [id, 'gone'] as const)))",
+      },
+    ],
+  },
+  {
+    name: 'page-forgotten',
+    edits: [
+      {
+        file: 'client/passes.ts',
+        find: '  for (const [index, page] of read.entries()) {\n    for (const item of page.items) {',
+        replace:
+          '  for (const [index, page] of read.entries()) {\n    for (const item of index === 1 ? [] : page.items) {',
+      },
+    ],
+  },
+]
