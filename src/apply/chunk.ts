@@ -52,15 +52,23 @@ export interface ChunkDeps {
 export class RunInProcess {
   /** Aborted when the run is found to be another process's. */
   readonly overtaken = new AbortController()
-  /** Changes of the run that were refused so far, and those of them since the last success. */
+  /** Changes of the run that were refused so far, and how many of them before the last one was sent that succeeded. */
   refused = 0
-  refusedInRow = 0
+  #refusedBeforeSuccess = 0
 
-  /** Takes what the store says, unless this process knows of later refusals. */
+  get isRefused(): boolean {
+    return this.refused - this.#refusedBeforeSuccess >= REFUSED_IN_ROW
+  }
+
+  /** Takes what the store says; it may not have the last ones that this process saw. */
   see({ refused, refused_before_success: before }: LockedRun): void {
-    if (refused < this.refused) return
-    this.refused = refused
-    this.refusedInRow = refused - before
+    this.refused = Math.max(this.refused, refused)
+    this.#refusedBeforeSuccess = Math.max(this.#refusedBeforeSuccess, before)
+  }
+
+  /** Takes how many had been refused when a change was sent that succeeded. */
+  succeed(refusedBefore: number): void {
+    this.#refusedBeforeSuccess = Math.max(this.#refusedBeforeSuccess, refusedBefore)
   }
 }
 
@@ -83,6 +91,7 @@ class Sending {
   #findings = noFindings()
   #quarantined: Promise<ReadonlySet<string>> | undefined
   #isStopped = false
+  #isUrgent = false
   /** Aborted when the changes of this chunk are another worker's. */
   readonly #reclaimed = new AbortController()
   /** Aborted when nothing of the chunk may be sent or written any more. */
@@ -111,7 +120,7 @@ class Sending {
     if (this.#lost.aborted) return
     const settled = await this.#send(change)
     this.#settled.push(settled)
-    if (this.#settled.length >= GROUP) void this.#write()
+    if (this.#settled.length >= GROUP || this.#isUrgent) void this.#write()
   }
 
   async #send(change: Claimed): Promise<Settled> {
@@ -136,7 +145,7 @@ class Sending {
   }
 
   async #judge(change: Claimed, outcome: Outcome, refusedBefore: number): Promise<Settled> {
-    const { chunk, job, streaks, times } = this.#deps
+    const { chunk, job, streaks, times, run } = this.#deps
     const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
     const { settled, stops } = judge(
       {
@@ -150,20 +159,16 @@ class Sending {
       },
       change,
       outcome,
-      refusedBefore,
     )
     if (stops) this.#isStopped = true
-    this.#countRefusal(change, settled)
-    return settled
-  }
-
-  #countRefusal(change: Claimed, settled: Settled): void {
-    const { run } = this.#deps
-    if (settled.refusals > change.refusals && change.refusals === 0) {
-      run.refused += 1
-      run.refusedInRow += 1
+    if (settled.refusals > change.refusals && change.refusals === 0) run.refused += 1
+    if (settled.state === 'applied') {
+      run.succeed(refusedBefore)
+      this.#findings.refusedBeforeSuccess = Math.max(this.#findings.refusedBeforeSuccess, refusedBefore)
     }
-    if (settled.state === 'applied') run.refusedInRow = 0
+    // Where some are refused, all processes are to know soon what came after what.
+    if (run.refused > 0) this.#isUrgent = true
+    return settled
   }
 
   #inQuarantine(): Promise<ReadonlySet<string>> {
@@ -174,7 +179,7 @@ class Sending {
 
   #maySend(): boolean {
     const { stopping, freshness, job, run } = this.#deps
-    if (job.probe !== true && run.refusedInRow >= REFUSED_IN_ROW) return false
+    if (job.probe !== true && run.isRefused) return false
     return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
   }
 
@@ -213,6 +218,7 @@ class Sending {
     const findings = this.#findings
     this.#settled = []
     this.#findings = noFindings()
+    this.#isUrgent = false
     const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
     try {
       return await freshness.renew(() =>

@@ -41,17 +41,11 @@ export interface JudgeDeps {
   readonly isQuarantined: (fingerprint: string) => boolean
 }
 
-/**
- * Decides what an outcome means for its change, and notes in `findings` what it means for the run and the target.
- *
- * @param refusedBefore how many changes of the run had been refused when this one was sent
- */
-export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome, refusedBefore: number): Judged {
+/** Decides what an outcome means for its change, and notes in `findings` what it means for the run and the target. */
+export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
   const isOut = seeOutage(deps, change, outcome)
   switch (outcome.result) {
     case 'applied':
-      deps.findings.refusedBeforeSuccess = Math.max(deps.findings.refusedBeforeSuccess ?? 0, refusedBefore)
-      return done(deps, change, outcome)
     case 'found':
     case 'already':
     case 'missing':

@@ -31,8 +31,8 @@ export interface Findings {
   /** Changes that were refused with 403 for the first time, and refused probes. */
   refused: number
   probes: number
-  /** How many changes of the run had been refused before a change was sent that succeeded. */
-  refusedBeforeSuccess: number | undefined
+  /** How many changes of the run had been refused when a change was sent that succeeded. */
+  refusedBeforeSuccess: number
   stop: { readonly code: ErrorCode; readonly detail: string } | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
   /** The target answers again. */
@@ -43,7 +43,7 @@ export function noFindings(): Findings {
   return {
     refused: 0,
     probes: 0,
-    refusedBeforeSuccess: undefined,
+    refusedBeforeSuccess: 0,
     stop: undefined,
     pause: undefined,
     answers: false,
@@ -55,7 +55,7 @@ export function mergeFindings(earlier: Findings, later: Findings): Findings {
   return {
     refused: earlier.refused + later.refused,
     probes: earlier.probes + later.probes,
-    refusedBeforeSuccess: later.refusedBeforeSuccess ?? earlier.refusedBeforeSuccess,
+    refusedBeforeSuccess: Math.max(earlier.refusedBeforeSuccess, later.refusedBeforeSuccess),
     stop: earlier.stop ?? later.stop,
     pause: later.pause ?? earlier.pause,
     answers: earlier.answers || later.answers,
@@ -153,8 +153,8 @@ async function count(
     if (state !== 'pending' || change.tail !== tail || change.refusals >= MOST_REFUSALS) left += 1
   }
   const { refused, probes, refusedBeforeSuccess: before } = findings
-  const isSuccess = before !== undefined && before > run.refused_before_success
-  if (settled.length === 0 && refused === 0 && probes === 0 && !isSuccess) return
+  const isSuccess = before > run.refused_before_success
+  if (settled.length === 0 && refused === 0 && probes === 0) return
   await sql`UPDATE dirsyncd.runs SET pending = pending - ${left}, returned = returned + ${settled.length - left},
       outcomes = ${JSON.stringify(outcomes)}::jsonb, refused = refused + ${refused},
       refused_before_success = ${isSuccess ? before : run.refused_before_success},
