@@ -96,12 +96,15 @@ class Sending {
   readonly #reclaimed = new AbortController()
   /** Aborted when nothing of the chunk may be sent or written any more. */
   readonly #lost: AbortSignal
+  /** Aborted when its requests in flight are to end. */
+  readonly #cut: AbortSignal
   #writing: Promise<void> | undefined
 
   constructor(deps: ChunkDeps) {
     this.#deps = deps
     deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
+    this.#cut = AbortSignal.any([this.#lost, deps.signal])
   }
 
   async run(): Promise<void> {
@@ -124,7 +127,7 @@ class Sending {
   }
 
   async #send(change: Claimed): Promise<Settled> {
-    const { applyChange, chunk, signal, log, fenced, job } = this.#deps
+    const { applyChange, chunk, log, fenced, job } = this.#deps
     if (!this.#maySend()) return notTried(change)
     const refusedBefore = this.#deps.run.refused
     const check = change.unsure || chunk.run.directory_moved
@@ -132,7 +135,7 @@ class Sending {
       const outcome = await applyChange(
         change.change,
         { check, beforeRequest: () => this.#requireFresh() },
-        AbortSignal.any([this.#lost, signal]),
+        this.#cut,
       )
       log.debug({ run: job.run, change: change.number, op: change.change.op, ...outcome }, 'tried a change')
       return await this.#judge(change, outcome, refusedBefore)
