@@ -48,6 +48,7 @@ export class AccessManagementClient implements AsyncDisposable {
       expiry: this.#expiry,
       deviceId: options.deviceId,
       totalMs: settings.timeouts.totalMs,
+      writeMs: settings.timeouts.writeMs,
       limit: options.limit,
       log: options.log,
     })

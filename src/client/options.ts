@@ -10,6 +10,8 @@ export interface Timeouts {
   readonly bodyMs: number
   /** For one whole attempt, including the wait for a free connection. Default 60 s. */
   readonly totalMs: number
+  /** The same for an attempt of a write, at most `totalMs`. Default 15 s. */
+  readonly writeMs: number
 }
 
 export interface Retries {
@@ -54,7 +56,13 @@ export interface ClientOptions {
   readonly ca?: string
 }
 
-const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 30_000, bodyMs: 30_000, totalMs: 60_000 }
+const DEFAULT_TIMEOUTS: Timeouts = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  bodyMs: 30_000,
+  totalMs: 60_000,
+  writeMs: 15_000,
+}
 
 export const DEFAULT_RETRIES: Retries = {
   attempts: 3,

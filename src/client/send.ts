@@ -38,6 +38,7 @@ export interface SenderParts {
   readonly expiry: Expiry
   readonly deviceId: string
   readonly totalMs: number
+  readonly writeMs: number
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
   readonly log: ClientLog | undefined
 }
@@ -53,17 +54,22 @@ export function createSender(parts: SenderParts): Sender {
   ): Promise<Reply> {
     const { destination } = request
     const write = destination.method !== 'GET'
+    const totalMs = write ? Math.min(parts.writeMs, parts.totalMs) : parts.totalMs
     if (!isSendableToken(token)) throw new ApiError(destination, badToken())
     lastToken = token
     if (parts.limit !== undefined) await orAbort(parts.limit(signal), signal)
     onRequest()
     try {
-      const reply = await exchange(parts.dispatcher, exchangeOf(request, token, parts), signal)
+      const reply = await exchange(
+        parts.dispatcher,
+        exchangeOf(request, token, { ...parts, totalMs }),
+        signal,
+      )
       parts.expiry.observe(reply.headers['x-token-expires-in'])
       return reply
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
-      if (!signal?.aborted) throw new ApiError(destination, failureOfExchange(error, write, parts.totalMs))
+      if (!signal?.aborted) throw new ApiError(destination, failureOfExchange(error, write, totalMs))
       throw new ApiError(destination, { ...abortedFailure(signal), maybeDone: write && error.sent })
     }
   }

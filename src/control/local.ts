@@ -3,7 +3,7 @@ import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
-import { changesOf, countChanges, countNotices, noticesOf, outcomesOf } from '../store/plans.ts'
+import { changesOf, countChanges, countNotices, noticesOf } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
@@ -12,6 +12,7 @@ import {
   isPlanStillHeld,
   type QuarantinedChange,
   type ReleaseRequest,
+  type RunCounts,
   type RunSummary,
   type RunView,
 } from './control.ts'
@@ -121,7 +122,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
   return {
     ...base,
     counts:
-      base.counts && isApplying ? { ...base.counts, outcomes: await outcomesOf(db, run.run) } : base.counts,
+      base.counts && isApplying ? { ...base.counts, outcomes: outcomesSoFar(run, base.counts) } : base.counts,
     changes: await changesOf(db, shown, limit),
     notices: await noticesOf(db, run.run, limit),
     totalChanges: await countChanges(db, shown),
@@ -132,6 +133,13 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
 /** A plan that an earlier run holds is not stored again. */
 function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
   return state === 'held' && stored === 0 ? (holder ?? run) : run
+}
+
+/** By the counters that a run's workers move, because counting the changes takes long where there are many. */
+function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
+  const sum = (counts: object) => Object.values(counts).reduce((all: number, count: number) => all + count, 0)
+  const pending = sum(planned) - sum(outcomes)
+  return pending > 0 ? { ...outcomes, pending } : outcomes
 }
 
 async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {

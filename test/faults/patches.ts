@@ -42,26 +42,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'older-run-goes-on',
     edits: [
       {
-        file: 'store/journal.ts',
-        find: "AND r.run = c.run AND r.state = 'applying' AND r.epoch = ${job.epoch} AND r.stop_code IS NULL",
-        replace: 'AND r.run = c.run AND r.epoch = ${job.epoch}',
+        file: 'store/fenced-run.ts',
+        find: 'JOIN dirsyncd.leases l ON l.sync = r.sync AND l.epoch = r.epoch',
+        replace: 'JOIN dirsyncd.leases l ON l.sync = r.sync',
       },
       {
-        file: 'store/journal.ts',
-        find: '        AND l.sync = r.sync AND l.epoch = r.epoch\n        AND l.renewed_at > clock_timestamp() - make_interval(secs => ${job.leaseMs / 1000})',
-        replace: '        AND l.sync = r.sync AND ${job.leaseMs}::integer > 0',
+        file: 'store/fenced-run.ts',
+        find: 'AND r.epoch = ${this.epoch} AND r.finished_at IS NULL',
+        replace: 'AND r.epoch = ${this.epoch}',
       },
       {
-        file: 'store/journal.ts',
-        find: "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state = 'pending'",
-        replace:
-          "WHERE c.run = ${job.run} AND c.number = ${job.number} AND c.state IN ('pending', 'dropped')",
-      },
-      {
-        file: 'queue/fence.ts',
-        find: 'for (const [attempt, run] of this.#attempts) if (run !== current) attempt.abort()',
-        replace:
-          'for (const [attempt, run] of this.#attempts) if (run === -1 && run === current) attempt.abort()',
+        file: 'apply/claim.ts',
+        find: "if (run.state !== 'applying' || run.stop_code !== null) return undefined",
+        replace: 'if (run.stop_code !== null) return undefined',
       },
     ],
   },
