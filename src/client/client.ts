@@ -49,6 +49,7 @@ export class AccessManagementClient implements AsyncDisposable {
       deviceId: options.deviceId,
       totalMs: settings.timeouts.totalMs,
       limit: options.limit,
+      pause: options.pause,
       log: options.log,
     })
     const methods = createMethods(sender, settings, this.organizationId)
