@@ -346,8 +346,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-lost-write-behind-a-429-is-looked-up',
     file: 'target/try-change.ts',
-    find: 'looked up before it is made again.\n      if (error.maybeDone) return',
-    replace: 'looked up before it is made again.\n      if (error.status === 0) return',
+    find: 'looked up before it is made again.\n      if (error.maybeDone)\n',
+    replace: 'looked up before it is made again.\n      if (error.status === 0)\n',
     test: 'unit/target/try-change.test.ts',
     only: 'is the outcome',
   },

@@ -975,6 +975,13 @@ const OF_SYNC`,
     only: 'gets no write',
   },
   {
+    name: 'stores-pause-of-a-look-is-stored',
+    file: 'apply/judge.ts',
+    find: "if (ms !== undefined) deps.findings.pause = { why: 'limited', ms }",
+    replace: '',
+    test: 'unit/apply/judge.test.ts',
+  },
+  {
     name: 'stores-pause-of-a-read-is-stored',
     file: 'apply/read-pause.ts',
     find: '    await unlessAway(pauseFor(db, target, ms))\n',
