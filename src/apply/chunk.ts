@@ -7,11 +7,12 @@ import type { Outcome } from '../plan/outcome.ts'
 import type { Times } from '../queue/times.ts'
 import { type FencedRun, type LockedRun, Overtaken } from '../store/fenced-run.ts'
 import { isAway } from '../store/outage.ts'
+import type { Pause } from '../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
 import type { ChunkJob } from './job.ts'
 import { cutOff, judge, notTried, type Streaks } from './judge.ts'
-import { flush, mergeFindings, noFindings, Reclaimed, type Settled } from './outcomes.ts'
+import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
 
 /** Applies one change. Never throws for what the API answers. */
@@ -46,6 +47,8 @@ export interface ChunkDeps {
   readonly signal: AbortSignal
   readonly times: Times
   readonly log: Log
+  /** Told each time that the service has asked for a pause. */
+  readonly onPause: (pause: Pause) => void
 }
 
 /** What all chunks of a run in this process know together. */
@@ -193,10 +196,7 @@ class Sending {
   /** Writes what has an outcome, or asks whether the run is still the current one. One write at a time. */
   #write(): Promise<void> {
     this.#writing ??= this.#flush(false)
-      .then(
-        (run) => this.#obey(run),
-        () => undefined,
-      )
+      .catch(() => undefined)
       .finally(() => (this.#writing = undefined))
     return this.#writing
   }
@@ -215,7 +215,7 @@ class Sending {
     }
   }
 
-  async #flush(isLast: boolean): Promise<LockedRun> {
+  async #flush(isLast: boolean): Promise<void> {
     const { fenced, job, chunk, worker, freshness, times } = this.#deps
     const settled = this.#settled
     const findings = this.#findings
@@ -224,7 +224,7 @@ class Sending {
     this.#isUrgent = false
     const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
     try {
-      return await freshness.renew(() =>
+      const orders = await freshness.renew(() =>
         flush(fenced, {
           chunk: chunk.id,
           worker,
@@ -235,6 +235,7 @@ class Sending {
           outagePause: { firstMs, lastMs },
         }),
       )
+      this.#obey(orders)
     } catch (error) {
       if (error instanceof Overtaken) this.#deps.run.overtaken.abort(error)
       if (error instanceof Reclaimed) this.#reclaimed.abort(error)
@@ -244,8 +245,10 @@ class Sending {
     }
   }
 
-  #obey(run: LockedRun): void {
-    if (run.stop_code !== null) this.#isStopped = true
+  #obey({ run, pause }: Orders): void {
+    const isLimited = pause?.why === 'limited'
+    if (run.stop_code !== null || isLimited) this.#isStopped = true
+    if (isLimited) this.#deps.onPause(pause)
     this.#deps.run.see(run)
   }
 }

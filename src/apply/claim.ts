@@ -3,7 +3,7 @@ import type { Change } from '../plan/change.ts'
 import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChunkJob } from './job.ts'
-import { pauseOf } from './pause.ts'
+import { pauseOf } from '../store/pause.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
 import { isDue, MOST_REFUSALS } from './waiting.ts'
 

@@ -9,7 +9,7 @@ import type { Tables } from '../store/tables.ts'
 import { type OpenChunk, openChunks, reclaim } from './claim.ts'
 import { Feed, type Progress } from './feed.ts'
 import type { ChunkJob } from './job.ts'
-import { type Pause, pauseOf } from './pause.ts'
+import { type Pause, pauseOf } from '../store/pause.ts'
 import { prepareMembers, prepareTakers } from './prepare.ts'
 import { countWaiting, type Part } from './waiting.ts'
 

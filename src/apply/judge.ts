@@ -63,8 +63,12 @@ export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judge
       deps.findings.stop ??= { code, detail }
       return { settled: { ...again(change, true), detail }, stops: true }
     }
-    case 'unavailable':
-      return isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
+    case 'unavailable': {
+      const ms = outcome.retryAfterMs
+      if (ms !== undefined) deps.findings.pause = { why: 'limited', ms }
+      const judged = isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
+      return ms === undefined ? judged : { ...judged, stops: true }
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
 import type { ChangeState } from '../store/run-types.ts'
 import { stopRun } from '../store/runs.ts'
 import { storable, storableJson } from '../store/storable.ts'
-import { forgetOutages, pauseFor, pauseForOutage } from './pause.ts'
+import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../store/pause.ts'
 import { MOST_REFUSALS } from './waiting.ts'
 
 /** What came of one change of a chunk. */
@@ -78,18 +78,25 @@ export class Reclaimed extends Error {
   override readonly name = 'Reclaimed'
 }
 
+/** What a worker has to obey. */
+export interface Orders {
+  readonly run: LockedRun
+  /** Of the target. */
+  readonly pause: Pause | undefined
+}
+
 /**
- * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns the run as it is then.
+ * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns what holds then.
  * Throws `Overtaken` or `Reclaimed`, and then has written nothing.
  */
-export async function flush(fenced: FencedRun, group: Flush): Promise<LockedRun> {
+export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
   return fenced.write(async (trx, run) => {
     const intentAt = await beat(trx, group.chunk)
     await journal(trx, fenced.run, run, { ...group, intentAt })
     await count(trx, fenced.run, run, group)
     await report(trx, fenced.run, run, group)
     if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
-    return run
+    return { run, pause: await pauseOf(trx, run.target) }
   })
 }
 

@@ -6,6 +6,7 @@ import type { QueueBackend } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import { isAway } from '../store/outage.ts'
+import { createPauseLog } from '../store/pause.ts'
 import { quarantinedOf } from '../store/quarantine.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ApplyChange, applyChunk, RunInProcess } from './chunk.ts'
@@ -45,6 +46,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): ChangeWorker {
   const limit = pLimit(deps.concurrency)
   const streaks = new Streaks()
   const stopping = new AbortController()
+  const onPause = createPauseLog(log)
   let current = { number: 0, epoch: 0, run: new RunInProcess() }
   const worker = deps.backend.createWorker<ChunkJob>(changesQueueName(deps.sync), (job) => work(job.data), {
     concurrency: CHUNKS,
@@ -86,6 +88,7 @@ export function startChangeWorker(deps: ChangeWorkerDeps): ChangeWorker {
       signal: deps.signal,
       times,
       log,
+      onPause,
     })
     sayOutage()
   }

@@ -13,7 +13,7 @@ import {
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
-import { wait } from './wait.ts'
+import { orAbort, wait } from './wait.ts'
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -127,21 +127,27 @@ async function sendWithinLimits<F>(
   call: Call<F>,
   progress: Progress,
 ): Promise<Reply> {
+  const { signal } = call
   for (;;) {
+    if (sender.pause !== undefined && call.waitWhenLimited) await orAbort(sender.pause.over(signal), signal)
     const reply = await sendAuthorized(sender, call, progress)
-    if (reply.status !== 429 || !call.waitWhenLimited || progress.limitWaits >= retries.rateLimitWaits)
-      return reply
+    if (reply.status !== 429 || !call.waitWhenLimited) return reply
     const requestedMs = parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), Date.now())
     const ms = requestedMs ?? retries.defaultRetryAfterMs
-    if (ms > retries.maxRetryAfterMs) return reply
+    if (sender.pause !== undefined) await orAbort(sender.pause.begin(ms), signal)
+    else if (progress.limitWaits >= retries.rateLimitWaits || ms > retries.maxRetryAfterMs) return reply
+    else await waitAlone(sender, retries, call, ms)
     progress.limitWaits += 1
-    sender.log?.debug(
-      { operation: call.request.destination.operation, waitMs: ms },
-      'rate limit reached, waiting',
-    )
-    // Jitter, so that requests refused at the same time are not sent again at the same time.
-    await wait(ms + Math.random() * retries.minDelayMs, call.signal)
   }
+}
+
+async function waitAlone<F>(sender: Sender, retries: Retries, call: Call<F>, ms: number): Promise<void> {
+  sender.log?.debug(
+    { operation: call.request.destination.operation, waitMs: ms },
+    'rate limit reached, waiting',
+  )
+  // Jitter, so that requests refused at the same time are not sent again at the same time.
+  await wait(ms + Math.random() * retries.minDelayMs, call.signal)
 }
 
 async function sendAuthorized<F>(sender: Sender, call: Call<F>, progress: Progress): Promise<Reply> {

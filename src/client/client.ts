@@ -50,6 +50,7 @@ export class AccessManagementClient implements AsyncDisposable {
       totalMs: settings.timeouts.totalMs,
       writeMs: settings.timeouts.writeMs,
       limit: options.limit,
+      pause: options.pause,
       log: options.log,
     })
     const methods = createMethods(sender, settings, this.organizationId)

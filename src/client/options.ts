@@ -35,6 +35,14 @@ export interface ClientLog {
   warn(fields: object, message: string): void
 }
 
+/** A pause after a 429 that several clients obey, for instance because a database has it. */
+export interface SharedPause {
+  /** Called after a 429 with what `Retry-After` asks for, in milliseconds. */
+  readonly begin: (ms: number) => Promise<void>
+  /** Awaited before each request; resolves when no pause is left. Should reject when the signal is aborted. */
+  readonly over: (signal: AbortSignal | undefined) => Promise<void>
+}
+
 export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
@@ -45,6 +53,11 @@ export interface ClientOptions {
   readonly deviceId: string
   /** A rate limiter, awaited before every request, retries included. Should reject when the signal is aborted. */
   readonly limit?: (signal: AbortSignal | undefined) => Promise<void>
+  /**
+   * What calls that wait after a 429 wait for, however often and long. Without it each call waits for itself, within
+   * `rateLimitWaits` and `maxRetryAfterMs`.
+   */
+  readonly pause?: SharedPause
   readonly log?: ClientLog
   /** Called once each time the token's remaining life falls below a day. */
   readonly onTokenExpiry?: (secondsLeft: number) => void

@@ -3,7 +3,7 @@ import { ApiError, type Destination } from './api-error.ts'
 import { ExchangeError, exchange, type Reply } from './exchange.ts'
 import type { Expiry } from './expiry.ts'
 import { abortedFailure, failureOfExchange } from './failure.ts'
-import type { ClientLog } from './options.ts'
+import type { ClientLog, SharedPause } from './options.ts'
 import { isSendableToken, type Tokens } from './token.ts'
 import { orAbort } from './wait.ts'
 
@@ -18,6 +18,7 @@ export interface PreparedRequest {
 export interface Sender {
   readonly tokens: Tokens
   readonly log: ClientLog | undefined
+  readonly pause: SharedPause | undefined
   /** Texts that no error may contain. */
   secrets(): readonly string[]
   /**
@@ -40,6 +41,7 @@ export interface SenderParts {
   readonly totalMs: number
   readonly writeMs: number
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
+  readonly pause: SharedPause | undefined
   readonly log: ClientLog | undefined
 }
 
@@ -74,7 +76,8 @@ export function createSender(parts: SenderParts): Sender {
     }
   }
 
-  return { tokens: parts.tokens, log: parts.log, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
+  const { tokens, log, pause } = parts
+  return { tokens, log, pause, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
 }
 
 function exchangeOf(

@@ -1,4 +1,5 @@
 import { AccessManagementClient } from '../client/client.ts'
+import type { SharedPause } from '../client/options.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../sync/executor.ts'
@@ -7,6 +8,7 @@ import { type Log, silentLog } from '../log.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChunkJob, changesQueueName } from '../apply/job.ts'
 import { type Times, TIMES } from '../queue/times.ts'
+import { ReadPause } from '../apply/read-pause.ts'
 import { startChangeWorker } from '../apply/worker.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
@@ -84,7 +86,10 @@ export function openClients(
   const clients = new Map<string, AccessManagementClient>()
   for (const sync of config.syncs) {
     const limit = createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
-    clients.set(sync.name, stack.use(openClient(sync, { deviceId: site.deviceId, limit, log: site.log })))
+    const log = site.log.child({ sync: sync.name })
+    const pause = new ReadPause({ db: site.store.db, target: targetOf(sync), log })
+    const parts = { deviceId: site.deviceId, limit, pause, log: site.log }
+    clients.set(sync.name, stack.use(openClient(sync, parts)))
   }
   return clients
 }
@@ -92,12 +97,14 @@ export function openClients(
 export interface ClientParts {
   readonly deviceId: string
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
+  /** Without it, a read that the service refuses with 429 fails after a while. */
+  readonly pause?: SharedPause
   readonly log: Log
 }
 
 export function openClient(
   sync: SyncConfig,
-  { deviceId: device, limit, log }: ClientParts,
+  { deviceId: device, limit, pause, log }: ClientParts,
 ): AccessManagementClient {
   const { directory } = sync
   return new AccessManagementClient({
@@ -108,6 +115,7 @@ export function openClient(
     connections: directory.readConcurrency + directory.writeConcurrency,
     log: log.child({ sync: sync.name }),
     ...(limit !== undefined && { limit }),
+    ...(pause !== undefined && { pause }),
   })
 }
 

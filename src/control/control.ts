@@ -1,5 +1,6 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
+import { timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
@@ -32,6 +33,15 @@ export interface RunSummary {
   readonly approved: boolean
   /** One sentence, where the run failed. */
   readonly error: string | null
+  /** What the run waits for, where its directory is left alone for a time. */
+  readonly waitsUntil: Wait | null
+}
+
+export interface Wait {
+  /** ISO 8601, UTC. */
+  readonly at: string
+  /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
+  readonly why: 'limited' | 'outage'
 }
 
 /** What holds a run, or with `waitsFor` only some of its changes. */
@@ -110,4 +120,11 @@ export interface Control extends AsyncDisposable {
 /** Guards hold the whole plan, so nothing of it is applied before all of them are decided on. */
 export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
   return state === 'held' && hold === 'open'
+}
+
+/** What a run waits for, for a person. */
+export function waitText({ at, why }: Wait): string {
+  return why === 'limited'
+    ? `waits for the API until ${timeOfDay(at)} (the service asked for it with 429)`
+    : `the directory does not answer; next try at ${timeOfDay(at)}`
 }

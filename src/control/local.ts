@@ -3,6 +3,7 @@ import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
+import { type Pause, pausesOf } from '../store/pause.ts'
 import { changesOf, countChanges, countNotices, noticesOf } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
@@ -15,6 +16,7 @@ import {
   type RunCounts,
   type RunSummary,
   type RunView,
+  type Wait,
 } from './control.ts'
 
 export interface LocalControlDeps {
@@ -137,9 +139,12 @@ function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }
 
 /** By the counters that a run's workers move, because counting the changes takes long where there are many. */
 function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
-  const sum = (counts: object) => Object.values(counts).reduce((all: number, count: number) => all + count, 0)
-  const pending = sum(planned) - sum(outcomes)
+  const pending = sumOf(planned) - sumOf(outcomes)
   return pending > 0 ? { ...outcomes, pending } : outcomes
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((all, count) => all + count, 0)
 }
 
 async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {
@@ -150,10 +155,25 @@ async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> 
 async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
   const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
   const undecided = await undecidedOf(db, [...new Set(holders)])
-  return runs.map((run) => summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0))
+  const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
+  return runs.map((run) =>
+    summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waitOf(run, pauses.get(run.target))),
+  )
 }
 
-function summarize(run: ListedRun, undecidedChanges: number): RunSummary {
+/** Whether the run sends requests to its directory now, or would. */
+function asksApi({ state }: ListedRun): boolean {
+  return state === 'reading' || state === 'applying'
+}
+
+/** An outage keeps only changes from being sent. */
+function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
+  if (pause === undefined || !asksApi(run)) return null
+  if (pause.why === 'outage' && run.state !== 'applying') return null
+  return { at: pause.ends.toISOString(), why: pause.why }
+}
+
+function summarize(run: ListedRun, undecidedChanges: number, waitsUntil: Wait | null): RunSummary {
   return {
     run: run.run,
     sync: run.sync,
@@ -171,6 +191,7 @@ function summarize(run: ListedRun, undecidedChanges: number): RunSummary {
     digest: run.digest,
     approved: run.approved || run.trigger === 'approval',
     error: run.error,
+    waitsUntil,
   }
 }
 

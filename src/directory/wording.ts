@@ -16,6 +16,11 @@ export function pointInTime(iso: string): string {
   return Number.isNaN(date.getTime()) ? iso : `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
+/** An ISO time within the next day, in UTC: `07:29:03Z`. */
+export function timeOfDay(iso: string): string {
+  return `${new Date(iso).toISOString().slice(11, 19)}Z`
+}
+
 /** The first three values by code unit, in quotes, and how many more there are. */
 export function examples(values: readonly string[], total = values.length): string {
   const sorted = values.toSorted(byCodeUnit)

@@ -25,6 +25,8 @@ export type Outcome =
        * web page of a proxy.
        */
       readonly answeredBy: 'service' | 'proxy' | 'nobody'
+      /** A look whether the change was done was answered with 429. */
+      readonly retryAfterMs?: number
     }
   /** The API refused the entry for its own content. */
   | { readonly result: 'refused'; readonly status: number | undefined; readonly detail: string }

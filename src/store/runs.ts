@@ -346,6 +346,7 @@ export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {
 const LISTED = [
   'run',
   'sync',
+  'target',
   'mode',
   'trigger',
   'state',

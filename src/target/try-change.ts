@@ -46,8 +46,15 @@ function outcomeOf(error: ApiError): Outcome {
       return { result: 'forbidden', status, detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done: it must be looked up before it is made again.
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'service' }
-      return { result: 'rate-limited', retryAfterMs: error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS }
+      if (error.maybeDone)
+        return {
+          result: 'unavailable',
+          status,
+          detail,
+          answeredBy: 'service',
+          retryAfterMs: retryAfterOf(error),
+        }
+      return { result: 'rate-limited', retryAfterMs: retryAfterOf(error) }
     case 'unreachable':
     case 'server-error':
       return {
@@ -62,6 +69,10 @@ function outcomeOf(error: ApiError): Outcome {
       if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'service' }
       return { result: 'refused', status, detail }
   }
+}
+
+function retryAfterOf({ retryAfterMs = DEFAULT_RETRY_AFTER_MS }: ApiError): number {
+  return retryAfterMs
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Grace } from '../../src/plan/grace.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
+import { ReadPause } from '../../src/apply/read-pause.ts'
 import { startChangeWorker } from '../../src/apply/worker.ts'
 import type { Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord } from '../../src/store/runs.ts'
@@ -92,6 +93,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   const stopping = new AbortController()
   const lines: string[] = []
   const log = createLog('info', { destination: { write: (line: string) => void lines.push(line) } })
+  const target = `${service.baseUrl}/directories/${service.directoryId}`
   const client = stack.use(
     new AccessManagementClient({
       baseUrl: service.baseUrl,
@@ -99,9 +101,9 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       token: async () => options.token(),
       deviceId: 'in-process',
       retries: { attempts: 1, minDelayMs: 20, maxDelayMs: 50 },
+      pause: new ReadPause({ db, target, log }),
     }),
   )
-  const target = `${service.baseUrl}/directories/${service.directoryId}`
   const read = { directoryId: service.directoryId, readConcurrency: 2, membership: 'write' } as const
   const setup: SyncSetup = {
     name: sync,

@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../control/control.ts'
+import { type RunSummary, waitText } from '../../control/control.ts'
 
 /** The page that an administrator looks at first: what each sync did last, and what waits for a person. */
 export function statusPage(runs: readonly RunSummary[]): string {
@@ -65,6 +65,7 @@ function changes(run: RunSummary): string {
 }
 
 function notes(run: RunSummary): string {
+  if (run.waitsUntil !== null) return waitText(run.waitsUntil)
   const { outcomes = {}, notices = {} } = run.counts ?? {}
   const bad = (['quarantined', 'failed'] as const).filter((state) => (outcomes[state] ?? 0) > 0)
   const parts = [

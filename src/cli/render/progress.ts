@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../control/control.ts'
+import { type RunSummary, waitText } from '../../control/control.ts'
 import type { Output } from '../context.ts'
 import { total } from '../total.ts'
 import { digits } from '../../directory/wording.ts'
@@ -35,15 +35,18 @@ export function progressLine(run: RunSummary): string {
   const all = total(planned)
   if (run.state !== 'applying' || all === 0) return `${run.sync}  ${stateText(run)}`
   const done = Math.min(all, total(outcomes) - (outcomes.pending ?? 0))
+  const count = `${digits(done)}/${digits(all)}`
+  if (run.waitsUntil !== null) return `${run.sync}  ${waitText(run.waitsUntil)}  ${count}`
   const filled = Math.floor((done / all) * BAR)
   const bar = '#'.repeat(filled) + '-'.repeat(BAR - filled)
   const bad = (['quarantined', 'failed'] as const)
     .filter((outcome) => (outcomes[outcome] ?? 0) > 0)
     .map((outcome) => `  ${digits(outcomes[outcome] ?? 0)} ${outcome}`)
-  return `${run.sync}  applying  [${bar}]  ${digits(done)}/${digits(all)}${bad.join('')}`
+  return `${run.sync}  applying  [${bar}]  ${count}${bad.join('')}`
 }
 
-function stateText({ state, run }: RunSummary): string {
+function stateText({ state, run, waitsUntil }: RunSummary): string {
+  if (waitsUntil !== null) return waitText(waitsUntil)
   if (state === 'waiting') return `waiting for run ${run} to begin`
   if (state === 'reading') return 'reading source and directory'
   return state

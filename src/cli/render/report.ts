@@ -1,4 +1,4 @@
-import type { ChangeView, RunCounts, RunView } from '../../control/control.ts'
+import { type ChangeView, type RunCounts, type RunView, waitText } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
 import { leftBehind } from '../exit-code.ts'
@@ -47,13 +47,14 @@ export function renderRunEnd(view: RunView): string[] {
   return [`${headline(view)}: ${parts.join(', ')}`]
 }
 
-function headline({ sync, run, mode, state, startedAt, finishedAt }: RunView): string {
+function headline({ sync, run, mode, state, startedAt, finishedAt, waitsUntil }: RunView): string {
   const what = mode === 'plan' ? 'plan' : 'run'
   const parts = [`${sync}: ${what} ${run}, ${state}`]
   if (startedAt !== null) parts.push(`begun ${pointInTime(startedAt)}`)
   if (startedAt !== null && finishedAt !== null) {
     parts.push(`took ${timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))}`)
   }
+  if (waitsUntil !== null) parts.push(waitText(waitsUntil))
   return parts.join(', ')
 }
 

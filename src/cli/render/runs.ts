@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../control/control.ts'
+import { type RunSummary, waitText } from '../../control/control.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { undecided } from '../../plan/decide.ts'
@@ -34,10 +34,11 @@ function took({ startedAt, finishedAt }: RunSummary): string {
   return timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))
 }
 
-/** Why the run failed, the state of its hold, or what it left undone. */
+/** Why the run failed, what it waits for, the state of its hold, or what it left undone. */
 function note(run: RunSummary): string {
-  const { error, mode, state, hold, holdRun, breaches } = run
+  const { error, waitsUntil, mode, state, hold, holdRun, breaches } = run
   if (error !== null) return printable(error)
+  if (waitsUntil !== null) return waitText(waitsUntil)
   const guards = [...new Set(undecided(state, breaches).map(({ guard }) => guard))].join(', ')
   if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
   if (hold === null && (guards === '' || mode === 'plan')) return leftBehind(run).join(', ')

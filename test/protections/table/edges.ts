@@ -108,6 +108,22 @@ export const EDGES: readonly Protection[] = [
     only: 'the budget is asked',
   },
   {
+    name: 'edges-client-read-waits-for-a-shared-pause',
+    file: 'client/call.ts',
+    find: '    if (sender.pause !== undefined && call.waitWhenLimited) await orAbort(sender.pause.over(signal), signal)\n',
+    replace: '',
+    test: 'unit/client/client.test.ts',
+    only: 'shared pause',
+  },
+  {
+    name: 'edges-client-write-leaves-a-shared-pause-to-its-caller',
+    file: 'client/call.ts',
+    find: 'if (sender.pause !== undefined && call.waitWhenLimited) await',
+    replace: 'if (sender.pause !== undefined) await',
+    test: 'unit/client/client.test.ts',
+    only: 'shared pause',
+  },
+  {
     name: 'edges-client-token-in-an-answer-is-not-repeated',
     file: 'client/failure.ts',
     find: "for (const secret of secrets) text = text.replaceAll(secret, '[hidden]')",
@@ -330,8 +346,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-lost-write-behind-a-429-is-looked-up',
     file: 'target/try-change.ts',
-    find: 'looked up before it is made again.\n      if (error.maybeDone) return',
-    replace: 'looked up before it is made again.\n      if (error.status === 0) return',
+    find: 'looked up before it is made again.\n      if (error.maybeDone)\n',
+    replace: 'looked up before it is made again.\n      if (error.status === 0)\n',
     test: 'unit/target/try-change.test.ts',
     only: 'is the outcome',
   },

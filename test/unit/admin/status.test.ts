@@ -29,3 +29,11 @@ test('a name from outside runs no script in the page of an administrator', () =>
     expect(page).toContain(`${words} ${escaped}`)
   }
 })
+
+test('a run that waits for its directory says until when', () => {
+  const at = '2026-11-21T14:05:30.000Z'
+  const said = (why: 'limited' | 'outage') =>
+    statusPage([runOf({ state: 'applying', finishedAt: null, waitsUntil: { at, why } })])
+  expect(said('limited')).toContain('>waits for the API until 14:05:30Z (the service asked for it with 429)<')
+  expect(said('outage')).toContain('>the directory does not answer; next try at 14:05:30Z<')
+})

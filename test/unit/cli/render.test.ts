@@ -484,3 +484,20 @@ test('a daemon tells of a run without changes on one line', () => {
   const busy = runOf({ counts: countsOf({ planned: { 'create-user': 1 } }) })
   expect(renderRunEnd(busy)).toEqual(renderReport(busy, { all: false }))
 })
+
+const LIMITED = { at: '2026-11-21T14:05:30.000Z', why: 'limited' } as const
+const OUT = { at: '2026-11-21T14:05:30.000Z', why: 'outage' } as const
+const WAITS = 'waits for the API until 14:05:30Z (the service asked for it with 429)'
+const NO_ANSWER = 'the directory does not answer; next try at 14:05:30Z'
+
+test.each([
+  [LIMITED, WAITS],
+  [OUT, NO_ANSWER],
+])('a run that waits for its directory says until when: %o', (waitsUntil, said) => {
+  const counts = countsOf({ planned: { 'create-user': 4 }, outcomes: { applied: 1, pending: 3 } })
+  const run = runOf({ state: 'applying', finishedAt: null, counts, waitsUntil })
+  expect(renderRuns([run])[1]?.endsWith(said)).toBe(true)
+  expect(renderReport(run, { all: false })[0]?.endsWith(`, ${said}`)).toBe(true)
+  expect(progressLine(run)).toBe(`corp  ${said}  1/4`)
+  expect(progressLine({ ...run, state: 'reading', counts: null })).toBe(`corp  ${said}`)
+})

@@ -34,6 +34,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     digest: null,
     approved: false,
     error: null,
+    waitsUntil: null,
     changes: [],
     notices: [],
     totalChanges: 0,

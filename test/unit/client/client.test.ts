@@ -152,6 +152,50 @@ test('a read does not wait for a 429 where the caller wants to know, or where th
   expect(server.seen).toHaveLength(2)
 })
 
+/** A pause that is over at once, and what the client did with it. */
+function recordedPause() {
+  const calls: (number | 'over')[] = []
+  const pause = {
+    begin: async (ms: number) => void calls.push(ms),
+    over: async () => void calls.push('over'),
+  }
+  return { calls, pause }
+}
+
+test('with a shared pause a read waits for it before each request, however long and often the service asks', async () => {
+  const asked = ['86400', '0', '-1', 'soon', '9'.repeat(20)]
+  const refusals = asked.map((after) => ({ status: 429, headers: { 'retry-after': after } }))
+  await using server = await startScriptedServer(
+    inOrder(...refusals, { status: 429 }, { status: 200, json: user(1) }),
+  )
+  const { calls, pause } = recordedPause()
+  const retries = { rateLimitWaits: 1, maxRetryAfterMs: 1000, defaultRetryAfterMs: 77 }
+  await using client = clientOf(server.baseUrl, { pause, retries })
+  expect(await client.getUser(ALICE)).toMatchObject({ id: 1 })
+  const begun = [86_400_000, 0, 77, 77, 77, 77]
+  expect(calls).toEqual([...begun.flatMap((ms) => ['over', ms]), 'over'])
+})
+
+test('a call that throws after a 429 leaves a shared pause to its caller', async () => {
+  await using server = await startScriptedServer(() => ({ status: 429, headers: { 'retry-after': '7' } }))
+  const { calls, pause } = recordedPause()
+  await using client = clientOf(server.baseUrl, { pause })
+  const limited = { kind: 'rate-limited', retryAfterMs: 7000 }
+  expect(await rejection(client.deleteUser(ALICE))).toMatchObject(limited)
+  expect(await rejection(client.getUser(ALICE, { whenLimited: 'throw' }))).toMatchObject(limited)
+  expect(calls).toEqual([])
+})
+
+test('a read that waits for a shared pause ends at once when it is called off', async () => {
+  await using server = await startScriptedServer(() => ({ status: 200, json: user(1) }))
+  const pause = { begin: async () => undefined, over: () => new Promise<void>(() => undefined) }
+  await using client = clientOf(server.baseUrl, { pause })
+  expect(await rejection(client.getUser(ALICE, { signal: AbortSignal.timeout(10) }))).toMatchObject({
+    kind: 'aborted',
+  })
+  expect(server.seen).toEqual([])
+})
+
 test('a read does not wait for 429 for ever', async () => {
   await using server = await startScriptedServer(() => ({ status: 429, headers: { 'retry-after': '0' } }))
   await using client = clientOf(server.baseUrl, { retries: { rateLimitWaits: 4 } })

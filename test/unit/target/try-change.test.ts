@@ -23,8 +23,8 @@ test.each([
   ['a 429 without a time', [{ status: 429 }], { result: 'rate-limited', retryAfterMs: 1000 }],
   [
     'a lost answer and then a 429',
-    ['drop', { status: 429 }],
-    { result: 'unavailable', status: 429, answeredBy: 'service' },
+    ['drop', { status: 429, headers: { 'retry-after': '3' } }],
+    { result: 'unavailable', status: 429, answeredBy: 'service', retryAfterMs: 3000 },
   ],
   [
     'a lost answer and then a look that is refused',

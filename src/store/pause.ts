@@ -1,27 +1,33 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../store/tables.ts'
+import type { Log } from '../log.ts'
+import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
 /** A service that asks for more is asked again after this time, in milliseconds. */
-const LONGEST_MS = 15 * 60_000
+export const LONGEST_MS = 15 * 60_000
 
-/** How long nothing is sent to a target. */
+/** For a time nothing is sent to a target. */
 export interface Pause {
   /** In milliseconds from now. */
   readonly leftMs: number
+  readonly ends: Date
   /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
   readonly why: 'limited' | 'outage'
 }
 
 /** What is left of a target's pause. A clock that was set back makes no pause longer than the longest. */
 export async function pauseOf(db: Db, target: string): Promise<Pause | undefined> {
-  const { rows } = await sql<{ left: number; why: Pause['why'] }>`SELECT why,
-      extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS left
-    FROM dirsyncd.targets WHERE target = ${target}`.execute(db)
-  const [row] = rows
-  if (row === undefined || row.left <= 0 || row.left > LONGEST_MS) return undefined
-  return { leftMs: row.left, why: row.why }
+  return (await pausesOf(db, [target])).get(target)
+}
+
+export async function pausesOf(db: Db, targets: readonly string[]): Promise<ReadonlyMap<string, Pause>> {
+  if (targets.length === 0) return new Map()
+  const { rows } = await sql<{ target: string; left: number; ends: Date; why: Pause['why'] }>`
+    SELECT target, why, not_before AS ends, extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS left
+    FROM dirsyncd.targets WHERE target = ANY(${targets}::text[])`.execute(db)
+  const inForce = rows.filter(({ left }) => left > 0 && left <= LONGEST_MS)
+  return new Map(inForce.map(({ target, left, ends, why }) => [target, { leftMs: left, ends, why }]))
 }
 
 /** Keeps every process from sending to the target for a time. A pause that ends later stays. */
@@ -60,4 +66,19 @@ async function setPause(
 /** The target answers: the next outage begins anew. */
 export async function forgetOutages(db: Db, target: string): Promise<void> {
   await db.updateTable('dirsyncd.targets').set({ outages: 0 }).where('target', '=', target).execute()
+}
+
+/** Pauses from this length on, in milliseconds, are worth a line for a person. */
+const NOTABLE_MS = 10_000
+
+/** Logs once that the service asked for a pause, however many requests find out. */
+export function createPauseLog(log: Log): (pause: Pause) => void {
+  let endsAt = 0
+  return ({ leftMs, ends }) => {
+    const now = performance.now()
+    const begins = now >= endsAt
+    endsAt = Math.max(endsAt, now + leftMs)
+    const level = leftMs >= NOTABLE_MS ? 'info' : 'debug'
+    if (begins) log[level]({ until: ends.toISOString() }, 'the service asks for a pause (429); requests wait')
+  }
 }

@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { enqueueChunks } from '../../src/apply/job.ts'
+import { ReadPause } from '../../src/apply/read-pause.ts'
+import { createLocalControl } from '../../src/control/local.ts'
+import { silentLog } from '../../src/log.ts'
+import { pauseFor, pauseForOutage, pauseOf } from '../../src/store/pause.ts'
+import { listRuns } from '../../src/store/runs.ts'
+import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+
+const LONGEST_MS = 15 * 60_000
+const PAUSE_BEGINS = 'the service asks for a pause (429); requests wait'
+
+let service: RunningService
+let proxy: ApiProxy
+let opened: OpenBackend
+let stack: AsyncDisposableStack
+let company: MutableCompany
+let sync: string
+let target: string
+let tests = 0
+/** What the service was asked. */
+let requests: string[] = []
+
+beforeAll(async () => {
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
+  proxy = await startApiProxy(service.baseUrl)
+  opened = await backendNamed('postgres').open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await proxy?.[Symbol.asyncDispose]()
+  await service?.close()
+})
+beforeEach(() => {
+  stack = new AsyncDisposableStack()
+  tests += 1
+  sync = `limited-${tests}`
+  target = `${proxy.baseUrl}/directories/${100 + tests}`
+  company = { users: new Map(), groups: new Map() }
+  for (const id of ['a', 'b', 'c', 'd']) company.users.set(id, { name: id, email: `${id}@example.org` })
+  limit(() => false)
+})
+afterEach(() => stack.disposeAsync())
+
+/** The service asks those for a pause of a day for which `isLimited` is true. */
+function limit(isLimited: (request: ProxiedRequest) => boolean): void {
+  requests = []
+  proxy.intercept = (request) => {
+    requests.push(`${request.method} ${request.url}`)
+    return isLimited(request) ? { status: 429, headers: { 'retry-after': '86400' } } : undefined
+  }
+}
+
+/** Acts as a process of its own: another client, and other workers. */
+function openProcess(giveUpMs?: number): SyncHarness & { readonly kill: () => Promise<void> } {
+  const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId: 100 + tests }
+  const options = { sync, service: place, token: () => FIXTURE.token, company }
+  const own = stack.use(new AsyncDisposableStack())
+  const harness = own.use(
+    openSyncHarness(opened, { ...options, ...(giveUpMs !== undefined && { giveUpMs }) }),
+  )
+  return { ...harness, kill: () => own.disposeAsync() }
+}
+
+function pause() {
+  return pauseOf(opened.store.db, target)
+}
+
+async function waitForPause() {
+  return vi.waitFor(async () => {
+    const seen = await pause()
+    expect(seen).toMatchObject({ why: 'limited' })
+    return seen!
+  }, 10_000)
+}
+
+/** Sets the end of the pause, in milliseconds from now. */
+async function setEnd(ms: number): Promise<void> {
+  await sql`UPDATE dirsyncd.targets SET not_before = clock_timestamp() + ${ms} * interval '1 millisecond'
+    WHERE target = ${target}`.execute(opened.store.db)
+}
+
+async function summaryOf(run: number) {
+  const targets = new Map([[sync, target]])
+  const control = createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
+  return (await control.runs({ sync, limit: 10 })).find((each) => each.run === run)!
+}
+
+describe('a service that answers 429 and asks for a pause of a day', () => {
+  test('gets no write for 15 minutes, from no worker and without an outage, and then the run goes on', async () => {
+    const { startWorker, executor, requestRun, waitForEnd, messages } = openProcess(2000)
+    limit(({ method }) => method !== 'GET')
+    await startWorker()
+    const run = await requestRun()
+    const working = executor.work(sync, { scheduled: false })
+    expect((await waitForPause()).leftMs).toBeLessThanOrEqual(LONGEST_MS)
+    await vi.waitFor(async () => expect(await openChunks()).toBe(0), 10_000)
+
+    limit(() => false)
+    const other = openProcess()
+    await other.startWorker()
+    const { epoch } = await other.getRun(run)
+    const job = { run, epoch: epoch!, first: 1, last: 4, count: 4, tail: false }
+    const queue = opened.backend.createQueue<typeof job>(`changes-${sync}`)
+    await enqueueChunks(queue, [{ op: 'create-user', job }])
+    const before = await returned(run)
+    await vi.waitFor(async () => expect(await returned(run)).toBe(before + 4), 10_000)
+    // Longer than an outage may last.
+    await sleep(3000)
+    expect(await other.getRun(run)).toMatchObject({ state: 'applying', stop_code: null })
+    expect(requests).toEqual([])
+    expect((await summaryOf(run)).waitsUntil).toEqual({
+      at: (await pause())!.ends.toISOString(),
+      why: 'limited',
+    })
+    expect(messages().filter((message) => message === PAUSE_BEGINS)).toHaveLength(1)
+
+    await setEnd(0)
+    await working
+    expect(await waitForEnd(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 4 } } })
+    expect((await summaryOf(run)).waitsUntil).toBeNull()
+  })
+
+  test('gets no further write of a chunk that another worker has under way', async () => {
+    const inFlight = 4
+    const people = Array.from({ length: 40 }, (_, index) => `u${index}`)
+    company.users.clear()
+    for (const id of people) company.users.set(id, { name: id, email: `${id}@example.org` })
+    const gate = Promise.withResolvers<void>()
+    const writes: string[] = []
+    proxy.intercept = async ({ method, body }) => {
+      if (method === 'GET') return undefined
+      writes.push(body)
+      await gate.promise
+      return undefined
+    }
+    const { startWorker, executor, requestRun, waitForEnd } = openProcess()
+    await startWorker()
+    const run = await requestRun()
+    const working = executor.work(sync, { scheduled: false })
+    await vi.waitFor(() => expect(writes).toHaveLength(inFlight), 10_000)
+    await pauseFor(opened.store.db, target, 86_400_000)
+    const before = await beats()
+    await vi.waitFor(async () => expect(await beats()).toBeGreaterThan(2 * before + 8), 10_000)
+    gate.resolve()
+    await vi.waitFor(async () => expect(await openChunks()).toBe(0), 10_000)
+    expect(writes).toHaveLength(inFlight)
+    await setEnd(0)
+    await working
+    expect(await waitForEnd(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 40 } } })
+    expect(writes).toHaveLength(40)
+  })
+
+  test('gets no read for 15 minutes, also after a restart, and then the run goes on', async () => {
+    limit(({ url }) => url.includes('/users?'))
+    const first = openProcess()
+    const run = await first.requestRun()
+    const working = first.executor.work(sync, { scheduled: false })
+    expect((await waitForPause()).leftMs).toBeLessThanOrEqual(LONGEST_MS)
+    expect((await summaryOf(run)).waitsUntil).toMatchObject({ why: 'limited' })
+    expect(requests.filter((request) => request.includes('/users?'))).toHaveLength(1)
+    expect(first.messages().filter((message) => message === PAUSE_BEGINS)).toHaveLength(1)
+    await first.kill()
+    await working
+
+    limit(() => false)
+    const second = openProcess()
+    await second.startWorker()
+    const going = second.executor.work(sync, { scheduled: false })
+    await vi.waitFor(() => expect(second.messages()).toContain(PAUSE_BEGINS), 10_000)
+    const [resumed] = await listRuns(opened.store.db, { sync, limit: 1 })
+    // Long enough for a request that does not wait.
+    await sleep(500)
+    expect(requests).toEqual([])
+    expect((await second.getRun(resumed!.run)).state).toBe('reading')
+    // Somebody who comes in between finds the sync taken.
+    await first.otherExecutor('a third process').work(sync, { scheduled: true })
+    expect(await listRuns(opened.store.db, { sync, limit: 10 })).toHaveLength(2)
+
+    await setEnd(0)
+    await going
+    expect(await second.waitForEnd(resumed!.run)).toMatchObject({ state: 'done', error: null })
+  })
+
+  test('is asked once more when the pause is over, and again 15 minutes later', async () => {
+    let isLimited = true
+    limit(() => isLimited)
+    const { executor, requestRun, waitForEnd, startWorker } = openProcess()
+    await startWorker()
+    const run = await requestRun()
+    const working = executor.work(sync, { scheduled: false })
+    const { ends } = await waitForPause()
+    await setEnd(0)
+    await vi.waitFor(async () => expect((await waitForPause()).ends > ends).toBe(true), 10_000)
+    expect(requests).toHaveLength(2)
+    isLimited = false
+    await setEnd(0)
+    await working
+    expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
+  })
+})
+
+async function openChunks(): Promise<number> {
+  const { rows } = await sql`SELECT FROM dirsyncd.chunks c JOIN dirsyncd.runs r ON r.run = c.run
+    WHERE r.sync = ${sync}`.execute(opened.store.db)
+  return rows.length
+}
+
+/** How often workers looked at the store for the chunks under way. */
+async function beats(): Promise<number> {
+  const { rows } = await sql<{ beats: number }>`SELECT sum(beats)::int AS beats FROM dirsyncd.chunks c
+    JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(opened.store.db)
+  return rows[0]?.beats ?? 0
+}
+
+/** How often workers gave changes of the run back. */
+async function returned(run: number): Promise<number> {
+  const { rows } = await sql<{
+    returned: number
+  }>`SELECT returned FROM dirsyncd.runs WHERE run = ${run}`.execute(opened.store.db)
+  return rows[0]!.returned
+}
+
+describe('a pause in the store', () => {
+  test('is never longer than 15 minutes, also where the clock was set back, and the next one replaces it', async () => {
+    const { db } = opened.store
+    await pauseFor(db, target, 86_400_000)
+    const left = async () => (await pause())?.leftMs ?? Number.NaN
+    expect(await left()).toBeLessThanOrEqual(LONGEST_MS)
+    expect(await left()).toBeGreaterThan(LONGEST_MS - 60_000)
+    // Set before the clock went back by an hour.
+    await setEnd(LONGEST_MS + 3_600_000)
+    expect(await pause()).toBeUndefined()
+    await pauseFor(db, target, 5000)
+    expect(await left()).toBeLessThanOrEqual(5000)
+  })
+
+  test('is asked for once a second at most, however many requests are made', async () => {
+    let looks = 0
+    const counted = opened.store.db.withPlugin({
+      transformQuery: ({ node }) => {
+        looks += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const reads = new ReadPause({ db: counted, target, log: silentLog() })
+    const began = performance.now()
+    for (let request = 0; request < 200; request++) await reads.over(undefined)
+    expect(looks).toBeLessThanOrEqual(1 + (performance.now() - began) / 1000)
+  })
+
+  test('after an outage keeps no read back', async () => {
+    const { db } = opened.store
+    await pauseForOutage(db, target, { firstMs: 60_000, lastMs: 60_000 })
+    expect(await pause()).toMatchObject({ why: 'outage' })
+    await new ReadPause({ db, target, log: silentLog() }).over(AbortSignal.timeout(5000))
+  })
+})
