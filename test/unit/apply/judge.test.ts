@@ -16,7 +16,7 @@ const CLAIMED: Claimed = {
 function judgeAlone(outcome: Parameters<typeof judge>[2]) {
   const findings = noFindings()
   const deps = { run: 1, streaks: new Streaks(), findings, retry: { phase: 5, tail: 5 }, isProbe: false }
-  const judged = judge({ ...deps, outages: 0, isQuarantined: () => false }, CLAIMED, outcome, 0)
+  const judged = judge({ ...deps, outages: 0, isQuarantined: () => false }, CLAIMED, outcome)
   return { ...judged, pause: findings.pause }
 }
 
