@@ -284,7 +284,6 @@ async function removedSync(days: number): Promise<string> {
     VALUES (${of}, ${TARGET}, ${run}, 1, 1)`.execute(db)
   await sql`INSERT INTO dirsyncd.baselines (sync, target, kind, digest, depth, containers, entries)
     VALUES (${of}, ${TARGET}, 'user', '', 1, '[]', '')`.execute(db)
-  await sql`INSERT INTO dirsyncd.leases (sync, epoch) VALUES (${of}, 7)`.execute(db)
   return of
 }
 
