@@ -14,7 +14,7 @@ import {
   type SyncHarnessOptions,
 } from '../support/sync-harness.ts'
 
-const DIRECTORIES = 20
+const DIRECTORIES = 30
 const FIRST_DIRECTORY = 100
 
 function fixture(): string {

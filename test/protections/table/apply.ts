@@ -197,7 +197,7 @@ export const APPLY: readonly Protection[] = [
     find: '(refusals >= ${MOST_REFUSALS} OR ${!atEnd} AND tail)',
     replace: '(refusals > ${MOST_REFUSALS} OR ${!atEnd} AND tail)',
     test: 'integration/run-identity.test.ts',
-    only: 'forbids for good ends at once',
+    only: 'for good ends at once',
   },
   {
     name: 'apply-probe-is-a-change-that-may-be-claimed',
