@@ -19,7 +19,9 @@ import type { Lease } from '../../src/store/lease.ts'
 import { storePlan } from '../../src/store/plans.ts'
 import { addRun, beginRun, findRun, finishRun, setRunState, stopRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
+import { createExecutor, type SyncSetup } from '../../src/sync/executor.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { NO_LIMITS } from '../support/sync-harness.ts'
 import { QUICK } from '../support/times.ts'
 
 let opened: OpenBackend
@@ -313,6 +315,52 @@ test('what a run that ended had under way is journaled as unknown, and the next 
   expect(await journal(fenced)).toEqual(['a unknown', 'c unknown'])
   const next = await begin([create('b'), create('a'), create('c')])
   expect(await states(next)).toEqual(['pending', 'pending, unsure', 'pending, unsure'])
+})
+
+test.each([
+  ['a dead worker', ['dead'], 100],
+  ['a worker that may live', ['dead', 'alive'], 400],
+] as const)('the next run reads when nothing that %s sent can be under way', async (_, workers, waitMs) => {
+  const fenced = await begin(workers.map((worker) => create(worker)))
+  for (const [index, worker] of workers.entries())
+    await claim(fenced, jobOf(fenced, { last: index + 1 }), { ...claimer, worker })
+  await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
+  await lease[Symbol.asyncDispose]()
+  const began = performance.now()
+  const { readAt, open } = await readNext()
+  expect(readAt - began).toBeGreaterThanOrEqual(waitMs)
+  expect(open).toEqual([])
+
+  /** Makes a run that ends when it reads, and tells when that was and which chunks were open then. */
+  async function readNext() {
+    let seen = { readAt: 0, open: await openChunks(db, fenced.run) }
+    const read = async () => {
+      seen = { readAt: performance.now(), open: await openChunks(db, fenced.run) }
+      throw new Error('read enough')
+    }
+    const setup: SyncSetup = {
+      name: sync,
+      target,
+      source: { read, lookAgain: async () => new Map(), probe: async () => [] },
+      readDirectory: read,
+      rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+      limits: NO_LIMITS,
+      grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
+      queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
+    }
+    const executor = createExecutor({
+      db,
+      leases: opened.store.leases,
+      syncs: new Map([[sync, setup]]),
+      owner: 'a test',
+      isDead: (worker) => worker === 'dead',
+      log: createLog('silent'),
+      signal: new AbortController().signal,
+      times: { ...QUICK, fence: { ...QUICK.fence, settle: 400, settleDead: 100 } },
+    })
+    await executor.work(sync, { scheduled: true })
+    return seen
+  }
 })
 
 test('what a run that goes on has under way stays', async () => {

@@ -120,6 +120,22 @@ export const APPLY: readonly Protection[] = [
     only: 'a run that goes on',
   },
   {
+    name: 'apply-next-run-reads-when-nothing-is-under-way',
+    file: 'sync/executor.ts',
+    find: '    await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })\n',
+    replace: '    void [isDead, settle, settleDead, signal]\n',
+    test: CHUNKS,
+    only: 'that a dead worker sent',
+  },
+  {
+    name: 'apply-worker-that-may-live-is-waited-for-longer',
+    file: 'sync/executor.ts',
+    find: 'workers.every(isDead) ?',
+    replace: 'workers.some(isDead) ?',
+    test: CHUNKS,
+    only: 'that a worker that may live sent',
+  },
+  {
     name: 'apply-fresh-answer-counts-from-its-question',
     file: 'apply/freshness.ts',
     find: 'this.#asked = asked\n    return',
