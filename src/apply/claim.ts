@@ -55,7 +55,7 @@ export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer):
 async function limitOf(
   trx: Fenced,
   run: LockedRun,
-  { probe }: ChunkJob,
+  { run: number, probe }: ChunkJob,
   { leaseMs }: Claimer,
 ): Promise<{ readonly changes: number | null; readonly outages: number } | undefined> {
   if (run.state !== 'applying' || run.stop_code !== null) return undefined
@@ -63,6 +63,7 @@ async function limitOf(
   if (!(await isLeased(trx, run.sync, leaseMs))) return undefined
   if ((await pauseOf(trx, run.target)) !== undefined) return undefined
   const outages = await outagesOf(trx, run.target)
+  if (outages > 0 && (await openChunks(trx, number)).length > 0) return undefined
   return { changes: outages > 0 ? 1 : null, outages }
 }
 

@@ -151,7 +151,8 @@ export class Feed {
   async #addProbe(): Promise<void> {
     const { db, fenced } = this.#deps
     const next = await nextProbe(db, fenced.run, this.#part)
-    if (next !== undefined) await this.#sendProbe(next)
+    // Who waits for an e-mail of somebody who was refused goes to the end of the run, too.
+    await (next === undefined ? this.#startOver() : this.#sendProbe(next))
   }
 
   /** While a probe is under way, no other is tried. A job that vanished is added again. */

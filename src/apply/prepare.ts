@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Fenced } from '../store/fenced-run.ts'
+import { MOST_REFUSALS } from './waiting.ts'
 
 const UNDECIDED =
   'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
@@ -19,7 +20,8 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
   await sql`WITH RECURSIVE keeping AS (
       SELECT entry_id FROM dirsyncd.changes
       WHERE run = ${run} AND (phase = 'free-emails' AND state IN ('pending', 'quarantined', 'failed')
-        OR phase = 'take-emails' AND (state IN ('quarantined', 'failed') OR ${!atEnd} AND state = 'pending' AND tail))
+        OR phase = 'take-emails' AND (state IN ('quarantined', 'failed')
+          OR state = 'pending' AND (refusals >= ${MOST_REFUSALS} OR ${!atEnd} AND tail)))
       UNION
       SELECT taker.entry_id FROM dirsyncd.changes AS taker
       JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id

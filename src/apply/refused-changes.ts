@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
 import type { Fenced } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
-import { MOST_REFUSALS, type Part } from './waiting.ts'
+import { isDue, MOST_REFUSALS, type Part } from './waiting.ts'
 
 type Db = Kysely<Tables>
 
@@ -59,12 +59,12 @@ export interface Probe {
   readonly attempts: number
 }
 
-/** The change of the part to try alone next: one that was not refused yet, or the one that was tried least. */
+/** The change of the part to try alone next, of those that may be tried now: one that was not refused yet, or the one that was tried least. */
 export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
   return waiting(db, run, part)
     .select(['number', 'op', 'attempts'])
     .where('refusals', '<', MOST_REFUSALS)
-    .where('chunk', 'is', null)
+    .where(isDue)
     .orderBy('refusals')
     .orderBy('attempts')
     .orderBy('number')
@@ -113,7 +113,7 @@ export async function quarantineUndecided(trx: Fenced, run: number, part: Part, 
 
 function waiting(db: Db, run: number, part: Part) {
   return db
-    .selectFrom('dirsyncd.changes')
+    .selectFrom('dirsyncd.changes as c')
     .where('run', '=', run)
     .where('state', '=', 'pending')
     .where('phase', '=', part.phase)

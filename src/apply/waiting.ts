@@ -22,8 +22,8 @@ export interface Part {
 export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL OR c.next_at <= clock_timestamp())
   AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
     SELECT FROM dirsyncd.changes AS owner
-    WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails') AND owner.state = 'pending'
-      AND owner.entry_id = c.change #>> '{takes,from}'))`
+    WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails')
+      AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
 
 /** The numbers of the changes that may be claimed now, in order. */
 export async function claimable(

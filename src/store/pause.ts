@@ -35,12 +35,16 @@ export async function pauseFor(db: Db, target: string, ms: number): Promise<void
   await setPause(db, target, sql`${Math.min(ms, LONGEST_MS)}::float8`, 'limited')
 }
 
-/** The next pause after an outage: twice as long as the one before, up to `lastMs`. */
+/**
+ * The next pause after an outage: twice as long as the one before, up to `lastMs`. What several chunks report before its
+ * end is one outage.
+ */
 export async function pauseForOutage(
   db: Db,
   target: string,
   { firstMs, lastMs }: { readonly firstMs: number; readonly lastMs: number },
 ): Promise<void> {
+  if ((await pauseOf(db, target))?.why === 'outage') return
   const ms = sql`least(${lastMs}::float8, ${firstMs}::float8 * 2 ^ least(20, COALESCE((SELECT outages
     FROM dirsyncd.targets WHERE target = ${target}), 0)))`
   await setPause(db, target, ms, 'outage')

@@ -14,7 +14,7 @@ import {
   type SyncHarnessOptions,
 } from '../support/sync-harness.ts'
 
-const DIRECTORIES = 20
+const DIRECTORIES = 30
 const FIRST_DIRECTORY = 100
 
 function fixture(): string {
@@ -322,6 +322,20 @@ describe('e-mails that are exchanged', () => {
     })
   })
 
+  test('in a longer chain are there after one run where the service would show them with two people', async () => {
+    const { sync } = await harness()
+    await sync()
+    const doubled: string[] = []
+    proxy.intercept = async (request) => {
+      if ((await refuseTaken(request)) !== undefined) doubled.push(request.url)
+      return undefined
+    }
+    for (const [id, next] of ['ab', 'bc', 'cd'] as const) hire(id!, `${next}@example.org`)
+    hire('d', 'new@example.org')
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 4 } } })
+    expect(doubled).toEqual([])
+  })
+
   test('in a circle that the service refuses are named, hold up nobody, and go on when a person opens the circle', async () => {
     const { sync } = await harness()
     await sync()
@@ -391,6 +405,54 @@ describe('an e-mail whose owner could not be changed', () => {
     hire('b', 'a@example.org')
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
     expect(await emails()).toMatchObject({ a: 'new@example.org', b: 'a@example.org' })
+  })
+})
+
+/** Answers changes of this user with 403, as long as `isRefused` says so. */
+function forbid(isRefused: (request: ProxiedRequest) => boolean): void {
+  proxy.intercept = (request) =>
+    request.method !== 'GET' && isRefused(request)
+      ? { status: 403, answer: { title: 'Forbidden' } }
+      : undefined
+}
+
+describe('a chain of e-mails that the service forbids', () => {
+  beforeEach(() => {
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) hire(id, `${id}@example.org`)
+  })
+
+  test('for good ends at once, and nobody gets an e-mail that another one still has', async () => {
+    const { sync } = await harness({ giveUpMs: 4000 })
+    await sync()
+    forbid(({ url }) => url.endsWith('/users/b'))
+    hire('a', 'new@example.org')
+    hire('b', 'a@example.org')
+    hire('c', 'b@example.org')
+    const run = await sync()
+    expect(run).toMatchObject({
+      state: 'done',
+      counts: { outcomes: { applied: 1, quarantined: 1, failed: 1 } },
+    })
+    expect(await emails()).toMatchObject({ a: 'new@example.org', b: 'b@example.org', c: 'c@example.org' })
+  })
+
+  test('for a short while arrives at the end of the run', async () => {
+    const { sync } = await harness({ giveUpMs: 4000 })
+    await sync()
+    const refused = new Set<string>()
+    forbid(({ url }) => {
+      const isNew = /[bdfh]$/.test(url) && !refused.has(url)
+      refused.add(url)
+      return isNew
+    })
+    for (const [taker, owner] of ['ba', 'dc', 'fe', 'hg'] as const) {
+      hire(owner!, `new-${owner}@example.org`)
+      hire(taker!, `${owner}@example.org`)
+    }
+    hire('i', 'b@example.org')
+    const run = await sync()
+    expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 9 } } })
+    expect(await emails()).toMatchObject({ b: 'a@example.org', i: 'b@example.org', h: 'g@example.org' })
   })
 })
 

@@ -195,3 +195,47 @@ test('two people who decide on two guards at once are both heard', async () => {
     })
   }
 })
+
+test.each([
+  ['approve', 'approve', 1],
+  ['reject', 'reject', 1],
+  // What was rejected may still be approved.
+  ['approve', 'reject', undefined],
+] as const)(
+  'of two people who %s and %s the same hold at once, nobody decides against the other',
+  async (first, second, heard) => {
+    const targets = new Map([[sync, TARGET]])
+    const control = createLocalControl({ db, targets, wake: async () => undefined })
+    for (let turn = 0; turn < 5; turn++) {
+      const run = await hold(`${turn}`)
+      const decided = await Promise.allSettled([control[first](run, 'ada'), control[second](run, 'bob')])
+      const done = decided.filter(({ status }) => status === 'fulfilled').length
+      if (heard !== undefined) expect(done).toBe(heard)
+      expect(decided[0].status === 'fulfilled' || heard !== undefined).toBe(true)
+      expect(await findRun(db, run)).toMatchObject({ hold: first === 'approve' ? 'approved' : 'rejected' })
+    }
+  },
+)
+
+test('a hold that somebody decides on while another run replaces it stays decided', async () => {
+  const run = await hold('a')
+  const [written, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const deciding = db.transaction().execute(async (trx) => {
+    await trx.updateTable('dirsyncd.runs').set({ hold: 'rejected' }).where('run', '=', run).execute()
+    written.resolve()
+    await seen.promise
+  })
+  await written.promise
+  const replacing = hold('b')
+  await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(1)
+  seen.resolve()
+  await Promise.all([deciding, replacing])
+  expect(await findRun(db, run)).toMatchObject({ hold: 'rejected' })
+  expect(await findRun(db, await replacing)).toMatchObject({ hold: 'open' })
+})
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(db)
+  return rows[0]!.count
+}

@@ -18,13 +18,19 @@ const TABLES = [
 ]
 const LATER_TABLES = ['baselines', 'absences', 'held_changes']
 
+/** Creates an empty store of a version that knew no migration after `last`. Resolves with its URL. */
+export async function createOlderStore(last: string): Promise<string> {
+  const url = await createDatabase('template0')
+  await migrateUpTo(url, last)
+  return url
+}
+
 /**
  * Copies a store as a version would have left it that knew no migration after `last`: with the tables and columns of
  * that version, and what these hold here. Resolves with the URL of the copy.
  */
 export async function copyAsOlderStore(url: string, last: string): Promise<string> {
-  const copyUrl = await createDatabase('template0')
-  await migrateUpTo(copyUrl, last)
+  const copyUrl = await createOlderStore(last)
   await using stack = new AsyncDisposableStack()
   const [from, to] = [stack.adopt(new pg.Client(url), end), stack.adopt(new pg.Client(copyUrl), end)]
   await Promise.all([from.connect(), to.connect()])

@@ -78,7 +78,7 @@ const NO_LIMIT = {
   maxUpdates: null,
   maxUpdatePercent: null,
 }
-const LIMITS: GuardLimits = {
+export const NO_LIMITS: GuardLimits = {
   users: NO_LIMIT,
   groups: NO_LIMIT,
   memberships: NO_LIMIT,
@@ -116,9 +116,9 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [], ...options.rules },
     limits: {
-      ...LIMITS,
-      minSourceUsers: options.minSourceUsers ?? LIMITS.minSourceUsers,
-      users: { ...LIMITS.users, maxDeletes: options.maxUserDeletes ?? LIMITS.users.maxDeletes },
+      ...NO_LIMITS,
+      minSourceUsers: options.minSourceUsers ?? NO_LIMITS.minSourceUsers,
+      users: { ...NO_LIMITS.users, maxDeletes: options.maxUserDeletes ?? NO_LIMITS.users.maxDeletes },
     },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),

@@ -1,4 +1,5 @@
 import type { Protection } from '../protection.ts'
+import { APPLY } from './apply.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
@@ -16,5 +17,6 @@ export const PROTECTIONS: readonly Protection[] = [
   ...SOURCES,
   ...EDGES,
   ...STORES,
+  ...APPLY,
   ...SERVICE,
 ]

@@ -1,0 +1,472 @@
+import { type Kysely, sql } from 'kysely'
+import pLimit from 'p-limit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type ApplyChange, applyChunk, RunInProcess } from '../../src/apply/chunk.ts'
+import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/apply/claim.ts'
+import { drainRun } from '../../src/apply/drain.ts'
+import { Freshness } from '../../src/apply/freshness.ts'
+import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
+import { notTried, Streaks } from '../../src/apply/judge.ts'
+import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/apply/outcomes.ts'
+import { pauseFor, pauseOf } from '../../src/store/pause.ts'
+import { startChangeWorker } from '../../src/apply/worker.ts'
+import { createLog } from '../../src/log.ts'
+import type { Change, Takes } from '../../src/plan/change.ts'
+import type { Phase, PlannedChange } from '../../src/plan/plan.ts'
+import { FencedRun, Overtaken } from '../../src/store/fenced-run.ts'
+import { deletedLastDay } from '../../src/store/journal.ts'
+import type { Lease } from '../../src/store/lease.ts'
+import { storePlan } from '../../src/store/plans.ts'
+import { addRun, beginRun, findRun, finishRun, setRunState, stopRun } from '../../src/store/runs.ts'
+import type { Tables } from '../../src/store/tables.ts'
+import { createExecutor, type SyncSetup } from '../../src/sync/executor.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { NO_LIMITS } from '../support/sync-harness.ts'
+import { QUICK } from '../support/times.ts'
+
+let opened: OpenBackend
+let db: Kysely<Tables>
+let stack: AsyncDisposableStack
+let sync: string
+let target: string
+let lease: Lease
+let tests = 0
+
+beforeAll(async () => {
+  opened = await backendNamed('postgres').open()
+  db = opened.store.db
+})
+afterAll(() => opened?.close())
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  sync = `chunks-${(tests += 1)}`
+  target = `https://access.example.com/directories/${tests}`
+  lease = stack.use((await opened.store.leases.take(sync, 'a test', QUICK.lease))!)
+})
+afterEach(() => stack.disposeAsync())
+
+function planned(change: Change, phase: Phase, removes = 0): PlannedChange {
+  return { change, phase, fingerprint: `${change.op} ${change.id}`, removes }
+}
+
+const create = (id: string) => planned({ op: 'create-user', id, want: { name: id } }, 'users')
+
+function remove(id: string): PlannedChange {
+  return planned({ op: 'delete-user', id, have: { name: id, email: null }, why: 'gone' }, 'delete-users', 1)
+}
+
+function rename(id: string, phase: Phase, takes?: Takes): PlannedChange {
+  const values = { have: { name: id, email: null }, want: { email: `new-${id}@example.org` } }
+  return planned({ op: 'update-user', id, ...values, ...(takes !== undefined && { takes }) }, phase)
+}
+
+/** Begins a run with this plan, whose changes may be claimed. */
+async function begin(changes: readonly PlannedChange[], approved: string[] = []): Promise<FencedRun> {
+  const run = await addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
+  await beginRun(db, lease, run)
+  const fenced = new FencedRun(db, { run, epoch: lease.epoch })
+  await storePlan(fenced, { changes, notices: [] }, new Set(approved))
+  await fenced.write((trx) => setRunState(trx, run, 'applying'))
+  return fenced
+}
+
+function jobOf({ run, epoch }: FencedRun, more: Partial<ChunkJob> = {}): ChunkJob {
+  return { run, epoch, first: 1, last: 100, count: 0, tail: false, ...more }
+}
+
+const claimer = { worker: 'a worker', leaseMs: QUICK.lease.expiry }
+
+function claimOf(fenced: FencedRun, more?: Partial<ChunkJob>): Promise<Chunk | undefined> {
+  return claim(fenced, jobOf(fenced, more), claimer)
+}
+
+const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
+
+/** The end of a chunk of which each change has this state. */
+function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Partial<Findings> = {}) {
+  return {
+    chunk: id,
+    worker: 'a worker',
+    tail: false,
+    settled: changes.map((change) => ({ ...notTried(change), attempts: change.attempts, state })),
+    findings: { ...noFindings(), ...findings },
+    isLast: true,
+    outagePause: { firstMs: 1000, lastMs: 60_000 },
+  }
+}
+
+async function states({ run }: FencedRun) {
+  const query = db.selectFrom('dirsyncd.changes').select(['state', 'unsure']).where('run', '=', run)
+  return (await query.orderBy('number').execute()).map(({ state, unsure }) =>
+    unsure ? `${state}, unsure` : state,
+  )
+}
+
+async function journal({ run }: FencedRun) {
+  const query = db.selectFrom('dirsyncd.journal').select(['entry_id', 'outcome']).where('run', '=', run)
+  return (await query.orderBy('number').execute()).map((row) => `${row.entry_id} ${row.outcome}`)
+}
+
+/** Sends a chunk as a worker does. */
+function send(
+  fenced: FencedRun,
+  chunk: Chunk,
+  applyChange: ApplyChange,
+  { freshness = new Freshness(60_000), atOnce = 1 } = {},
+) {
+  return applyChunk({
+    fenced,
+    job: jobOf(fenced),
+    chunk,
+    freshness,
+    worker: 'a worker',
+    applyChange,
+    limit: pLimit(atOnce),
+    streaks: new Streaks(),
+    run: new RunInProcess(),
+    onPause: () => undefined,
+    quarantined: async () => new Set(),
+    stopping: new AbortController().signal,
+    signal: new AbortController().signal,
+    times: QUICK,
+    log: createLog('silent'),
+  })
+}
+
+/** As another process does that takes the lease. */
+async function takeOver(): Promise<void> {
+  await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1 WHERE sync = ${sync}`.execute(db)
+}
+
+const APPLIED = { result: 'applied', status: 200, requests: 1 } as const
+
+describe('what is written of a run', () => {
+  test('is written by nobody whose lease is an older one', async () => {
+    const { run, epoch } = await begin([create('a')])
+    await takeOver()
+    const write = new FencedRun(db, { run, epoch }).write((trx) => stopRun(trx, run, 'internal', 'no'))
+    await expect(write).rejects.toThrow(Overtaken)
+  })
+
+  test('is written by nobody who did not begin it', async () => {
+    const { run, epoch } = await begin([create('a')])
+    const write = new FencedRun(db, { run, epoch: epoch + 1 }).write(async () => 'written')
+    await expect(write).rejects.toThrow(Overtaken)
+  })
+
+  test('is written by nobody after its end', async () => {
+    const fenced = await begin([create('a'), create('b')])
+    const chunk = (await claimOf(fenced, { last: 1 }))!
+    await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
+    await expect(claimOf(fenced)).rejects.toThrow(Overtaken)
+    await expect(flush(fenced, endOf(chunk, 'applied'))).rejects.toThrow(Overtaken)
+    expect(await states(fenced)).toEqual(['pending', 'pending'])
+  })
+})
+
+describe('a claim', () => {
+  test('takes no change that another chunk has', async () => {
+    const fenced = await begin([create('a'), create('b'), create('c')])
+    expect(numbers(await claimOf(fenced, { last: 2 }))).toEqual([1, 2])
+    expect(numbers(await claimOf(fenced))).toEqual([3])
+    expect(await claimOf(fenced)).toBeUndefined()
+  })
+
+  test('takes nothing under a lease that has expired', async () => {
+    const fenced = await begin([create('a')])
+    await sql`UPDATE dirsyncd.leases SET renewed_at = now() - interval '1 hour' WHERE sync = ${sync}`.execute(
+      db,
+    )
+    expect(await claimOf(fenced)).toBeUndefined()
+  })
+
+  test('takes nothing while the target is to be left alone', async () => {
+    const fenced = await begin([create('a')])
+    await pauseFor(db, target, 60_000)
+    expect(await claimOf(fenced)).toBeUndefined()
+    await sql`UPDATE dirsyncd.targets SET not_before = now() WHERE target = ${target}`.execute(db)
+    expect(numbers(await claimOf(fenced))).toEqual([1])
+  })
+
+  test('takes one change alone after an outage, until the target has answered', async () => {
+    const fenced = await begin([create('a'), create('b'), create('c')])
+    await sql`INSERT INTO dirsyncd.targets (target, not_before, why, outages)
+      VALUES (${target}, now(), 'outage', 1)`.execute(db)
+    const probe = (await claimOf(fenced))!
+    expect(numbers(probe)).toEqual([1])
+    expect(await claimOf(fenced)).toBeUndefined()
+    await flush(fenced, endOf(probe, 'applied', { answers: true }))
+    expect(numbers(await claimOf(fenced))).toEqual([2, 3])
+  })
+
+  test.each([
+    ['applied', [2]],
+    ['found', [2]],
+    ['missing', [2]],
+    ['pending', [1]],
+    ['quarantined', undefined],
+    ['failed', undefined],
+  ] as const)(
+    'when the owner of an e-mail is %s, of owner and taker may take %j',
+    async (state, expected) => {
+      const fenced = await begin([
+        rename('a', 'take-emails', { from: 'x', after: 1 }),
+        rename('b', 'take-emails', { from: 'a', after: 2 }),
+      ])
+      const owner = (await claimOf(fenced))!
+      expect(numbers(owner)).toEqual([1])
+      await flush(fenced, endOf(owner, state))
+      expect(numbers(await claimOf(fenced))).toEqual(expected)
+    },
+  )
+
+  test('takes everybody of a circle of e-mails', async () => {
+    const fenced = await begin([
+      rename('a', 'take-emails', { from: 'b', after: null }),
+      rename('b', 'take-emails', { from: 'a', after: null }),
+    ])
+    expect(numbers(await claimOf(fenced))).toEqual([1, 2])
+  })
+})
+
+test('two chunks that meet the same outage make one pause of it', async () => {
+  const fenced = await begin([create('a'), create('b')])
+  const chunks = [(await claimOf(fenced, { last: 1 }))!, (await claimOf(fenced))!]
+  for (const chunk of chunks) await flush(fenced, endOf(chunk, 'pending', { pause: { why: 'outage' } }))
+  const pause = await pauseOf(db, target)
+  expect(pause?.leftMs).toBeLessThan(1000)
+  await sql`UPDATE dirsyncd.targets SET not_before = now() WHERE target = ${target}`.execute(db)
+  const probe = (await claimOf(fenced))!
+  expect(probe.outages).toBe(1)
+  await flush(fenced, endOf(probe, 'pending', { pause: { why: 'outage' } }))
+  expect((await pauseOf(db, target))?.leftMs).toBeGreaterThan(1000)
+})
+
+test('a success that was sent before a refusal ends no row of refusals', async () => {
+  const fenced = await begin([create('a'), create('b')])
+  const refused = Promise.withResolvers<void>()
+  const apply: ApplyChange = async ({ id }) => {
+    if (id === 'b') {
+      setImmediate(refused.resolve)
+      return { result: 'forbidden', status: 403, detail: 'no' }
+    }
+    await refused.promise
+    return APPLIED
+  }
+  await send(fenced, (await claimOf(fenced))!, apply, { atOnce: 2 })
+  expect(await findRun(db, fenced.run)).toMatchObject({ refused: 1, refused_before_success: 0 })
+})
+
+describe('a chunk whose worker was taken for dead', () => {
+  test('writes no outcome any more, and its changes are looked up before they are sent', async () => {
+    const fenced = await begin([create('a')])
+    const dead = (await claimOf(fenced))!
+    await fenced.write((trx) => reclaim(trx, fenced.run, dead.id))
+    await expect(flush(fenced, endOf(dead, 'failed'))).rejects.toThrow(Reclaimed)
+    expect(await states(fenced)).toEqual(['pending, unsure'])
+    expect(await journal(fenced)).toEqual([])
+    const looks: boolean[] = []
+    await send(fenced, (await claimOf(fenced))!, async (_, { check }) => {
+      looks.push(check)
+      return APPLIED
+    })
+    expect(looks).toEqual([true])
+    expect(await journal(fenced)).toEqual(['a applied'])
+  })
+})
+
+test.each([
+  [
+    'a chunk that was taken for dead',
+    (fenced: FencedRun, { id }: Chunk) => fenced.write((trx) => reclaim(trx, fenced.run, id)),
+  ],
+  ['a run that another process took over', takeOver],
+])('%s sends nothing more', async (_, take) => {
+  const fenced = await begin([create('a'), create('b')])
+  const chunk = (await claimOf(fenced))!
+  const sent: string[] = []
+  const sending = send(fenced, chunk, async ({ id }, _how, signal) => {
+    sent.push(id)
+    if (id === 'a') await take(fenced, chunk)
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(3 * QUICK.fence.look)])
+    await new Promise((done) => ended.addEventListener('abort', done, { once: true }))
+    throw ended.reason
+  })
+  await expect(sending).resolves.toBeUndefined()
+  expect(sent).toEqual(['a'])
+})
+
+test('outcomes of which nobody heard that they were written are journaled once', async () => {
+  const fenced = await begin([create('a'), create('b')])
+  const chunk = (await claimOf(fenced))!
+  const group = { ...endOf({ ...chunk, changes: chunk.changes.slice(0, 1) }, 'applied'), isLast: false }
+  await flush(fenced, group)
+  await flush(fenced, group)
+  await flush(fenced, endOf({ ...chunk, changes: chunk.changes.slice(1) }, 'applied'))
+  expect(await journal(fenced)).toEqual(['a applied', 'b applied'])
+})
+
+test('what a run that ended had under way is journaled as unknown, and the next plan has it looked up', async () => {
+  const fenced = await begin([create('a'), create('b'), remove('c')])
+  await claimOf(fenced, { last: 1 })
+  await claimOf(fenced, { first: 3 })
+  await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
+  await closeChunksOfEndedRuns(db, sync)
+  expect(await openChunks(db, fenced.run)).toEqual([])
+  expect(await journal(fenced)).toEqual(['a unknown', 'c unknown'])
+  const next = await begin([create('b'), create('a'), create('c')])
+  expect(await states(next)).toEqual(['pending', 'pending, unsure', 'pending, unsure'])
+})
+
+test.each([
+  ['a dead worker', ['dead'], 100],
+  ['a worker that may live', ['dead', 'alive'], 400],
+] as const)('the next run reads when nothing that %s sent can be under way', async (_, workers, waitMs) => {
+  const fenced = await begin(workers.map((worker) => create(worker)))
+  for (const [index, worker] of workers.entries())
+    await claim(fenced, jobOf(fenced, { last: index + 1 }), { ...claimer, worker })
+  await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
+  await lease[Symbol.asyncDispose]()
+  const began = performance.now()
+  const { readAt, open } = await readNext()
+  expect(readAt - began).toBeGreaterThanOrEqual(waitMs)
+  expect(open).toEqual([])
+
+  /** Makes a run that ends when it reads, and tells when that was and which chunks were open then. */
+  async function readNext() {
+    let seen = { readAt: 0, open: await openChunks(db, fenced.run) }
+    const read = async () => {
+      seen = { readAt: performance.now(), open: await openChunks(db, fenced.run) }
+      throw new Error('read enough')
+    }
+    const setup: SyncSetup = {
+      name: sync,
+      target,
+      source: { read, lookAgain: async () => new Map(), probe: async () => [] },
+      readDirectory: read,
+      rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+      limits: NO_LIMITS,
+      grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
+      queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
+    }
+    const executor = createExecutor({
+      db,
+      leases: opened.store.leases,
+      syncs: new Map([[sync, setup]]),
+      owner: 'a test',
+      isDead: (worker) => worker === 'dead',
+      log: createLog('silent'),
+      signal: new AbortController().signal,
+      times: { ...QUICK, fence: { ...QUICK.fence, settle: 400, settleDead: 100 } },
+    })
+    await executor.work(sync, { scheduled: true })
+    return seen
+  }
+})
+
+test('what a run that goes on has under way stays', async () => {
+  const fenced = await begin([create('a')])
+  await claimOf(fenced)
+  await closeChunksOfEndedRuns(db, sync)
+  expect(await openChunks(db, fenced.run)).toHaveLength(1)
+})
+
+test('an approved update does not take the deletes of its run out of the budget of the day', async () => {
+  const changes = [rename('a', 'users'), remove('b'), remove('c')]
+  const fenced = await begin(changes, ['update-user a', 'delete-user c'])
+  await flush(fenced, endOf((await claimOf(fenced))!, 'applied'))
+  expect(await deletedLastDay(db, { sync, target })).toMatchObject({ users: 1 })
+})
+
+describe('when the store does not answer', () => {
+  /** A run whose writes fail as long as `isAway`. */
+  class AwayRun extends FencedRun {
+    isAway = true
+    tries = 0
+
+    override async write<T>(...work: Parameters<FencedRun['write']>): Promise<T> {
+      this.tries += 1
+      if (this.isAway) throw new Error('Connection terminated unexpectedly')
+      return (await super.write(...work)) as T
+    }
+  }
+
+  test('nothing more is sent', async () => {
+    const fenced = await begin([create('a'), create('b')])
+    const chunk = (await claimOf(fenced))!
+    const sent: string[] = []
+    const freshness = new Freshness(60_000, { monotonic: performance.now() - 60_000, wall: Date.now() })
+    await send(fenced, chunk, async ({ id }) => (sent.push(id), APPLIED), { freshness })
+    expect(sent).toEqual([])
+    expect(await states(fenced)).toEqual(['pending', 'pending'])
+  })
+
+  test('a request that would be repeated is not', async () => {
+    const fenced = await begin([create('a'), create('b')])
+    const chunk = (await claimOf(fenced))!
+    const asked = { monotonic: performance.now(), wall: Date.now() }
+    const freshness = new Freshness(60_000, asked)
+    const sent: string[] = []
+    await send(
+      fenced,
+      chunk,
+      async ({ id }, { beforeRequest }) => {
+        sent.push(id)
+        asked.wall -= 60_000
+        beforeRequest()
+        return APPLIED
+      },
+      { freshness },
+    )
+    expect(sent).toEqual(['a'])
+    expect(await states(fenced)).toEqual(['pending, unsure', 'pending'])
+  })
+
+  test('outcomes are kept until it does', async () => {
+    const { run, epoch } = await begin([create('a'), create('b')])
+    const away = new AwayRun(db, { run, epoch })
+    away.isAway = false
+    const chunk = (await claimOf(away))!
+    away.isAway = true
+    const sending = send(away, chunk, async () => APPLIED)
+    await expect.poll(() => away.tries).toBeGreaterThan(2)
+    away.isAway = false
+    await sending
+    expect(await journal(away)).toEqual(['a applied', 'b applied'])
+  })
+})
+
+test('a run that a worker stopped ends when nothing of it is under way any more', async () => {
+  const fenced = await begin([create('a')])
+  const chunk = (await claimOf(fenced))!
+  await fenced.write((trx) => stopRun(trx, fenced.run, 'token-refused', 'the token is refused'))
+  const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
+  const deps = { db, queue, fenced, target, isDead: () => false, times: QUICK }
+  const journaled = drainRun(deps, new AbortController().signal).catch(async () => journal(fenced))
+  await Promise.race([journaled, new Promise((done) => setTimeout(done, 200))])
+  await flush(fenced, endOf(chunk, 'applied'))
+  expect(await journaled).toEqual(['a applied'])
+})
+
+test('a job of an older version is dropped', async () => {
+  const fenced = await begin([create('a')])
+  const lines: string[] = []
+  const worker = startChangeWorker({
+    db,
+    backend: opened.backend,
+    sync,
+    name: 'a worker',
+    concurrency: 1,
+    applyChange: async () => APPLIED,
+    signal: new AbortController().signal,
+    log: createLog('info', { destination: { write: (line: string) => void lines.push(line) } }),
+    times: QUICK,
+  })
+  stack.defer(() => worker.close())
+  await worker.waitUntilReady()
+  const queue = opened.backend.createQueue<object>(changesQueueName(sync))
+  await queue.add('create-user', { run: fenced.run, epoch: fenced.epoch, number: 1 })
+  await expect.poll(() => queue.getJobCountByTypes(), { timeout: 10_000 }).toBe(0)
+  expect(await states(fenced)).toEqual(['pending'])
+  expect(lines).toEqual([])
+})
