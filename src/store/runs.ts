@@ -72,6 +72,11 @@ export async function cancelRun(db: Db, run: number): Promise<void> {
     .execute()
 }
 
+/** Whether a run waits, be it that it may not begin yet. */
+export async function hasWaitingRun(db: Db, sync: string): Promise<boolean> {
+  return (await waitingRuns(db, sync).select('run').limit(1).executeTakeFirst()) !== undefined
+}
+
 /** Whether a run waits that applies all changes of the sync. */
 export async function hasWaitingSync(db: Db, sync: string): Promise<boolean> {
   const query = waitingRuns(db, sync).select('run').where('mode', '=', 'sync')

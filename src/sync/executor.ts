@@ -27,6 +27,7 @@ import {
   closeHold,
   findRun,
   finishRun,
+  hasWaitingRun,
   hasWaitingSync,
   holdRun,
   joinHold,
@@ -112,8 +113,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     await using lease = await deps.leases.take(name, deps.owner, times.lease)
     if (lease === undefined) return
     const resumed = await resume(setup, lease)
-    const waiting = await nextWaitingRun(db, name)
-    if (scheduled && !resumed && waiting === undefined) {
+    if (scheduled && !resumed && !(await hasWaitingRun(db, name))) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
     const signal = AbortSignal.any([deps.signal, lease.signal])

@@ -12,6 +12,7 @@ import { FencedRun } from '../../src/store/fenced-run.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import { findRun, lastGood, type RunRecord } from '../../src/store/runs.ts'
 import { startApiProxy } from '../support/api-proxy.ts'
+import { beginFenced } from '../support/fenced.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
@@ -711,6 +712,32 @@ test('a plan does not say that a guard would hold what a person approved and no 
   const beyond = await plan()
   expect(beyond).toMatchObject({ breaches: [{ guard: 'max-deletes-users', changes: 3 }] })
   expect(renderReport(beyond!, { all: false })).toContain('A sync would be held by:')
+})
+
+test('after three runs in a row that ended with their process the next one waits, also for the schedule', async () => {
+  await syncOnce()
+  hire('new')
+  const harness = await start()
+  const third = await harness.requestRun()
+  await beginFenced(opened.store, third)
+  const { db } = opened.store
+  await db.updateTable('dirsyncd.runs').set({ interruptions: 2 }).where('run', '=', third).execute()
+  for (let turn = 0; turn < 2; turn++) await harness.executor.work(name, { scheduled: true })
+  expect(await harness.getRun(third)).toMatchObject({
+    state: 'failed',
+    error: expect.stringMatching(
+      /ended while it was reading, as with the 2 runs before: .* waits 2 minutes$/,
+    ),
+  })
+  const [next, ...others] = await control().runs({ sync: name, limit: 3 })
+  expect(next).toMatchObject({ state: 'waiting' })
+  expect(others.map(({ run }) => run)[0]).toBe(third)
+  expect((await seen()).users).not.toContain('new')
+
+  await sql`UPDATE dirsyncd.runs SET begin_after = now() WHERE run = ${next!.run}`.execute(db)
+  await harness.executor.work(name, { scheduled: false })
+  expect(await harness.getRun(next!.run)).toMatchObject({ state: 'done', interruptions: 3 })
+  expect((await seen()).users).toContain('new')
 })
 
 test('a command that only plans leaves an interrupted run alone, and the next sync goes on', async () => {
