@@ -55,20 +55,21 @@ export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer):
 async function limitOf(
   trx: Fenced,
   run: LockedRun,
-  { run: number, probe }: ChunkJob,
+  { run: number, epoch, probe }: ChunkJob,
   { leaseMs }: Claimer,
 ): Promise<{ readonly changes: number | null; readonly outages: number } | undefined> {
   if (run.state !== 'applying' || run.stop_code !== null) return undefined
   if (probe !== true && run.refused - run.refused_before_success >= REFUSED_IN_ROW) return undefined
-  if (!(await isLeased(trx, run.sync, leaseMs))) return undefined
+  if (!(await isLeased(trx, run.sync, epoch, leaseMs))) return undefined
   if ((await pauseOf(trx, run.target)) !== undefined) return undefined
   const outages = await outagesOf(trx, run.target)
   if (outages > 0 && (await openChunks(trx, number)).length > 0) return undefined
   return { changes: outages > 0 ? 1 : null, outages }
 }
 
-async function isLeased(trx: Fenced, sync: string, leaseMs: number): Promise<boolean> {
-  const { rows } = await sql`SELECT FROM dirsyncd.leases WHERE sync = ${sync}
+/** Asked anew with the epoch: since the fence looked, somebody else may have taken a lease that was free. */
+async function isLeased(trx: Fenced, sync: string, epoch: number, leaseMs: number): Promise<boolean> {
+  const { rows } = await sql`SELECT FROM dirsyncd.leases WHERE sync = ${sync} AND epoch = ${epoch}
     AND renewed_at > clock_timestamp() - make_interval(secs => ${leaseMs / 1000})`.execute(trx)
   return rows.length > 0
 }

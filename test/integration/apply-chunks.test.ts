@@ -133,6 +133,12 @@ function send(
   })
 }
 
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(db)
+  return rows[0]!.count
+}
+
 /** As another process does that takes the lease. */
 async function takeOver(): Promise<void> {
   await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1 WHERE sync = ${sync}`.execute(db)
@@ -178,6 +184,27 @@ describe('a claim', () => {
       db,
     )
     expect(await claimOf(fenced)).toBeUndefined()
+  })
+
+  test('takes nothing where somebody takes the lease, which was free, while it looks', async () => {
+    const fenced = await begin([create('a')])
+    await sql`UPDATE dirsyncd.leases SET renewed_at = NULL WHERE sync = ${sync}`.execute(db)
+    const held = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const other = db.transaction().execute(async (trx) => {
+      await sql`SELECT FROM dirsyncd.runs WHERE run = ${fenced.run} FOR UPDATE`.execute(trx)
+      locked.resolve()
+      await held.promise
+    })
+    await locked.promise
+    const claiming = claimOf(fenced)
+    await expect.poll(waitingForLocks).toBe(1)
+    await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, renewed_at = now() WHERE sync = ${sync}`.execute(
+      db,
+    )
+    held.resolve()
+    await other
+    expect(await claiming).toBeUndefined()
   })
 
   test('takes nothing while the target is to be left alone', async () => {

@@ -256,6 +256,14 @@ export const APPLY: readonly Protection[] = [
     only: 'alone after an outage',
   },
   {
+    name: 'apply-lease-that-is-taken-while-a-claim-looks-is-not-the-runs',
+    file: 'apply/claim.ts',
+    find: 'WHERE sync = ${sync} AND epoch = ${epoch}',
+    replace: 'WHERE sync = ${sync} AND ${epoch} > 0',
+    test: CHUNKS,
+    only: 'while it looks',
+  },
+  {
     name: 'apply-outage-that-two-chunks-meet-is-one',
     file: 'store/pause.ts',
     find: "  if ((await pauseOf(db, target))?.why === 'outage') return\n",

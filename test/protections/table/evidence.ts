@@ -111,8 +111,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'fence-changes-of-a-run-on-which-nobody-works',
     file: 'apply/claim.ts',
-    find: '  if (!(await isLeased(trx, run.sync, leaseMs))) return undefined\n',
-    replace: '  void leaseMs\n  void isLeased\n',
+    find: '  if (!(await isLeased(trx, run.sync, epoch, leaseMs))) return undefined\n',
+    replace: '  void [leaseMs, epoch]\n  void isLeased\n',
     test: RUNS,
     only: 'a command that only plans',
   },
