@@ -67,7 +67,8 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
 /** A running service does the rotation, so that it encrypts with the new key from then on. */
 async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
   await using running = await connect(service)
-  if (running !== undefined) return performThrough(running)('rotateKeys', {})
+  // Awaited here: it may fail while the connection is being closed, when nobody listens yet.
+  if (running !== undefined) return await performThrough(running)('rotateKeys', {})
   return rotateKeys(pool, openReloadableVault(service.keyFile))
 }
 

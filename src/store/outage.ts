@@ -36,7 +36,7 @@ export function createOutage(
 const SQL_STATES = /^(08\w{3}|57P0[123]|53300)$/
 /** What the drivers say without a code. */
 const MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Connection is closed|LOADING )/
+  /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/
 
 /** Whether a query failed because the server is away or broke the connection; it may answer again in a moment. */
 export function isAway(error: unknown): boolean {

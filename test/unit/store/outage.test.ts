@@ -14,6 +14,11 @@ test.each([
     true,
   ],
   ['a connection that broke', new Error('Connection terminated unexpectedly'), true],
+  [
+    'a connection that broke within a transaction',
+    new Error('Client has encountered a connection error and is not queryable'),
+    true,
+  ],
   ['a server that takes no connection', new Error('timeout exceeded when trying to connect'), true],
   ['a Redis that reads its data', new Error('LOADING Redis is loading the dataset in memory'), true],
   ['a wrong statement', Object.assign(new Error('syntax error'), { code: '42601' }), false],
