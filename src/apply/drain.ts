@@ -25,10 +25,11 @@ export interface DrainDeps {
 
 /**
  * Has the workers apply every change of a run, phase by phase, and what failed twice or was refused at the end, again
- * phase by phase: there too a group needs its members to be there before. Returns when each change
- * has its final state in the store; an empty queue proves nothing.
+ * phase by phase: there too a group needs its members to be there before. Returns when each change has its final state
+ * in the store; an empty queue proves nothing.
  *
- * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of `times.outage.giveUp`
+ * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of
+ *   `times.outage.giveUp`
  */
 export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<void> {
   const drain = new Drain(deps, signal)

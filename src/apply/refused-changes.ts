@@ -59,7 +59,10 @@ export interface Probe {
   readonly attempts: number
 }
 
-/** The change of the part to try alone next, of those that may be tried now: one that was not refused yet, or the one that was tried least. */
+/**
+ * The change of the part to try alone next, of those that may be tried now: one that was not refused yet, or the one
+ * that was tried least.
+ */
 export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
   return waiting(db, run, part)
     .select(['number', 'op', 'attempts'])
