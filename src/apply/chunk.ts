@@ -233,6 +233,7 @@ class Sending {
           findings,
           isLast,
           outagePause: { firstMs, lastMs },
+          longestPauseMs: times.limited.longest,
         }),
       )
       this.#obey(orders)

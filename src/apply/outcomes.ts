@@ -71,6 +71,8 @@ export interface Flush {
   /** Nothing of the chunk is under way any more. */
   readonly isLast: boolean
   readonly outagePause: { readonly firstMs: number; readonly lastMs: number }
+  /** A service that asks for a longer pause is asked again after this time. */
+  readonly longestPauseMs: number
 }
 
 /** Somebody took the chunk for dead and gave its changes to others: what came of them is theirs to find out. */
@@ -173,10 +175,10 @@ async function report(
   trx: Fenced,
   number: number,
   { target }: LockedRun,
-  { findings: { stop, pause, answers }, outagePause }: Flush,
+  { findings: { stop, pause, answers }, outagePause, longestPauseMs }: Flush,
 ): Promise<void> {
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
   if (answers) await forgetOutages(trx, target)
-  if (pause?.why === 'limited') await pauseFor(trx, target, pause.ms)
+  if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
   if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)
 }

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Log } from '../log.ts'
 import { isAway } from '../store/outage.ts'
-import { createPauseLog, LONGEST_MS, pauseFor, pauseOf } from '../store/pause.ts'
+import { createPauseLog, pauseFor, pauseOf } from '../store/pause.ts'
 import type { Tables } from '../store/tables.ts'
 
 export interface ReadPauseDeps {
   readonly db: Kysely<Tables>
   readonly target: string
+  /** The same as the workers'. */
+  readonly longestMs: number
   readonly log: Log
 }
 
@@ -33,8 +35,8 @@ export class ReadPause {
 
   /** Stores that the service asked for a pause. */
   readonly begin = async (askedMs: number): Promise<void> => {
-    const { db, target } = this.#deps
-    const ms = Math.min(Math.max(askedMs, LOOK_MS), LONGEST_MS)
+    const { db, target, longestMs } = this.#deps
+    const ms = Math.min(Math.max(askedMs, LOOK_MS), longestMs)
     this.#endsAt = Math.max(this.#endsAt, performance.now() + ms)
     await unlessAway(pauseFor(db, target, ms))
     // A look that began before knows nothing of this pause.

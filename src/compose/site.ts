@@ -87,7 +87,12 @@ export function openClients(
   for (const sync of config.syncs) {
     const limit = createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
     const log = site.log.child({ sync: sync.name })
-    const pause = new ReadPause({ db: site.store.db, target: targetOf(sync), log })
+    const pause = new ReadPause({
+      db: site.store.db,
+      target: targetOf(sync),
+      longestMs: site.times.limited.longest,
+      log,
+    })
     const parts = { deviceId: site.deviceId, limit, pause, log: site.log }
     clients.set(sync.name, stack.use(openClient(sync, parts)))
   }

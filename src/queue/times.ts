@@ -1,10 +1,12 @@
 import type { LeaseTimes } from '../store/lease.ts'
+import { LONGEST_MS } from '../store/pause.ts'
 
 /** How long the parts of a process wait, in milliseconds. Tests pass shorter ones. */
 export interface Times {
   readonly lease: LeaseTimes
   readonly fence: FenceTimes
   readonly retry: RetryTimes
+  readonly limited: LimitedTimes
   readonly outage: OutageTimes
   readonly jobs: JobTimes
   readonly daemon: DaemonTimes
@@ -29,6 +31,11 @@ export interface RetryTimes {
   readonly phase: number
   /** Before the second try at the end of the run; doubles with each further one. */
   readonly tail: number
+}
+
+export interface LimitedTimes {
+  /** A service that asks with 429 for a longer pause is asked again after this time; at most `LONGEST_MS`. */
+  readonly longest: number
 }
 
 export interface OutageTimes {
@@ -64,6 +71,7 @@ export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000 },
   retry: { phase: 5000, tail: 10_000 },
+  limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },

@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** A service that asks for more is asked again after this time, in milliseconds. */
+/** No pause is longer, in milliseconds: one that seems to be was set by a clock that was set back since. */
 export const LONGEST_MS = 15 * 60_000
 
 /** For a time nothing is sent to a target. */

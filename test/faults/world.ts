@@ -23,7 +23,7 @@ import { Supervisor } from './supervisor.ts'
 import { beginsList, type Write, writeOf } from './write-history.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const REAL_PROGRAM = fileURLToPath(new URL('real-program.ts', import.meta.url))
 const TENTH_PROGRAM = fileURLToPath(new URL('../support/tenth-program.ts', import.meta.url))
 
 export interface WorldOptions {
@@ -120,7 +120,7 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   const config = join(dir, 'dirsyncd.yaml')
   const settings = { dataDir, store: store ?? 'embedded', queue, admin: { listen: false }, syncs: [sync] }
   await writeFile(config, stringify(settings))
-  const entry = join(tree, relative(ROOT, schedule.times === 'real' ? MAIN : TENTH_PROGRAM))
+  const entry = join(tree, relative(ROOT, schedule.times === 'real' ? REAL_PROGRAM : TENTH_PROGRAM))
   const command = (...args: readonly string[]) => ({
     args: [entry, ...args, '--config', config],
     env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/dirsyncd-tests/compiled') },

@@ -92,6 +92,7 @@ function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Partia
     findings: { ...noFindings(), ...findings },
     isLast: true,
     outagePause: { firstMs: 1000, lastMs: 60_000 },
+    longestPauseMs: 900_000,
   }
 }
 

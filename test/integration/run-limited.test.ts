@@ -250,7 +250,7 @@ describe('a pause in the store', () => {
       },
       transformResult: async ({ result }) => result,
     })
-    const reads = new ReadPause({ db: counted, target, log: silentLog() })
+    const reads = new ReadPause({ db: counted, target, longestMs: LONGEST_MS, log: silentLog() })
     const began = performance.now()
     for (let request = 0; request < 200; request++) await reads.over(undefined)
     expect(looks).toBeLessThanOrEqual(1 + (performance.now() - began) / 1000)
@@ -260,6 +260,8 @@ describe('a pause in the store', () => {
     const { db } = opened.store
     await pauseForOutage(db, target, { firstMs: 60_000, lastMs: 60_000 })
     expect(await pause()).toMatchObject({ why: 'outage' })
-    await new ReadPause({ db, target, log: silentLog() }).over(AbortSignal.timeout(5000))
+    await new ReadPause({ db, target, longestMs: LONGEST_MS, log: silentLog() }).over(
+      AbortSignal.timeout(5000),
+    )
   })
 })

@@ -101,7 +101,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       token: async () => options.token(),
       deviceId: 'in-process',
       retries: { attempts: 1, minDelayMs: 20, maxDelayMs: 50 },
-      pause: new ReadPause({ db, target, log }),
+      pause: new ReadPause({ db, target, longestMs: QUICK.limited.longest, log }),
     }),
   )
   const read = { directoryId: service.directoryId, readConcurrency: 2, membership: 'write' } as const

@@ -5,6 +5,7 @@ export const QUICK: Times = {
   lease: TIMES.lease,
   fence: { look: 250, blind: 2000, settle: 2500, settleDead: 500 },
   retry: { phase: 300, tail: 200 },
+  limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 100, sweep: 500, count: { moving: 20, idle: 100 } },
   daemon: { lookForWork: 100, restoreSchedules: 3000, starting: TIMES.daemon.starting, storeAway: 100 },
@@ -12,9 +13,13 @@ export const QUICK: Times = {
 
 /**
  * A tenth of the production times, so that a test of minutes takes seconds and keeps its proportions; a third for the
- * lease, for the same reason.
+ * lease, for the same reason. Nobody has the patience for a tenth of the longest pause.
  */
-export const TENTH: Times = { ...divided(TIMES, 10), lease: divided(TIMES.lease, 3) }
+export const TENTH: Times = {
+  ...divided(TIMES, 10),
+  lease: divided(TIMES.lease, 3),
+  limited: { longest: 20_000 },
+}
 
 function divided<T extends object>(times: T, by: number): T {
   const shorter = Object.entries(times).map(([name, value]: [string, number | object]) => {
