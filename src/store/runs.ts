@@ -1,16 +1,11 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import type { Kind } from '../directory/entry.ts'
 import type { ErrorCode } from '../errors.ts'
-import { type RecordedBreach, undecided } from '../plan/decide.ts'
-import { type Breach, heldChanges } from '../plan/guards.ts'
+import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
-import type { Nesting } from '../plan/evidence/finding.ts'
-import type { ServerMemory } from '../plan/server.ts'
-import { decisionsOf } from './decisions.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
-import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
-import type { RunCounts, RunMode, RunState, RunTrigger, SyncTarget } from './run-types.ts'
-import { storable, storableJson } from './storable.ts'
+import { summaries } from './held-changes.ts'
+import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import { storable } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
@@ -176,58 +171,6 @@ export async function setRunState(
     .execute()
 }
 
-/** Interruptions in a row from which on the next run waits, for longer each time. */
-const PATIENCE = 3
-const FIRST_WAIT_MINUTES = 2
-const LONGEST_WAIT_MINUTES = 60
-
-/** A run that ended with its process. */
-export interface Interrupted {
-  readonly run: RunRecord
-  /** How many runs ended so, in a row, with this one. */
-  readonly inRow: number
-  /** How long the next one waits. */
-  readonly waitMinutes: number
-}
-
-/** Ends every begun run of the sync, because its process is gone, and returns them. `trx` is that of `withLease`. */
-export async function interruptRuns(trx: Db, sync: string): Promise<readonly Interrupted[]> {
-  const runs = await trx
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('finished_at', 'is', null)
-    .where('state', '!=', 'waiting')
-    .execute()
-  const interrupted = runs.map((run) => {
-    const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
-    const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
-    return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
-  })
-  for (const each of interrupted) {
-    await trx
-      .updateTable('dirsyncd.runs')
-      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(each) })
-      .where('run', '=', each.run.run)
-      .execute()
-  }
-  return interrupted
-}
-
-function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
-  if (waitMinutes === 0)
-    return 'the process that worked on this run ended; a new run goes on from what both sides say now'
-  return (
-    `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
-    `and whether it has enough memory; the next run waits ${waitMinutes} minutes`
-  )
-}
-
-/** Notes that the process leaves the run to the next one because it was asked to end. */
-export async function leaveRun(trx: Fenced, run: number): Promise<void> {
-  await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()
-}
-
 /** Ends a run. */
 export async function finishRun(
   trx: Fenced,
@@ -254,94 +197,6 @@ export async function stopRun(trx: Fenced, run: number, code: ErrorCode, reason:
     .where('run', '=', run)
     .where('stop_code', 'is', null)
     .execute()
-}
-
-/**
- * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one open
- * hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
- * number of the run that carries the hold.
- */
-export async function holdRun(
-  trx: Fenced,
-  run: RunRecord,
-  state: 'held' | 'done',
-  { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
-): Promise<number> {
-  const open = await openHold(trx, run.sync)
-  const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
-  if (open && !same) await setHold(trx, open.run, 'replaced')
-  const holder = same ? open.run : run.run
-  if (!same) await storeHeldChanges(trx, run.run, breaches)
-  await endHeld(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
-  return holder
-}
-
-/**
- * Ends a run as held by the sync's open hold, where that holds the same plan: then this run's plan need not be stored
- * again. Returns whether it did.
- */
-export async function joinHold(
-  trx: Fenced,
-  run: RunRecord,
-  { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
-): Promise<boolean> {
-  const open = await openHold(trx, run.sync)
-  if (open?.state !== 'held' || open.digest !== digest) return false
-  if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
-  await endHeld(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
-  return true
-}
-
-async function endHeld(
-  trx: Fenced,
-  run: number,
-  { state, counts, ...hold }: Pick<RunRecord, 'state' | 'hold' | 'hold_run'> & { readonly counts: RunCounts },
-): Promise<void> {
-  await finishRun(trx, run, { state, counts })
-  await trx.updateTable('dirsyncd.runs').set(hold).where('run', '=', run).execute()
-}
-
-/** A run found nothing to hold: an open hold of its sync is over. */
-export async function closeHold(trx: Fenced, sync: string): Promise<void> {
-  const open = await openHold(trx, sync)
-  if (open) await setHold(trx, open.run, 'closed')
-}
-
-async function setHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
-  await dropHeldChanges(trx, run)
-  await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
-}
-
-/** Locked, so that nobody decides on it meanwhile. */
-function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
-  return trx
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('hold', '=', 'open')
-    .forUpdate()
-    .executeTakeFirst()
-}
-
-interface Held {
-  readonly state: RunState
-  readonly breaches: readonly RecordedBreach[]
-}
-
-/**
- * Whether the open hold holds what this run holds, leaving out what a person has decided about. A run of single entries leaves the
- * hold of a whole run as it is, if that holds these changes too.
- */
-async function isHeldBy(db: Db, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
-  const { approved, rejected } = await decisionsOf(db, run.sync, run.target)
-  const waiting = ({ state, breaches }: Held): string[] =>
-    heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
-  const breaches = await heldBreaches(db, open.run, open.breaches ?? [])
-  const before = waiting({ state: open.state, breaches })
-  const now = waiting(held)
-  if (run.only_entries === null) return before.join() === now.join()
-  const all = new Set(before)
-  return now.every((print) => all.has(print))
 }
 
 export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {
@@ -377,107 +232,4 @@ export function listRuns(
   let query = db.selectFrom('dirsyncd.runs').select(LISTED).orderBy('run', 'desc').limit(filter.limit)
   if (filter.sync !== undefined) query = query.where('sync', '=', filter.sync)
   return query.execute()
-}
-
-/** How much the source had. */
-export interface LastGood {
-  readonly users: number
-  readonly groups: number
-  /** How many groups listed a member. */
-  readonly groupsWithMembers: number | undefined
-  readonly nesting: Nesting
-  /** The ids of the groups whose members wait for a person. */
-  readonly waitingGroups: ReadonlySet<string>
-  /** The server that was read, where the source has servers. */
-  readonly server: ServerMemory | undefined
-}
-
-/** What the last completed full run of this sync on this target read from the source. */
-export async function lastGood(db: Db, sync: string, target: string): Promise<LastGood | undefined> {
-  const row = await db
-    .selectFrom('dirsyncd.last_good')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .executeTakeFirst()
-  if (row === undefined) return undefined
-  const { source_users: users, source_groups: groups, groups_with_members: listing } = row
-  return {
-    users,
-    groups,
-    groupsWithMembers: listing ?? undefined,
-    nesting: {
-      ids: new Map(Object.entries(row.nested_groups)),
-      strangers: new Map(Object.entries(row.nested_strangers)),
-    },
-    waitingGroups: new Set(row.waiting_groups),
-    server: row.server ?? undefined,
-  }
-}
-
-/** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
-export async function directoryAfterLastGood(
-  db: Db,
-  { sync, target }: SyncTarget,
-): Promise<Record<Kind, number> | undefined> {
-  const { rows } = await sql<Record<Kind, number>>`SELECT
-      (r.counts->>'directoryUsers')::integer + (count(*) FILTER (WHERE c.op = 'create-user')
-        - count(*) FILTER (WHERE c.op = 'delete-user'))::integer AS "user",
-      (r.counts->>'directoryGroups')::integer + (count(*) FILTER (WHERE c.op = 'create-group')
-        - count(*) FILTER (WHERE c.op = 'delete-group'))::integer AS "group"
-    FROM dirsyncd.last_good g JOIN dirsyncd.runs r ON r.run = g.run
-    LEFT JOIN dirsyncd.changes c ON c.run = r.run AND c.state IN ('applied', 'found', 'already')
-    WHERE g.sync = ${sync} AND g.target = ${target} AND r.counts IS NOT NULL
-    GROUP BY r.run`.execute(db)
-  return rows[0]
-}
-
-export async function rememberGood(
-  db: Db,
-  run: RunRecord,
-  { users, groups, groupsWithMembers, nesting, waitingGroups, server }: LastGood,
-): Promise<void> {
-  const values = {
-    run: run.run,
-    source_users: users,
-    source_groups: groups,
-    groups_with_members: groupsWithMembers ?? null,
-    waiting_groups: storableJson([...waitingGroups]),
-    server: server === undefined ? null : JSON.stringify(server),
-  }
-  await db
-    .insertInto('dirsyncd.last_good')
-    .values({ sync: run.sync, target: run.target, ...values })
-    .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
-    .execute()
-  // Long, and nearly always what it was.
-  const ids = storableJson(Object.fromEntries(nesting.ids))
-  const strangers = storableJson(Object.fromEntries(nesting.strangers))
-  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb
-    WHERE sync = ${run.sync} AND target = ${run.target}
-      AND (nested_groups <> ${ids}::jsonb OR nested_strangers <> ${strangers}::jsonb)`.execute(db)
-}
-
-/** Adds groups to those that wait for a person. */
-export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
-  if (groups.length === 0) return
-  await db
-    .updateTable('dirsyncd.last_good')
-    .set({
-      waiting_groups: sql`(SELECT jsonb_agg(DISTINCT id)
-        FROM jsonb_array_elements(waiting_groups || ${storableJson(groups)}::jsonb) AS id)`,
-    })
-    .where('sync', '=', run.sync)
-    .where('target', '=', run.target)
-    .execute()
-}
-
-/** Keeps what is known of the server after a run that is no measure of the source. */
-export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): Promise<void> {
-  await db
-    .updateTable('dirsyncd.last_good')
-    .set({ server: JSON.stringify(server) })
-    .where('sync', '=', run.sync)
-    .where('target', '=', run.target)
-    .execute()
 }

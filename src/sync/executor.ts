@@ -21,19 +21,16 @@ import type { Lease, Leases } from '../store/lease.ts'
 import { isAway } from '../store/outage.ts'
 import { prune, type Retention } from '../store/retention.ts'
 import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
+import { closeHold, holdRun, joinHold } from '../store/holds.ts'
+import { interruptRuns, leaveRun } from '../store/interruptions.ts'
+import { lastGood } from '../store/last-good.ts'
 import {
   addRun,
   beginRun,
-  closeHold,
   findRun,
   finishRun,
   hasWaitingRun,
   hasWaitingSync,
-  holdRun,
-  joinHold,
-  interruptRuns,
-  lastGood,
-  leaveRun,
   nextWaitingRun,
   type RunRecord,
   setRunState,

@@ -19,8 +19,8 @@ import {
   keepWaitingGroups,
   lastGood,
   rememberGood,
-  type RunRecord,
-} from '../store/runs.ts'
+} from '../store/last-good.ts'
+import type { RunRecord } from '../store/runs.ts'
 import type { SyncTarget } from '../store/run-types.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Memory, Planned } from './run.ts'

@@ -5,15 +5,9 @@ import type { Op } from '../../src/plan/change.ts'
 import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
-import {
-  addRun,
-  findRun,
-  holdRun,
-  lastGood,
-  rememberGood,
-  setRunState,
-  stopRun,
-} from '../../src/store/runs.ts'
+import { holdRun } from '../../src/store/holds.ts'
+import { lastGood, rememberGood } from '../../src/store/last-good.ts'
+import { addRun, findRun, setRunState, stopRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { beginFenced, writeFenced } from '../support/fenced.ts'

@@ -297,7 +297,7 @@ export const APPLY: readonly Protection[] = [
   },
   {
     name: 'apply-hold-is-decided-or-replaced',
-    file: 'store/runs.ts',
+    file: 'store/holds.ts',
     find: "    .where('hold', '=', 'open')\n    .forUpdate()\n",
     replace: "    .where('hold', '=', 'open')\n",
     test: 'integration/store-memory.test.ts',

@@ -218,7 +218,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'evidence-strangers-are-remembered-where-nothing-else-changed',
-    file: 'store/runs.ts',
+    file: 'store/last-good.ts',
     find: ' OR nested_strangers <> ${strangers}::jsonb)',
     replace: ')',
     test: 'integration/store-memory.test.ts',
@@ -263,7 +263,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'evidence-hold-of-a-whole-run-survives-a-run-of-one-entry',
-    file: 'store/runs.ts',
+    file: 'store/holds.ts',
     find: 'if (run.only_entries === null) return before.join() === now.join()',
     replace: 'return before.join() === now.join()',
     test: RUNS,

@@ -518,7 +518,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-same-hold-stays-one',
-    file: 'store/runs.ts',
+    file: 'store/holds.ts',
     find: 'before.join() === now.join()',
     replace: 'before === now',
     test: 'e2e/holds.test.ts',
@@ -710,7 +710,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-hold-decided-in-part-stays-one-hold',
-    file: 'store/runs.ts',
+    file: 'store/holds.ts',
     find: '!approved.has(print) && !rejected.has(print)',
     replace: '!approved.has(print) || !rejected.has(print)',
     test: 'integration/run-evidence.test.ts',
@@ -1020,7 +1020,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-other-plan-of-a-hold-is-stored',
-    file: 'store/runs.ts',
+    file: 'store/holds.ts',
     find: 'open.digest !== digest',
     replace: `open.digest === ''`,
     test: 'integration/run-holds.test.ts',

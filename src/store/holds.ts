@@ -1,0 +1,95 @@
+import { type RecordedBreach, undecided } from '../plan/decide.ts'
+import { type Breach, heldChanges } from '../plan/guards.ts'
+import { decisionsOf } from './decisions.ts'
+import type { Fenced } from './fenced-run.ts'
+import { dropHeldChanges, heldBreaches, storeHeldChanges } from './held-changes.ts'
+import type { RunCounts, RunState } from './run-types.ts'
+import { finishRun, type RunRecord } from './runs.ts'
+
+/**
+ * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one open
+ * hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
+ * number of the run that carries the hold.
+ */
+export async function holdRun(
+  trx: Fenced,
+  run: RunRecord,
+  state: 'held' | 'done',
+  { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
+): Promise<number> {
+  const open = await openHold(trx, run.sync)
+  const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
+  if (open && !same) await setHold(trx, open.run, 'replaced')
+  const holder = same ? open.run : run.run
+  if (!same) await storeHeldChanges(trx, run.run, breaches)
+  await endHeld(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
+  return holder
+}
+
+/**
+ * Ends a run as held by the sync's open hold, where that holds the same plan: then this run's plan need not be stored
+ * again. Returns whether it did.
+ */
+export async function joinHold(
+  trx: Fenced,
+  run: RunRecord,
+  { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
+): Promise<boolean> {
+  const open = await openHold(trx, run.sync)
+  if (open?.state !== 'held' || open.digest !== digest) return false
+  if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
+  await endHeld(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
+  return true
+}
+
+async function endHeld(
+  trx: Fenced,
+  run: number,
+  { state, counts, ...hold }: Pick<RunRecord, 'state' | 'hold' | 'hold_run'> & { readonly counts: RunCounts },
+): Promise<void> {
+  await finishRun(trx, run, { state, counts })
+  await trx.updateTable('dirsyncd.runs').set(hold).where('run', '=', run).execute()
+}
+
+/** A run found nothing to hold: an open hold of its sync is over. */
+export async function closeHold(trx: Fenced, sync: string): Promise<void> {
+  const open = await openHold(trx, sync)
+  if (open) await setHold(trx, open.run, 'closed')
+}
+
+async function setHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
+  await dropHeldChanges(trx, run)
+  await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
+}
+
+/** Locked, so that nobody decides on it meanwhile. */
+function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
+  return trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('hold', '=', 'open')
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+interface Held {
+  readonly state: RunState
+  readonly breaches: readonly RecordedBreach[]
+}
+
+/**
+ * Whether the open hold holds what this run holds, leaving out what a person has decided about. A run of single entries leaves the
+ * hold of a whole run as it is, if that holds these changes too.
+ */
+async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
+  const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
+  const waiting = ({ state, breaches }: Held): string[] =>
+    heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
+  const breaches = await heldBreaches(trx, open.run, open.breaches ?? [])
+  const before = waiting({ state: open.state, breaches })
+  const now = waiting(held)
+  if (run.only_entries === null) return before.join() === now.join()
+  const all = new Set(before)
+  return now.every((print) => all.has(print))
+}

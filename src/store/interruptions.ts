@@ -1,0 +1,58 @@
+import { type Kysely, sql } from 'kysely'
+import type { Fenced } from './fenced-run.ts'
+import type { RunRecord } from './runs.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** Interruptions in a row from which on the next run waits, for longer each time. */
+const PATIENCE = 3
+const FIRST_WAIT_MINUTES = 2
+const LONGEST_WAIT_MINUTES = 60
+
+/** A run that ended with its process. */
+export interface Interrupted {
+  readonly run: RunRecord
+  /** How many runs ended so, in a row, with this one. */
+  readonly inRow: number
+  /** How long the next one waits. */
+  readonly waitMinutes: number
+}
+
+/** Ends every begun run of the sync, because its process is gone, and returns them. `trx` is that of `withLease`. */
+export async function interruptRuns(trx: Db, sync: string): Promise<readonly Interrupted[]> {
+  const runs = await trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('finished_at', 'is', null)
+    .where('state', '!=', 'waiting')
+    .execute()
+  const interrupted = runs.map((run) => {
+    const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
+    const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
+    return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
+  })
+  for (const each of interrupted) {
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(each) })
+      .where('run', '=', each.run.run)
+      .execute()
+  }
+  return interrupted
+}
+
+function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
+  if (waitMinutes === 0)
+    return 'the process that worked on this run ended; a new run goes on from what both sides say now'
+  return (
+    `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
+    `and whether it has enough memory; the next run waits ${waitMinutes} minutes`
+  )
+}
+
+/** Notes that the process leaves the run to the next one because it was asked to end. */
+export async function leaveRun(trx: Fenced, run: number): Promise<void> {
+  await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()
+}

@@ -1,0 +1,113 @@
+import { type Kysely, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
+import type { Nesting } from '../plan/evidence/finding.ts'
+import type { ServerMemory } from '../plan/server.ts'
+import type { SyncTarget } from './run-types.ts'
+import type { RunRecord } from './runs.ts'
+import { storableJson } from './storable.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** How much the source had. */
+export interface LastGood {
+  readonly users: number
+  readonly groups: number
+  /** How many groups listed a member. */
+  readonly groupsWithMembers: number | undefined
+  readonly nesting: Nesting
+  /** The ids of the groups whose members wait for a person. */
+  readonly waitingGroups: ReadonlySet<string>
+  /** The server that was read, where the source has servers. */
+  readonly server: ServerMemory | undefined
+}
+
+/** What the last completed full run of this sync on this target read from the source. */
+export async function lastGood(db: Db, sync: string, target: string): Promise<LastGood | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.last_good')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { source_users: users, source_groups: groups, groups_with_members: listing } = row
+  return {
+    users,
+    groups,
+    groupsWithMembers: listing ?? undefined,
+    nesting: {
+      ids: new Map(Object.entries(row.nested_groups)),
+      strangers: new Map(Object.entries(row.nested_strangers)),
+    },
+    waitingGroups: new Set(row.waiting_groups),
+    server: row.server ?? undefined,
+  }
+}
+
+/** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
+export async function directoryAfterLastGood(
+  db: Db,
+  { sync, target }: SyncTarget,
+): Promise<Record<Kind, number> | undefined> {
+  const { rows } = await sql<Record<Kind, number>>`SELECT
+      (r.counts->>'directoryUsers')::integer + (count(*) FILTER (WHERE c.op = 'create-user')
+        - count(*) FILTER (WHERE c.op = 'delete-user'))::integer AS "user",
+      (r.counts->>'directoryGroups')::integer + (count(*) FILTER (WHERE c.op = 'create-group')
+        - count(*) FILTER (WHERE c.op = 'delete-group'))::integer AS "group"
+    FROM dirsyncd.last_good g JOIN dirsyncd.runs r ON r.run = g.run
+    LEFT JOIN dirsyncd.changes c ON c.run = r.run AND c.state IN ('applied', 'found', 'already')
+    WHERE g.sync = ${sync} AND g.target = ${target} AND r.counts IS NOT NULL
+    GROUP BY r.run`.execute(db)
+  return rows[0]
+}
+
+export async function rememberGood(
+  db: Db,
+  run: RunRecord,
+  { users, groups, groupsWithMembers, nesting, waitingGroups, server }: LastGood,
+): Promise<void> {
+  const values = {
+    run: run.run,
+    source_users: users,
+    source_groups: groups,
+    groups_with_members: groupsWithMembers ?? null,
+    waiting_groups: storableJson([...waitingGroups]),
+    server: server === undefined ? null : JSON.stringify(server),
+  }
+  await db
+    .insertInto('dirsyncd.last_good')
+    .values({ sync: run.sync, target: run.target, ...values })
+    .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
+    .execute()
+  // Long, and nearly always what it was.
+  const ids = storableJson(Object.fromEntries(nesting.ids))
+  const strangers = storableJson(Object.fromEntries(nesting.strangers))
+  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb
+    WHERE sync = ${run.sync} AND target = ${run.target}
+      AND (nested_groups <> ${ids}::jsonb OR nested_strangers <> ${strangers}::jsonb)`.execute(db)
+}
+
+/** Adds groups to those that wait for a person. */
+export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
+  if (groups.length === 0) return
+  await db
+    .updateTable('dirsyncd.last_good')
+    .set({
+      waiting_groups: sql`(SELECT jsonb_agg(DISTINCT id)
+        FROM jsonb_array_elements(waiting_groups || ${storableJson(groups)}::jsonb) AS id)`,
+    })
+    .where('sync', '=', run.sync)
+    .where('target', '=', run.target)
+    .execute()
+}
+
+/** Keeps what is known of the server after a run that is no measure of the source. */
+export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): Promise<void> {
+  await db
+    .updateTable('dirsyncd.last_good')
+    .set({ server: JSON.stringify(server) })
+    .where('sync', '=', run.sync)
+    .where('target', '=', run.target)
+    .execute()
+}
