@@ -1,6 +1,6 @@
 import type { Config, SyncConfig } from '../config/config.ts'
 import { watchCsv } from '../source/csv/watch.ts'
-import { addRun, nextWaitingRun } from '../store/runs.ts'
+import { addRun, waitingWholeRun } from '../store/runs.ts'
 import { type Site, targetOf } from './site.ts'
 
 /**
@@ -16,9 +16,7 @@ export async function watchSources(
   const { db } = site.store
 
   async function requestRun(sync: SyncConfig): Promise<void> {
-    const waiting = await nextWaitingRun(db, sync.name)
-    // A waiting run that only plans, or that is limited to some entries, does not cover this change.
-    if (waiting?.mode !== 'sync' || waiting.only_entries !== null) {
+    if ((await waitingWholeRun(db, sync.name)) === undefined) {
       await addRun(db, { sync: sync.name, target: targetOf(sync), mode: 'sync', trigger: 'schedule' })
     }
     await wake(sync.name)

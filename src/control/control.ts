@@ -26,7 +26,7 @@ export interface RunSummary {
    */
   readonly undecidedChanges: number
   readonly hold: HoldState | null
-  /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes. */
+  /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes or comes first. */
   readonly holdRun: number | null
   readonly digest: string | null
   /** Whether a person approved what it does. */
@@ -42,6 +42,18 @@ export interface Wait {
   readonly at: string
   /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
   readonly why: 'limited' | 'outage'
+}
+
+/**
+ * The run whose hold comes first: it is of the whole sync, so what this run of single entries would hold is not to be
+ * decided on before.
+ */
+export function holdBefore({
+  run,
+  hold,
+  holdRun,
+}: Pick<RunSummary, 'run' | 'hold' | 'holdRun'>): number | undefined {
+  return hold === 'replaced' && holdRun !== null && holdRun !== run ? holdRun : undefined
 }
 
 /** What holds a run, or with `waitsFor` only some of its changes. */

@@ -10,6 +10,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
   type Control,
+  holdBefore,
   isPlanStillHeld,
   type QuarantinedChange,
   type ReleaseRequest,
@@ -108,6 +109,8 @@ function requireNames(
 }
 
 function whyNoHold(run: RunRecord, awaits: boolean): string {
+  const first = holdBefore({ ...run, holdRun: run.hold_run })
+  if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`
   if (run.hold_run !== null && run.hold_run !== run.run) return `it waits for the hold of run ${run.hold_run}`
   if (run.hold === 'approved' && awaits)
     return `it was approved before, and what of it is not applied yet is for the next run: \`dirsyncd sync ${run.sync}\``
@@ -185,7 +188,7 @@ function summarize(run: ListedRun, undecidedChanges: number, waitsUntil: Wait | 
     finishedAt: run.finished_at?.toISOString() ?? null,
     counts: run.counts,
     breaches: run.breaches ?? [],
-    undecidedChanges,
+    undecidedChanges: run.hold === 'replaced' ? 0 : undecidedChanges,
     hold: run.hold,
     holdRun: run.hold_run,
     digest: run.digest,

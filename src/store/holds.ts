@@ -7,9 +7,10 @@ import type { RunCounts, RunState } from './run-types.ts'
 import { finishRun, type RunRecord } from './runs.ts'
 
 /**
- * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one open
- * hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Returns the
- * number of the run that carries the hold.
+ * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one
+ * open hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Only a
+ * run of single entries never replaces the hold of a whole run: its own is replaced from the beginning. Returns the number of the run
+ * that carries the open hold.
  */
 export async function holdRun(
   trx: Fenced,
@@ -19,6 +20,10 @@ export async function holdRun(
 ): Promise<number> {
   const open = await openHold(trx, run.sync)
   const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
+  if (open && !same && run.only_entries !== null && open.only_entries === null) {
+    await endHeld(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
+    return open.run
+  }
   if (open && !same) await setHold(trx, open.run, 'replaced')
   const holder = same ? open.run : run.run
   if (!same) await storeHeldChanges(trx, run.run, breaches)

@@ -52,6 +52,19 @@ function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
   )
 }
 
+/** Notes which interruptions a waiting run comes after, and has it wait because of them. */
+export async function followInterrupted(
+  trx: Db,
+  run: number,
+  { inRow, waitMinutes }: Interrupted,
+): Promise<void> {
+  await trx
+    .updateTable('dirsyncd.runs')
+    .set({ interruptions: inRow, begin_after: sql<Date>`now() + make_interval(mins => ${waitMinutes})` })
+    .where('run', '=', run)
+    .execute()
+}
+
 /** Notes that the process leaves the run to the next one because it was asked to end. */
 export async function leaveRun(trx: Fenced, run: number): Promise<void> {
   await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()

@@ -18,8 +18,6 @@ export interface NewRun {
   readonly mode: RunMode
   readonly trigger: RunTrigger
   readonly only?: Only | undefined
-  /** The runs before it that ended with their process, and how long it waits because of that. */
-  readonly after?: { readonly inRow: number; readonly waitMinutes: number } | undefined
 }
 
 /** Adds a run that waits for somebody to take it, and returns its number. */
@@ -33,10 +31,6 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
       trigger: run.trigger,
       only_entries: run.only === undefined ? null : JSON.stringify(run.only),
       state: 'waiting',
-      ...(run.after !== undefined && {
-        interruptions: run.after.inRow,
-        begin_after: sql<Date>`now() + make_interval(mins => ${run.after.waitMinutes})`,
-      }),
     })
     .returning('run')
     .executeTakeFirstOrThrow()
@@ -67,15 +61,10 @@ export async function cancelRun(db: Db, run: number): Promise<void> {
     .execute()
 }
 
-/** Whether a run waits, be it that it may not begin yet. */
-export async function hasWaitingRun(db: Db, sync: string): Promise<boolean> {
-  return (await waitingRuns(db, sync).select('run').limit(1).executeTakeFirst()) !== undefined
-}
-
-/** Whether a run waits that applies all changes of the sync. */
-export async function hasWaitingSync(db: Db, sync: string): Promise<boolean> {
+/** The run that waits to apply all changes of the sync, be it that it may not begin yet. */
+export async function waitingWholeRun(db: Db, sync: string): Promise<number | undefined> {
   const query = waitingRuns(db, sync).select('run').where('mode', '=', 'sync')
-  return (await query.where('only_entries', 'is', null).limit(1).executeTakeFirst()) !== undefined
+  return (await query.where('only_entries', 'is', null).orderBy('run').limit(1).executeTakeFirst())?.run
 }
 
 function waitingRuns(db: Db, sync: string) {

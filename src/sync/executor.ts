@@ -22,18 +22,17 @@ import { isAway } from '../store/outage.ts'
 import { prune, type Retention } from '../store/retention.ts'
 import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
 import { closeHold, holdRun, joinHold } from '../store/holds.ts'
-import { interruptRuns, leaveRun } from '../store/interruptions.ts'
+import { followInterrupted, interruptRuns, leaveRun } from '../store/interruptions.ts'
 import { lastGood } from '../store/last-good.ts'
 import {
   addRun,
   beginRun,
   findRun,
   finishRun,
-  hasWaitingRun,
-  hasWaitingSync,
   nextWaitingRun,
   type RunRecord,
   setRunState,
+  waitingWholeRun,
   withLease,
 } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -109,8 +108,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     if (setup === undefined) return
     await using lease = await deps.leases.take(name, deps.owner, times.lease)
     if (lease === undefined) return
-    const resumed = await resume(setup, lease)
-    if (scheduled && !resumed && !(await hasWaitingRun(db, name))) {
+    await resume(setup, lease)
+    if (scheduled && (await waitingWholeRun(db, name)) === undefined) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
     const signal = AbortSignal.any([deps.signal, lease.signal])
@@ -129,7 +128,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const run = await findRun(db, number)
     if (run?.state !== 'waiting') return
     // A plan changes nothing, so it leaves interrupted runs to those that go on with their work.
-    if (run.mode === 'sync') await withLease(db, lease, number, (trx) => interruptRuns(trx, name))
+    if (run.mode === 'sync') {
+      await withLease(db, lease, number, async (trx) => {
+        for (const interrupted of await interruptRuns(trx, name))
+          await followInterrupted(trx, number, interrupted)
+      })
+    }
     await execute(setup, run, lease, AbortSignal.any([deps.signal, lease.signal]))
   }
 
@@ -137,15 +141,14 @@ export function createExecutor(deps: ExecutorDeps): Executor {
    * Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. A whole run
    * that waits already is that one.
    */
-  async function resume({ name: sync, target }: SetupOf, lease: Lease): Promise<boolean> {
-    return withLease(db, lease, 0, async (trx) => {
-      const interrupted = await interruptRuns(trx, sync)
-      for (const { run, ...after } of interrupted) {
-        const { mode, trigger, only_entries: only } = run
-        if (mode === 'sync' && (await hasWaitingSync(trx, sync))) continue
-        await addRun(trx, { sync, target, mode, trigger, only: only ?? undefined, after })
+  async function resume({ name: sync, target }: SetupOf, lease: Lease): Promise<void> {
+    await withLease(db, lease, 0, async (trx) => {
+      for (const interrupted of await interruptRuns(trx, sync)) {
+        const { mode, trigger, only_entries: only } = interrupted.run
+        const waiting = mode === 'sync' ? await waitingWholeRun(trx, sync) : undefined
+        const next = waiting ?? (await addRun(trx, { sync, target, mode, trigger, only: only ?? undefined }))
+        await followInterrupted(trx, next, interrupted)
       }
-      return interrupted.length > 0
     })
   }
 

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { renderReport } from '../../src/cli/render/report.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { countChanges } from '../../src/store/plans.ts'
-import type { RunRecord } from '../../src/store/runs.ts'
+import type { NewRun, RunRecord } from '../../src/store/runs.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
@@ -98,4 +99,85 @@ test('who approves the hold of an earlier run approves what later runs show', as
   await control().approve(first.run, 'ada')
   expect((await decisionsOf(opened.store.db, sync, first.target)).approved.size).toBe(3)
   expect(await harness.sync()).toMatchObject({ state: 'done' })
+})
+
+const only = (...users: string[]) => ({ only: { users, groups: [] } })
+
+test('a run of single people leaves the hold of a whole run open, and says what to decide first', async () => {
+  leave('a', 'b', 'c')
+  const whole = await harness.sync()
+  hire('a')
+  leave('d', 'e')
+  const limited = await harness.sync(only('d', 'e'))
+  expect(limited).toMatchObject({ state: 'held', hold: 'replaced', hold_run: whole.run })
+  expect(await harness.getRun(whole.run)).toMatchObject({ hold: 'open' })
+  const report = renderReport((await control().run(limited.run))!, { all: false }).join('\n')
+  expect(report).toContain(
+    `Nothing was changed. The hold of run ${whole.run} is of the whole sync and holds other changes: decide on it first, ` +
+      `with dirsyncd approve ${whole.run} or dirsyncd reject ${whole.run}, and then ask for this run again.`,
+  )
+  await expect(control().approve(limited.run, 'ada')).rejects.toThrow(
+    `Run ${limited.run} has no open hold: the hold of run ${whole.run} comes first, which is of the whole sync.`,
+  )
+  await control().reject(whole.run, 'ada')
+  const again = await harness.sync(only('d', 'e'))
+  expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
+})
+
+test('a whole run replaces the hold of a run of single people', async () => {
+  leave('a', 'b')
+  const limited = await harness.sync(only('a', 'b'))
+  expect(limited).toMatchObject({ state: 'held', hold: 'open' })
+  leave('c')
+  const whole = await harness.sync()
+  expect(whole).toMatchObject({ state: 'held', hold: 'open' })
+  expect(await harness.getRun(limited.run)).toMatchObject({ hold: 'replaced', hold_run: limited.run })
+})
+
+test.each<[string, Partial<NewRun>]>([
+  ['a plan', { mode: 'plan' }],
+  ['a run of single people', only('a')],
+])('the schedule adds a whole run also while %s waits', async (_, more) => {
+  hire('new')
+  await harness.requestRun(more)
+  await harness.executor.work(sync, { scheduled: true })
+  const runs = await opened.store.db
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .orderBy('run')
+    .execute()
+  expect(runs.map(({ trigger, state }) => [trigger, state])).toEqual([
+    ['demand', 'done'],
+    ['demand', more.mode === 'plan' ? 'planned' : 'done'],
+    ['schedule', 'done'],
+  ])
+  expect(runs[2]).toMatchObject({ mode: 'sync', only_entries: null })
+})
+
+test('the schedule adds no run while a whole run waits', async () => {
+  const waiting = await harness.requestRun()
+  await harness.executor.work(sync, { scheduled: true })
+  const { last } = await opened.store.db
+    .selectFrom('dirsyncd.runs')
+    .select(({ fn }) => fn.max('run').as('last'))
+    .where('sync', '=', sync)
+    .executeTakeFirstOrThrow()
+  expect(last).toBe(waiting)
+})
+
+test('a whole run that waits already knows how many runs before it were interrupted', async () => {
+  const { db } = opened.store
+  const killed = await harness.requestRun()
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({ state: 'reading', interruptions: 2 })
+    .where('run', '=', killed)
+    .execute()
+  const waiting = await harness.requestRun()
+  await harness.executor.work(sync, { scheduled: false })
+  expect((await harness.getRun(killed)).error).toMatch('the next run waits 2 minutes')
+  const next = await harness.getRun(waiting)
+  expect(next).toMatchObject({ state: 'waiting', interruptions: 3 })
+  expect(next.begin_after!.getTime()).toBeGreaterThan(Date.now() + 60_000)
 })

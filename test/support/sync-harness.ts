@@ -10,7 +10,7 @@ import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
 import { startChangeWorker } from '../../src/apply/worker.ts'
 import type { Source } from '../../src/source/source.ts'
-import { addRun, findRun, type RunRecord } from '../../src/store/runs.ts'
+import { addRun, findRun, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
 import { tryChange } from '../../src/target/try-change.ts'
 import type { OpenBackend } from './backends.ts'
@@ -60,9 +60,9 @@ export interface SyncHarness extends AsyncDisposable {
   readonly otherExecutor: (owner: string) => Executor
   readonly startWorker: () => Promise<void>
   /** Requests a run and executes it to its end. */
-  readonly sync: () => Promise<RunRecord>
+  readonly sync: (more?: Partial<NewRun>) => Promise<RunRecord>
   /** Requests a run without executing it. Resolves with its number. */
-  readonly requestRun: () => Promise<number>
+  readonly requestRun: (more?: Partial<NewRun>) => Promise<number>
   readonly getRun: (run: number) => Promise<RunRecord>
   readonly waitForEnd: (run: number) => Promise<RunRecord>
   /** The error codes in the log. */
@@ -153,7 +153,8 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     await worker.waitUntilReady()
   }
 
-  const requestRun = () => addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
+  const requestRun = (more?: Partial<NewRun>) =>
+    addRun(db, { sync, target, mode: 'sync', trigger: 'demand', ...more })
 
   async function getRun(number: number): Promise<RunRecord> {
     const record = await findRun(db, number)
@@ -176,8 +177,8 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     requestRun,
     getRun,
     waitForEnd,
-    sync: async () => {
-      const number = await requestRun()
+    sync: async (more) => {
+      const number = await requestRun(more)
       await executor.work(sync, { scheduled: false })
       return getRun(number)
     },

@@ -1,4 +1,4 @@
-import { type ChangeView, type RunCounts, type RunView, waitText } from '../../control/control.ts'
+import { type ChangeView, holdBefore, type RunCounts, type RunView, waitText } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
 import { leftBehind } from '../exit-code.ts'
@@ -134,6 +134,9 @@ function holdLines(view: RunView): string[] {
   const { run, state, hold, holdRun } = view
   const guards = breachLines(guardsOf(view), isApprovedPlan(view) ? 'approved' : hold)
   if (guards.length === 0) return []
+  const first = holdBefore(view)
+  if (first !== undefined)
+    return [`${holdTitle(view)}:`, ...guards, `Nothing was changed. ${afterHold(first)}`]
   const held = holdRun ?? run
   const waiting = state === 'held' && (hold === 'open' || hold === null)
   const since = held === run ? '' : ` What is held is the same as in run ${held}.`
@@ -145,13 +148,21 @@ function holdLines(view: RunView): string[] {
   return [`${holdTitle(view)}:`, ...guards, ...help]
 }
 
+function afterHold(first: number): string {
+  return (
+    `The hold of run ${first} is of the whole sync and holds other changes: decide on it first, ` +
+    `with dirsyncd approve ${first} or dirsyncd reject ${first}, and then ask for this run again.`
+  )
+}
+
 /** What the evidence does not prove waits, while the rest is applied. */
 function waitLines(view: RunView): string[] {
   const { mode, state, counts, hold, holdRun, breaches } = view
   const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
   if (findings.length === 0) return []
   const isOpen = state === 'done' && (hold === 'open' || (hold === null && holdRun !== null))
-  const help = isOpen ? decideLines(view) : []
+  const first = holdBefore(view)
+  const help = isOpen ? decideLines(view) : first === undefined ? [] : [afterHold(first)]
   const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
   const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
   const isInNoPlan = mode === 'plan' || state === 'held'
@@ -202,7 +213,7 @@ function holdTitle(view: RunView): string {
   const { mode, state, hold, approved } = view
   if (mode === 'plan') return isApprovedPlan(view) ? APPROVED : 'A sync would be held by'
   if (state === 'applying' || state === 'done' || (state === 'failed' && approved)) return APPROVED
-  if (hold === null) return 'Held by'
+  if (hold === null || holdBefore(view) !== undefined) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }
 

@@ -1,4 +1,4 @@
-import { type RunSummary, waitText } from '../../control/control.ts'
+import { holdBefore, type RunSummary, waitText } from '../../control/control.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { undecided } from '../../plan/decide.ts'
@@ -43,5 +43,7 @@ function note(run: RunSummary): string {
   if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
   if (hold === null && (guards === '' || mode === 'plan')) return leftBehind(run).join(', ')
   if (hold === null) return `waits: ${guards}`
+  const first = holdBefore(run)
+  if (first !== undefined) return `held; the hold of run ${first} comes first`
   return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`
 }
