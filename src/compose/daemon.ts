@@ -183,7 +183,7 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     if (looking || signal.aborted) return
     looking = true
     try {
-      const syncs = await syncsWithWork(site.store.db, site.times.lease.expiry)
+      const syncs = await syncsWithWork(site.store.db)
       outage.over()
       for (const sync of syncs) {
         const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {

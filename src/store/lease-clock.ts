@@ -1,57 +1,39 @@
-/** A moment, in milliseconds of two clocks: one that nobody sets and that all threads share, and the wall clock. */
-export interface Moment {
-  readonly monotonic: number
-  readonly wall: number
-}
-
-/** `performance.now()` would begin anew in each thread. */
-export function now(): Moment {
-  return { monotonic: Number(process.hrtime.bigint() / 1_000_000n), wall: Date.now() }
+/** Milliseconds of a clock that nobody sets and that all threads share; `performance.now()` would begin anew in each. */
+export function now(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
 const TURNED = 0
 const RENEWED = 1
-const RENEWED_WALL = 2
-const LONG_AGO = -(2 ** 52)
 
 /** What the main thread and the lease thread tell each other about one lease, also while one of them is blocked. */
 export class LeaseClock {
   readonly memory: SharedArrayBuffer
   readonly #times: BigInt64Array
 
-  constructor(memory = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT)) {
+  constructor(memory = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)) {
     this.memory = memory
     this.#times = new BigInt64Array(memory)
   }
 
   /** Called by the main thread whenever its loop turns. */
   turn(): void {
-    this.#set(TURNED, now().monotonic)
+    this.#set(TURNED, now())
   }
 
   /** Milliseconds since the loop of the main thread has turned. */
   sinceTurn(): number {
-    return now().monotonic - this.#get(TURNED)
+    return now() - this.#get(TURNED)
   }
 
   /** `asked` is when the question was sent, since nobody knows when the database renewed the lease. */
-  renewed(asked: Moment): void {
-    this.#set(RENEWED, asked.monotonic)
-    this.#set(RENEWED_WALL, asked.wall)
-  }
-
-  lost(): void {
-    this.renewed({ monotonic: LONG_AGO, wall: LONG_AGO })
+  renewed(asked: number): void {
+    this.#set(RENEWED, asked)
   }
 
   /** Milliseconds since the last renewal was asked for. Does not count while the machine is suspended. */
   age(): number {
-    return now().monotonic - this.#get(RENEWED)
-  }
-
-  /** The same by the clock that says more: the wall clock counts suspended time too, and may have been set. */
-  greatestAge(): number {
-    return Math.max(this.age(), now().wall - this.#get(RENEWED_WALL))
+    return now() - this.#get(RENEWED)
   }
 
   #get(index: number): number {

@@ -9,19 +9,35 @@ export interface Held {
   readonly epoch: number
 }
 
+/** A lease that somebody has, as it was renewed last. */
+export interface Renewed extends Held {
+  /** By the database's clock, to the microsecond. */
+  readonly renewedAt: string
+}
+
 /** A lease without an owner has no `renewed_at`; one that never expires was renewed at the end of all times. */
 const NOW = sql<Date>`clock_timestamp()`
 const FOR_EVER = sql<Date>`'infinity'::timestamptz`
 
-/**
- * Takes the row of a sync for an owner and resolves with its new epoch, or undefined when somebody else has it. `expiry`
- * is the age in milliseconds from which on it may be taken over; without one nobody takes it over.
- */
-export async function takeRow(
-  db: Db,
-  { sync, owner, expiry }: { sync: string; owner: string; expiry: number | undefined },
-): Promise<number | undefined> {
-  const renewed_at = expiry === undefined ? FOR_EVER : NOW
+/** The lease of a sync, if somebody has it. */
+export async function findHeld(db: Db, sync: string): Promise<Renewed | undefined> {
+  const { rows } = await sql<Renewed>`SELECT sync, owner, epoch::integer, renewed_at::text AS "renewedAt"
+    FROM dirsyncd.leases WHERE sync = ${sync} AND owner IS NOT NULL`.execute(db)
+  return rows[0]
+}
+
+export interface Taking {
+  readonly sync: string
+  readonly owner: string
+  /** Nobody ever takes it over. */
+  readonly isForEver?: boolean
+  /** Taken over, if it was not renewed since. */
+  readonly from?: Renewed | undefined
+}
+
+/** Takes the row of a sync and resolves with its new epoch, or undefined when somebody else has it. */
+export async function takeRow(db: Db, { sync, owner, isForEver, from }: Taking): Promise<number | undefined> {
+  const renewed_at = isForEver === true ? FOR_EVER : NOW
   const row = await db
     .insertInto('dirsyncd.leases')
     .values({ sync, epoch: 1, owner, renewed_at })
@@ -29,16 +45,17 @@ export async function takeRow(
       conflict
         .column('sync')
         .doUpdateSet({ epoch: sql<number>`dirsyncd.leases.epoch + 1`, owner, renewed_at })
-        .where(expiry === undefined ? sql<boolean>`dirsyncd.leases.owner is null` : expired(expiry)),
+        .where(isFree(from)),
     )
     .returning('epoch')
     .executeTakeFirst()
   return row === undefined ? undefined : Number(row.epoch)
 }
 
-function expired(ms: number) {
-  return sql<boolean>`dirsyncd.leases.renewed_at is null
-    or dirsyncd.leases.renewed_at < clock_timestamp() - ${ms}::float8 * interval '1 millisecond'`
+function isFree(from: Renewed | undefined) {
+  if (from === undefined) return sql<boolean>`dirsyncd.leases.owner IS NULL`
+  return sql<boolean>`dirsyncd.leases.owner IS NULL OR dirsyncd.leases.epoch = ${from.epoch}
+    AND dirsyncd.leases.renewed_at = ${from.renewedAt}::timestamptz`
 }
 
 export async function freeRow(db: Db, { sync, owner, epoch }: Held): Promise<void> {
@@ -60,10 +77,9 @@ export async function freeLeasesOf(db: Db, owner: string): Promise<void> {
     .execute()
 }
 
-/** The names of all processes that hold leases, or of the one that holds this sync's. */
-export async function leaseOwners(db: Db, sync?: string): Promise<readonly string[]> {
-  let query = db.selectFrom('dirsyncd.leases').select('owner').distinct().where('owner', 'is not', null)
-  if (sync !== undefined) query = query.where('sync', '=', sync)
+/** The names of all processes that hold leases. */
+export async function leaseOwners(db: Db): Promise<readonly string[]> {
+  const query = db.selectFrom('dirsyncd.leases').select('owner').distinct().where('owner', 'is not', null)
   return (await query.execute()).flatMap(({ owner }) => owner ?? [])
 }
 

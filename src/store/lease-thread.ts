@@ -69,7 +69,6 @@ async function renewAndGoOn(lease: Renewed): Promise<void> {
   if (!timers.has(id)) return
   if (ours === false) {
     timers.delete(id)
-    clock.lost()
     tell({ say: 'lost', id })
     return
   }

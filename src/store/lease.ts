@@ -1,7 +1,15 @@
 import type { Kysely } from 'kysely'
-import { LeaseClock, type Moment, now } from './lease-clock.ts'
+import { LeaseClock, now } from './lease-clock.ts'
 import type { LeaseRenewer } from './lease-renewer.ts'
-import { freeLeasesOf, freeRow, type Held, leaseOwners, takeRow } from './lease-rows.ts'
+import {
+  findHeld,
+  freeLeasesOf,
+  freeRow,
+  type Held,
+  leaseOwners,
+  type Renewed,
+  takeRow,
+} from './lease-rows.ts'
 import { isCertainlyDead } from './process-name.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,13 +22,11 @@ export type Lease = AsyncDisposable & {
   readonly epoch: number
   /** Aborted when somebody else has the sync, or when the lease could not be renewed before others may take it. */
   readonly signal: AbortSignal
-  /** Whether nobody else can have the sync yet. A process that was frozen sees it here before any of its timers. */
-  isHeld(): boolean
 }
 
 /** Milliseconds. */
 export type LeaseTimes = {
-  /** The age, by the database's clock, from which on a lease may be taken over. */
+  /** A lease that was not renewed for so long, while somebody looked, may be taken over. */
   readonly expiry: number
   readonly renewal: number
   /** A process whose event loop has not turned for so long loses its leases. */
@@ -30,7 +36,8 @@ export type LeaseTimes = {
 export interface Leases {
   /**
    * Takes the lease of a sync for `owner`, which must name this process and nobody else, and keeps it until it is
-   * disposed or lost. Resolves with undefined when somebody else has it.
+   * disposed or lost. Resolves with undefined when somebody else has it; whoever waits for a lease that is not renewed
+   * any more asks again and again.
    */
   take(sync: string, owner: string, times: LeaseTimes): Promise<Lease | undefined>
 }
@@ -49,17 +56,14 @@ export function createEmbeddedLeases(db: Db): Leases {
 
   async function take(sync: string, owner: string): Promise<Lease | undefined> {
     for (const held of unfreed) await free(held)
-    const epoch = await takeRow(db, { sync, owner, expiry: undefined })
+    const epoch = await takeRow(db, { sync, owner, isForEver: true })
     if (epoch === undefined) return undefined
     const held = { sync, owner, epoch }
-    let isHeld = true
     return {
       sync,
       epoch,
       signal: new AbortController().signal,
-      isHeld: () => isHeld,
       async [Symbol.asyncDispose]() {
-        isHeld = false
         unfreed.add(held)
         // A full disk, say: the next taker frees it first.
         await free(held).catch(() => undefined)
@@ -71,32 +75,50 @@ export function createEmbeddedLeases(db: Db): Leases {
 
 /** The leases of a PostgreSQL server, which processes of several machines want. A thread renews them. */
 export function createServerLeases(db: Db, renewer: LeaseRenewer): Leases {
+  const watch = new RenewalWatch()
+
   async function take(sync: string, owner: string, times: LeaseTimes): Promise<Lease | undefined> {
     await renewer.start()
+    const held = await findHeld(db, sync)
+    if (held !== undefined && !isCertainlyDead(held.owner) && watch.sinceRenewal(held) < times.expiry)
+      return undefined
     const asked = now()
-    const wanted = { sync, owner, expiry: times.expiry }
-    let epoch = await takeRow(db, wanted)
-    if (epoch === undefined && (await freeDeadLeases(db, sync))) epoch = await takeRow(db, wanted)
+    const epoch = await takeRow(db, { sync, owner, from: held })
     return epoch === undefined ? undefined : keep(db, renewer, { sync, owner, epoch }, times, asked)
   }
   return { take }
 }
 
-/** Frees what processes of this machine held that are certainly dead, and tells whether there were any. */
-export async function freeDeadLeases(db: Db, sync?: string): Promise<boolean> {
-  const dead = (await leaseOwners(db, sync)).filter(isCertainlyDead)
+/** Frees what processes of this machine held that are certainly dead. */
+export async function freeDeadLeases(db: Db): Promise<void> {
+  const dead = (await leaseOwners(db)).filter(isCertainlyDead)
   for (const owner of dead) await freeLeasesOf(db, owner)
-  return dead.length > 0
 }
 
-function keep(db: Db, renewer: LeaseRenewer, held: Held, times: LeaseTimes, asked: Moment): Lease {
+/**
+ * How long leases of others were not renewed, by the clock of this process that nobody sets. The database's own clock may be
+ * set: back, and a dead process would keep its lease; ahead, and a living one would lose it.
+ */
+class RenewalWatch {
+  readonly #seen = new Map<string, { readonly held: Renewed; readonly since: number }>()
+
+  /** Milliseconds, from the first look that saw this renewal. */
+  sinceRenewal(held: Renewed): number {
+    const before = this.#seen.get(held.sync)
+    const isRenewed = before?.held.epoch !== held.epoch || before.held.renewedAt !== held.renewedAt
+    const since = isRenewed ? now() : before.since
+    if (isRenewed) this.#seen.set(held.sync, { held, since })
+    return now() - since
+  }
+}
+
+function keep(db: Db, renewer: LeaseRenewer, held: Held, times: LeaseTimes, asked: number): Lease {
   const lost = new AbortController()
   /** Counted from before the question was sent, with a reserve: ours must end before another one may begin. */
   const patience = times.expiry * 0.9
   const clock = new LeaseClock()
   clock.renewed(asked)
   clock.turn()
-  let isOver = false
   const beat = setInterval(() => clock.turn(), times.renewal / 4)
   let deadline = setTimeout(checkAge, patience - clock.age())
   const forget = renewer.renew({ held, times, memory: clock.memory }, lose)
@@ -114,7 +136,6 @@ function keep(db: Db, renewer: LeaseRenewer, held: Held, times: LeaseTimes, aske
   }
 
   function stop(): void {
-    isOver = true
     clearInterval(beat)
     clearTimeout(deadline)
     forget()
@@ -126,6 +147,5 @@ function keep(db: Db, renewer: LeaseRenewer, held: Held, times: LeaseTimes, aske
     await freeRow(db, held).catch(() => undefined)
   }
 
-  const isHeld = () => !isOver && clock.greatestAge() < patience
-  return { sync: held.sync, epoch: held.epoch, signal: lost.signal, isHeld, [Symbol.asyncDispose]: dispose }
+  return { sync: held.sync, epoch: held.epoch, signal: lost.signal, [Symbol.asyncDispose]: dispose }
 }

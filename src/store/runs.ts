@@ -84,15 +84,15 @@ export async function hasRuns(db: Db, sync: string, target: string): Promise<boo
   return row !== undefined
 }
 
-/** Names of the syncs that have a waiting run, or one that was begun under a lease which nobody holds any more. */
-export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly string[]> {
-  const { rows } = await sql<{ sync: string }>`
-    SELECT DISTINCT r.sync FROM dirsyncd.runs r
-    LEFT JOIN dirsyncd.leases l ON l.sync = r.sync
-    WHERE r.finished_at IS NULL AND (r.begin_after IS NULL OR r.begin_after <= now() OR r.state <> 'waiting')
-      AND (l.renewed_at IS NULL OR l.renewed_at < now() - make_interval(secs => ${leaseMs / 1000}))`.execute(
-    db,
-  )
+/** Names of the syncs that have a run which may begin, or one that was begun, be it that somebody works on it. */
+export async function syncsWithWork(db: Db): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.runs')
+    .select('sync')
+    .distinct()
+    .where('finished_at', 'is', null)
+    .where(sql<boolean>`(begin_after IS NULL OR begin_after <= now() OR state <> 'waiting')`)
+    .execute()
   return rows.map((row) => row.sync)
 }
 

@@ -4,11 +4,9 @@ import { processName } from '../../src/store/process-name.ts'
 
 export type HolderTask =
   | { readonly do: 'take'; readonly url: string; readonly sync: string; readonly times: LeaseTimes }
-  /** Blocks the loop until the process was frozen for longer than `ms`, and answers before it turns again. */
-  | { readonly do: 'watch for a freeze'; readonly ms: number }
   /** Frees the lease and closes all but the thread that renews leases. */
   | { readonly do: 'leave' }
-export type HolderAnswer = { took: boolean } | { watches: true } | { heldAfterFreeze: boolean }
+export type HolderAnswer = { took: boolean } | { lost: true }
 
 let store: Store
 let lease: Lease | undefined
@@ -16,13 +14,8 @@ let lease: Lease | undefined
 async function take({ url, sync, times }: Extract<HolderTask, { do: 'take' }>): Promise<void> {
   store = await openStore({ kind: 'postgres', url })
   lease = await store.leases.take(sync, processName(), times)
+  lease?.signal.addEventListener('abort', () => send({ lost: true }))
   send({ took: lease !== undefined })
-}
-
-function watchForFreeze(ms: number, since: number): void {
-  let last = since
-  for (let now = performance.now(); now - last < ms; now = performance.now()) last = now
-  send({ heldAfterFreeze: lease?.isHeld() === true })
 }
 
 async function leave(): Promise<void> {
@@ -37,10 +30,5 @@ function send(answer: HolderAnswer): void {
 
 process.on('message', (task: HolderTask) => {
   if (task.do === 'take') void take(task)
-  else if (task.do === 'leave') void leave()
-  else {
-    const since = performance.now()
-    // The answer leaves the process first.
-    process.send?.({ watches: true } satisfies HolderAnswer, () => watchForFreeze(task.ms, since))
-  }
+  else void leave()
 })
