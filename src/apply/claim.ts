@@ -3,7 +3,7 @@ import type { Change } from '../plan/change.ts'
 import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChunkJob } from './job.ts'
-import { pauseOf } from '../store/pause.ts'
+import { isInForce } from '../store/pause.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
 import { isDue, MOST_REFUSALS } from './waiting.ts'
 
@@ -55,32 +55,38 @@ export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer):
 async function limitOf(
   trx: Fenced,
   run: LockedRun,
-  { run: number, epoch, probe }: ChunkJob,
-  { leaseMs }: Claimer,
+  job: ChunkJob,
+  claimer: Claimer,
 ): Promise<{ readonly changes: number | null; readonly outages: number } | undefined> {
   if (run.state !== 'applying' || run.stop_code !== null) return undefined
-  if (probe !== true && run.refused - run.refused_before_success >= REFUSED_IN_ROW) return undefined
-  if (!(await isLeased(trx, run.sync, epoch, leaseMs))) return undefined
-  if ((await pauseOf(trx, run.target)) !== undefined) return undefined
-  const outages = await outagesOf(trx, run.target)
-  if (outages > 0 && (await openChunks(trx, number)).length > 0) return undefined
+  if (job.probe !== true && run.refused - run.refused_before_success >= REFUSED_IN_ROW) return undefined
+  const { isLeased, isPaused, isClaimed, outages } = await lookAround(trx, run, job, claimer)
+  if (!isLeased || isPaused || (outages > 0 && isClaimed)) return undefined
   return { changes: outages > 0 ? 1 : null, outages }
 }
 
-/** Asked anew with the epoch: since the fence looked, somebody else may have taken a lease that was free. */
-async function isLeased(trx: Fenced, sync: string, epoch: number, leaseMs: number): Promise<boolean> {
-  const { rows } = await sql`SELECT FROM dirsyncd.leases WHERE sync = ${sync} AND epoch = ${epoch}
-    AND renewed_at > clock_timestamp() - make_interval(secs => ${leaseMs / 1000})`.execute(trx)
-  return rows.length > 0
+interface Surroundings {
+  /** Asked with the epoch: since the fence looked, somebody else may have taken a lease that was free. */
+  readonly isLeased: boolean
+  readonly isPaused: boolean
+  /** Something of the run is claimed already. */
+  readonly isClaimed: boolean
+  readonly outages: number
 }
 
-async function outagesOf(db: Kysely<Tables>, target: string): Promise<number> {
-  const row = await db
-    .selectFrom('dirsyncd.targets')
-    .select('outages')
-    .where('target', '=', target)
-    .executeTakeFirst()
-  return row?.outages ?? 0
+async function lookAround(
+  trx: Fenced,
+  { sync, target }: LockedRun,
+  { run, epoch }: ChunkJob,
+  { leaseMs }: Claimer,
+): Promise<Surroundings> {
+  const { rows } = await sql<Surroundings>`SELECT
+      EXISTS (SELECT FROM dirsyncd.leases WHERE sync = ${sync} AND epoch = ${epoch}
+        AND renewed_at > clock_timestamp() - make_interval(secs => ${leaseMs / 1000})) AS "isLeased",
+      EXISTS (SELECT FROM dirsyncd.chunks WHERE run = ${run}) AS "isClaimed",
+      EXISTS (SELECT FROM dirsyncd.targets WHERE target = ${target} AND ${isInForce}) AS "isPaused",
+      COALESCE((SELECT outages FROM dirsyncd.targets WHERE target = ${target}), 0) AS outages`.execute(trx)
+  return rows[0]!
 }
 
 async function claimChanges(

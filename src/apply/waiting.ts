@@ -15,11 +15,15 @@ export interface Part {
   readonly tail: boolean
 }
 
+/** No change waits longer before it is tried again: one that seems to was put off by a clock that was set back since. */
+const LONGEST_WAIT = sql`interval '15 minutes'`
+
 /**
  * Whether a change `c` may be tried now. Who gets an e-mail waits until its owner has lost it: a service that does not
  * mind would show it with two people. In a circle nobody can be first.
  */
-export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL OR c.next_at <= clock_timestamp())
+export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
+    OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
   AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
     SELECT FROM dirsyncd.changes AS owner
     WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
-import { createExecutor, type Executor } from '../sync/executor.ts'
+import { Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
@@ -96,7 +96,7 @@ function createOwnWork(
       await Promise.all(working.values())
       for (const run of asked) await cancelRun(site.store.db, run)
     })
-    return createExecutor({
+    return new Executor({
       db: site.store.db,
       leases: site.store.leases,
       syncs: openSetups(config, site, { clients, sources }),

@@ -4,7 +4,7 @@ import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
-import { createExecutor, type Executor } from '../sync/executor.ts'
+import { Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -59,7 +59,7 @@ export async function runDaemon(
   startChangeWorkers(stack, config.syncs, site, clients)
 
   const { db, leases } = site.store
-  const executor = createExecutor({
+  const executor = new Executor({
     db,
     leases,
     syncs: openSetups(config, site, { clients, sources }),

@@ -11,7 +11,7 @@ const FIRST_WAIT_MINUTES = 2
 const LONGEST_WAIT_MINUTES = 60
 
 /** A run that ended with its process. */
-export interface Interrupted {
+interface Interrupted {
   readonly run: RunRecord
   /** How many runs ended so, in a row, with this one. */
   readonly inRow: number
@@ -19,8 +19,15 @@ export interface Interrupted {
   readonly waitMinutes: number
 }
 
-/** Ends every begun run of the sync, because its process is gone, and returns them. `trx` is that of `withLease`. */
-export async function interruptRuns(trx: Db, sync: string): Promise<readonly Interrupted[]> {
+/**
+ * Ends every begun run of the sync, because its process is gone. The waiting run that `next` names goes on from there: it
+ * remembers how many ended so in a row, and waits because of them. `trx` is that of `withLease`.
+ */
+export async function interruptRuns(
+  trx: Db,
+  sync: string,
+  next: (interrupted: RunRecord) => Promise<number>,
+): Promise<void> {
   const runs = await trx
     .selectFrom('dirsyncd.runs')
     .selectAll()
@@ -28,19 +35,26 @@ export async function interruptRuns(trx: Db, sync: string): Promise<readonly Int
     .where('finished_at', 'is', null)
     .where('state', '!=', 'waiting')
     .execute()
-  const interrupted = runs.map((run) => {
-    const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
-    const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
-    return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
-  })
-  for (const each of interrupted) {
+  for (const run of runs) {
+    const interrupted = asInterrupted(run)
     await trx
       .updateTable('dirsyncd.runs')
-      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(each) })
-      .where('run', '=', each.run.run)
+      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(interrupted) })
+      .where('run', '=', run.run)
+      .execute()
+    const { inRow, waitMinutes } = interrupted
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({ interruptions: inRow, begin_after: sql<Date>`now() + make_interval(mins => ${waitMinutes})` })
+      .where('run', '=', await next(run))
       .execute()
   }
-  return interrupted
+}
+
+function asInterrupted(run: RunRecord): Interrupted {
+  const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
+  const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
+  return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
 }
 
 function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
@@ -50,19 +64,6 @@ function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
     `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
     `and whether it has enough memory; the next run waits ${waitMinutes} minutes`
   )
-}
-
-/** Notes which interruptions a waiting run comes after, and has it wait because of them. */
-export async function followInterrupted(
-  trx: Db,
-  run: number,
-  { inRow, waitMinutes }: Interrupted,
-): Promise<void> {
-  await trx
-    .updateTable('dirsyncd.runs')
-    .set({ interruptions: inRow, begin_after: sql<Date>`now() + make_interval(mins => ${waitMinutes})` })
-    .where('run', '=', run)
-    .execute()
 }
 
 /** Notes that the process leaves the run to the next one because it was asked to end. */

@@ -16,7 +16,11 @@ export interface Pause {
   readonly why: 'limited' | 'outage'
 }
 
-/** What is left of a target's pause. A clock that was set back makes no pause longer than the longest. */
+/** Whether the pause of a row of `targets` holds now. A clock that was set back makes no pause longer than the longest. */
+export const isInForce = sql<boolean>`not_before > clock_timestamp()
+  AND not_before <= clock_timestamp() + make_interval(secs => ${LONGEST_MS / 1000})`
+
+/** What is left of a target's pause. */
 export async function pauseOf(db: Db, target: string): Promise<Pause | undefined> {
   return (await pausesOf(db, [target])).get(target)
 }
@@ -25,9 +29,8 @@ export async function pausesOf(db: Db, targets: readonly string[]): Promise<Read
   if (targets.length === 0) return new Map()
   const { rows } = await sql<{ target: string; left: number; ends: Date; why: Pause['why'] }>`
     SELECT target, why, not_before AS ends, extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS left
-    FROM dirsyncd.targets WHERE target = ANY(${targets}::text[])`.execute(db)
-  const inForce = rows.filter(({ left }) => left > 0 && left <= LONGEST_MS)
-  return new Map(inForce.map(({ target, left, ends, why }) => [target, { leftMs: left, ends, why }]))
+    FROM dirsyncd.targets WHERE target = ANY(${targets}::text[]) AND ${isInForce}`.execute(db)
+  return new Map(rows.map(({ target, left, ends, why }) => [target, { leftMs: left, ends, why }]))
 }
 
 /** Keeps every process from sending to the target for a time. A pause that ends later stays. */

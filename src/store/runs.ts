@@ -37,14 +37,12 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
   return row.run
 }
 
+/** No run waits longer than an hour: one that seems to was put off by a clock that was set back since. */
+const mayBegin = sql<boolean>`(begin_after IS NULL OR begin_after NOT BETWEEN now() AND now() + interval '1 hour')`
+
 /** The oldest run of the sync that nobody has taken yet and that may begin. */
 export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
-  return waitingRuns(db, sync)
-    .where(sql<boolean>`(begin_after IS NULL OR begin_after <= now())`)
-    .selectAll()
-    .orderBy('run')
-    .limit(1)
-    .executeTakeFirst()
+  return waitingRuns(db, sync).where(mayBegin).selectAll().orderBy('run').limit(1).executeTakeFirst()
 }
 
 /** Ends a run that nobody has taken yet. */
@@ -91,7 +89,7 @@ export async function syncsWithWork(db: Db): Promise<readonly string[]> {
     .select('sync')
     .distinct()
     .where('finished_at', 'is', null)
-    .where(sql<boolean>`(begin_after IS NULL OR begin_after <= now() OR state <> 'waiting')`)
+    .where((where) => where.or([mayBegin, where('state', '!=', 'waiting')]))
     .execute()
   return rows.map((row) => row.sync)
 }

@@ -19,7 +19,8 @@ import type { Lease } from '../../src/store/lease.ts'
 import { storePlan } from '../../src/store/plans.ts'
 import { addRun, beginRun, findRun, finishRun, setRunState, stopRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
-import { createExecutor, type SyncSetup } from '../../src/sync/executor.ts'
+import { Executor } from '../../src/sync/executor.ts'
+import type { SyncSetup } from '../../src/sync/pass.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { NO_LIMITS } from '../support/sync-harness.ts'
 import { QUICK } from '../support/times.ts'
@@ -216,6 +217,18 @@ describe('a claim', () => {
     expect(numbers(await claimOf(fenced))).toEqual([1])
   })
 
+  test.each([
+    ['a minute', '1 minute', undefined],
+    ['what the clock of the database, which was set back since, calls a day', '1 day', [1]],
+  ] as const)('a change that waits for %s', async (_, wait, expected) => {
+    const fenced = await begin([create('a')])
+    await sql`UPDATE dirsyncd.changes SET next_at = now() + ${wait}::interval WHERE run = ${fenced.run}`.execute(
+      db,
+    )
+    const chunk = await claimOf(fenced)
+    expect(chunk && numbers(chunk)).toEqual(expected)
+  })
+
   test('takes one change alone after an outage, until the target has answered', async () => {
     const fenced = await begin([create('a'), create('b'), create('c')])
     await sql`INSERT INTO dirsyncd.targets (target, not_before, why, outages)
@@ -377,7 +390,7 @@ test.each([
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
     }
-    const executor = createExecutor({
+    const executor = new Executor({
       db,
       leases: opened.store.leases,
       syncs: new Map([[sync, setup]]),

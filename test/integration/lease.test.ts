@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
 import { freeDeadLeases } from '../../src/store/lease.ts'
+import { findHeld, takeRow } from '../../src/store/lease-rows.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { allBackends, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
@@ -108,6 +109,12 @@ describe.each(stores)('leases in $name', ({ open }) => {
 describe('leases of the one owner of an embedded store', () => {
   openStoreOf(backendNamed('embedded').open)
 
+  test('one never grows old for those who claim changes', async () => {
+    await using _lease = await mustTake('old', 'a')
+    const { rows } = await store.pool.query("select renewed_at::text from dirsyncd.leases where sync = 'old'")
+    expect(rows).toEqual([{ renewed_at: 'infinity' }])
+  })
+
   test('one that could not be freed is freed before the next is taken', async () => {
     const lease = await mustTake('unfreed', 'a')
     await store.pool.query('alter table dirsyncd.leases rename to away')
@@ -129,6 +136,15 @@ describe('leases on a PostgreSQL server', () => {
     expect(performance.now() - began).toBeLessThan(scaleToLoad(TIMES.expiry + 1000))
     expect(lease.epoch).toBe(8)
     await lease[Symbol.asyncDispose]()
+  })
+
+  test('an owner that renewed it since somebody looked keeps it', async () => {
+    await using lease = await mustTake('just-renewed', 'a', UNENDING)
+    const looked = await findHeld(store.db, 'just-renewed')
+    await vi.waitFor(async () => expect(await findHeld(store.db, 'just-renewed')).not.toEqual(looked), 5000)
+    const takeOver = { sync: 'just-renewed', owner: 'heir', from: looked }
+    expect(await takeRow(store.db, takeOver)).toBeUndefined()
+    expect(lease.signal.aborted).toBe(false)
   })
 
   test('whose lease was taken over learns it at the next renewal, and does not free the new one', async () => {

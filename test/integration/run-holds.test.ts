@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { renderReport } from '../../src/cli/render/report.ts'
 import { createLocalControl } from '../../src/control/local.ts'
@@ -180,4 +181,10 @@ test('a whole run that waits already knows how many runs before it were interrup
   const next = await harness.getRun(waiting)
   expect(next).toMatchObject({ state: 'waiting', interruptions: 3 })
   expect(next.begin_after!.getTime()).toBeGreaterThan(Date.now() + 60_000)
+  // The clock was set back since.
+  await sql`UPDATE dirsyncd.runs SET begin_after = now() + interval '1 day' WHERE run = ${waiting}`.execute(
+    db,
+  )
+  await harness.executor.work(sync, { scheduled: false })
+  expect(await harness.getRun(waiting)).toMatchObject({ state: 'done' })
 })

@@ -198,7 +198,7 @@ describe('a store of the version that made one job of each change', () => {
   test('knows what may be under way, and journals it when its runs have ended', async () => {
     const { db } = store
     const lease = stack.use((await store.leases.take('corp', 'a test', QUICK.lease))!)
-    await withLease(db, lease, 0, (trx) => interruptRuns(trx, 'corp'))
+    await withLease(db, lease, 0, (trx) => interruptRuns(trx, 'corp', async () => 5))
     await closeChunksOfEndedRuns(db, 'corp')
     const journal = await db.selectFrom('dirsyncd.journal').select(['entry_id', 'outcome']).execute()
     expect(journal.map((row) => `${row.entry_id} ${row.outcome}`).toSorted()).toEqual([

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/client/client.ts'
-import { createExecutor, type Executor, type SyncSetup } from '../../src/sync/executor.ts'
+import { Executor } from '../../src/sync/executor.ts'
+import type { SyncSetup } from '../../src/sync/pass.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { Grace } from '../../src/plan/grace.ts'
@@ -124,7 +125,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
   }
   const otherExecutor = (owner: string) =>
-    createExecutor({
+    new Executor({
       db,
       leases,
       syncs: new Map([[sync, setup]]),

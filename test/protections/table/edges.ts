@@ -14,8 +14,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-a-command-makes-no-run-of-another-one',
     file: 'sync/executor.ts',
-    find: "    if (run.mode === 'sync') await withLease(db, lease, number, (trx) => interruptRuns(trx, name))",
-    replace: '    await resume(setup, lease)',
+    find: '      await withLease(db, lease, number, (trx) => interruptRuns(trx, name, async () => number))\n',
+    replace: '      await this.#resume(setup, lease)\n',
     test: 'e2e/commands-at-once.test.ts',
     only: 'a limited sync',
   },
@@ -975,7 +975,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-sync-short-list-is-noticed',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: 'incompleteDirectory(planned, await countThereBefore(trx, run.run))',
     replace: 'incompleteDirectory(planned, { user: 0, group: 0 })',
     test: 'integration/run-identity.test.ts',
@@ -991,7 +991,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-sync-short-list-closes-no-hold',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: 'run.only_entries === null && isWhole && server',
     replace: 'run.only_entries === null && server',
     test: 'integration/run-identity.test.ts',

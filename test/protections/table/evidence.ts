@@ -103,22 +103,22 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'plan-writes-nothing-where-a-run-was-interrupted',
     file: 'sync/executor.ts',
-    find: "    if (run.mode === 'sync') await withLease(db, lease, number,",
-    replace: '    await withLease(db, lease, number,',
+    find: "    if (run.mode === 'sync') {\n",
+    replace: '    if (run.run > 0) {\n',
     test: RUNS,
     only: 'a command that only plans',
   },
   {
     name: 'fence-changes-of-a-run-on-which-nobody-works',
     file: 'apply/claim.ts',
-    find: '  if (!(await isLeased(trx, run.sync, epoch, leaseMs))) return undefined\n',
-    replace: '  void [leaseMs, epoch]\n  void isLeased\n',
+    find: '  if (!isLeased || isPaused || ',
+    replace: '  if ((isLeased && !isLeased) || isPaused || ',
     test: RUNS,
     only: 'a command that only plans',
   },
   {
     name: 'grace-in-runs-is-not-used-up-by-killed-ones',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: '      await rememberWrites(trx, run, planned)\n',
     replace:
       '      await rememberWrites(trx, run, planned)\n      await this.#rememberAbsences(trx, planned)\n',
@@ -402,7 +402,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'evidence-held-part-opens-a-hold',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: 'waitsFor !== undefined && changes.length > 0',
     replace: 'waitsFor !== undefined && changes.length < 0',
     test: RUNS,
@@ -465,7 +465,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'grace-goes-on-where-each-run-fails',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: 'if (this.#planned !== undefined) await this.#rememberAbsences(',
     replace: 'if (this.#planned?.plan.changes.length === 0) await this.#rememberAbsences(',
     test: RUNS,
@@ -473,7 +473,7 @@ export const EVIDENCE: readonly Protection[] = [
   },
   {
     name: 'grace-of-the-deleted-is-forgotten',
-    file: 'sync/executor.ts',
+    file: 'sync/pass.ts',
     find: '    await forgetDeleted(trx, this.#run.run)\n',
     replace: '    void forgetDeleted\n',
     test: RUNS,
