@@ -240,7 +240,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-waiting-command-says-for-whom',
     file: 'compose/control.ts',
-    find: '      waits ||= await sayWhoHolds(sync, run)\n',
+    find: '      waits ||= await this.#sayWhoHolds(sync, run)\n',
     replace: '',
     test: 'e2e/commands-at-once.test.ts',
     only: 'a limited sync',
