@@ -6,16 +6,15 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-every-id-of-an-unusable-entry-is-seen',
     file: 'source/collect.ts',
-    find: '    for (const id of candidate.ids) known.seen.add(id)\n',
-    replace:
-      '    if (usableId(candidate) !== undefined) for (const id of candidate.ids) known.seen.add(id)\n',
+    find: '    for (const id of ids) known.seen.add(id)\n',
+    replace: '    if (usableId(candidate) !== undefined) for (const id of ids) known.seen.add(id)\n',
     test: 'unit/source/collect.test.ts',
   },
   {
     name: 'sources-read-in-which-nothing-has-an-id-is-refused',
     file: 'source/collect.ts',
-    find: 'withoutId[kind] > 1) refuseWithoutIds',
-    replace: 'withoutId[kind] > Infinity) refuseWithoutIds',
+    find: 'withoutId[kind] > 1)',
+    replace: 'withoutId[kind] > Infinity)',
     test: 'unit/source/collect.test.ts',
   },
   {
@@ -35,7 +34,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-unreadable-entries-are-counted',
     file: 'source/collect.ts',
-    find: '    unreadable += 1\n',
+    find: '    this.#unreadable += 1\n',
     replace: '',
     test: 'unit/source/collect.test.ts',
   },
@@ -56,7 +55,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-nameless-group-blocks-another-one-of-its-id',
     file: 'source/collect.ts',
-    find: 'the group has no name` })\n        groups.addUnwritten(id, group.from)',
+    find: 'the group has no name` })\n      this.#groups.addUnwritten(id, from)',
     replace: 'the group has no name` })',
     test: 'unit/source/collect.test.ts',
   },
@@ -70,14 +69,14 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-hidden-group-blocks-another-one-of-its-id',
     file: 'source/collect.ts',
-    find: '      groups.addUnwritten(id, group.from)\n    },\n    addDisabled',
-    replace: '    },\n    addDisabled',
+    find: '    this.#groups.addUnwritten(id, group.from)\n',
+    replace: '',
     test: 'unit/source/collect.test.ts',
   },
   {
     name: 'sources-disabled-user-blocks-another-one-of-its-id',
     file: 'source/collect.ts',
-    find: '      users.addUnwritten(id, from)\n',
+    find: '    this.#users.addUnwritten(id, from)\n',
     replace: '',
     test: 'unit/source/collect.test.ts',
   },
