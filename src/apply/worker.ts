@@ -1,12 +1,13 @@
-import pLimit from 'p-limit'
+import type { Worker } from 'bullmq'
 import type { Kysely } from 'kysely'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { QueueBackend } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import { isAway } from '../store/outage.ts'
-import { createPauseLog } from '../store/pause.ts'
+import { createPauseLog, type Pause } from '../store/pause.ts'
 import { quarantinedOf } from '../store/quarantine.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ApplyChange, applyChunk, RunInProcess } from './chunk.ts'
@@ -30,83 +31,95 @@ export interface ChangeWorkerDeps {
   readonly times?: Times
 }
 
-export interface ChangeWorker {
-  waitUntilReady(): Promise<unknown>
-  /** Sends nothing more and lets the changes in flight finish. */
-  close(): Promise<void>
-}
-
 /** Chunks that a worker has claimed at once: while one is claimed or written, another one is sent. */
 const CHUNKS = 4
 
-/** Starts a worker that applies the changes of one sync. */
-export function startChangeWorker(deps: ChangeWorkerDeps): ChangeWorker {
-  const times = deps.times ?? TIMES
-  const log = deps.log.child({ sync: deps.sync })
-  const limit = pLimit(deps.concurrency)
-  const streaks = new Streaks()
-  const stopping = new AbortController()
-  const onPause = createPauseLog(log)
-  let current = { number: 0, epoch: 0, run: new RunInProcess() }
-  const worker = deps.backend.createWorker<ChunkJob>(changesQueueName(deps.sync), (job) => work(job.data), {
-    concurrency: CHUNKS,
-    name: deps.name,
-  })
+/** Applies the changes of one sync: takes the hints of its queue, from its making on until it is closed. */
+export class ChangeWorker {
+  readonly #deps: ChangeWorkerDeps
+  readonly #times: Times
+  readonly #log: Log
+  readonly #limit: LimitFunction
+  readonly #onPause: (pause: Pause) => void
+  readonly #streaks = new Streaks()
+  readonly #stopping = new AbortController()
+  readonly #queueWorker: Worker<ChunkJob>
+  #current = { number: 0, epoch: 0, run: new RunInProcess() }
+  #saidOut = false
 
-  async function work(job: ChunkJob): Promise<void> {
+  constructor(deps: ChangeWorkerDeps) {
+    this.#deps = deps
+    this.#times = deps.times ?? TIMES
+    this.#log = deps.log.child({ sync: deps.sync })
+    this.#limit = pLimit(deps.concurrency)
+    this.#onPause = createPauseLog(this.#log)
+    const { backend, sync, name } = deps
+    this.#queueWorker = backend.createWorker(changesQueueName(sync), (job) => this.#work(job.data), {
+      concurrency: CHUNKS,
+      name,
+    })
+  }
+
+  waitUntilReady(): Promise<unknown> {
+    return this.#queueWorker.waitUntilReady()
+  }
+
+  /** Sends nothing more and lets the changes in flight finish. */
+  close(): Promise<void> {
+    this.#stopping.abort()
+    return this.#queueWorker.close()
+  }
+
+  async #work(job: ChunkJob): Promise<void> {
     // A job of the version before this one; its changes come back from the store.
     if (job.first === undefined) return
     try {
-      await applyJob(job)
+      await this.#applyJob(job)
     } catch (error) {
       // The queue need not know: what is left comes back from the store.
       if (error instanceof Overtaken || isAway(error)) return
-      log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
+      this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
     }
   }
 
-  async function applyJob(job: ChunkJob): Promise<void> {
-    const fenced = new FencedRun(deps.db, job)
+  async #applyJob(job: ChunkJob): Promise<void> {
+    const { db, name, applyChange, signal } = this.#deps
+    const times = this.#times
+    const fenced = new FencedRun(db, job)
     const freshness = new Freshness(times.fence.blind)
-    const chunk = await claim(fenced, job, { worker: deps.name, leaseMs: times.lease.expiry })
+    const chunk = await claim(fenced, job, { worker: name, leaseMs: times.lease.expiry })
     if (chunk === undefined) return
-    const { run: number, epoch } = job
-    if (current.number !== number || current.epoch !== epoch)
-      current = { number, epoch, run: new RunInProcess() }
     await applyChunk({
       fenced,
       job,
       chunk,
       freshness,
-      worker: deps.name,
-      applyChange: deps.applyChange,
-      limit,
-      streaks,
-      run: current.run,
-      quarantined: (fingerprints) => quarantinedOf(deps.db, chunk.run, fingerprints),
-      stopping: stopping.signal,
-      signal: deps.signal,
+      worker: name,
+      applyChange,
+      limit: this.#limit,
+      streaks: this.#streaks,
+      run: this.#runOf(job),
+      quarantined: (fingerprints) => quarantinedOf(db, chunk.run, fingerprints),
+      stopping: this.#stopping.signal,
+      signal,
       times,
-      log,
-      onPause,
+      log: this.#log,
+      onPause: this.#onPause,
     })
-    sayOutage()
+    this.#sayOutage()
   }
 
-  let saidOut = false
-
-  function sayOutage(): void {
-    if (streaks.isOut === saidOut) return
-    saidOut = streaks.isOut
-    if (saidOut) log.warn('the directory does not answer; changes wait')
-    else log.info('the directory answers again')
+  #runOf({ run: number, epoch }: ChunkJob): RunInProcess {
+    if (this.#current.number !== number || this.#current.epoch !== epoch)
+      this.#current = { number, epoch, run: new RunInProcess() }
+    return this.#current.run
   }
 
-  return {
-    waitUntilReady: () => worker.waitUntilReady(),
-    close: () => {
-      stopping.abort()
-      return worker.close()
-    },
+  #sayOutage(): void {
+    const { isOut } = this.#streaks
+    if (isOut === this.#saidOut) return
+    this.#saidOut = isOut
+    if (isOut) this.#log.warn('the directory does not answer; changes wait')
+    else this.#log.info('the directory answers again')
   }
 }

@@ -47,7 +47,7 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'a dirsyncd command', log, times))
   const owned = stack.move()
-  const work = createOwnWork(owned, { config, site, sources, log })
+  const work = new OwnWork(owned, { config, site, sources, log })
   const control = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
@@ -63,11 +63,11 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   }
 }
 
-interface OwnWork {
-  /** Makes this run, after those that were begun before. */
-  begin(sync: string, run: number): void
-  /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
-  throwIfFailed(): void
+interface OwnWorkParts {
+  readonly config: Config
+  readonly site: Site
+  readonly sources: Sources
+  readonly log: Log
 }
 
 /**
@@ -75,27 +75,61 @@ interface OwnWork {
  * of a run of its own are to be applied: until then the queue may have changes of a run that was killed and still has
  * its lease.
  */
-function createOwnWork(
-  stack: AsyncDisposableStack,
-  parts: { config: Config; site: Site; sources: Sources; log: Log },
-): OwnWork {
-  const { config, site, sources, log } = parts
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const working = new Map<string, Promise<void>>()
-  const asked: number[] = []
-  let executor: Executor | undefined
-  let failure: unknown
+class OwnWork {
+  readonly #stack: AsyncDisposableStack
+  readonly #parts: OwnWorkParts
+  readonly #stopping = new AbortController()
+  /** The work on each sync, by its name. */
+  readonly #working = new Map<string, Promise<void>>()
+  readonly #asked: number[] = []
+  #executor: Executor | undefined
+  #failure: unknown
 
-  function prepare(): Executor {
+  constructor(stack: AsyncDisposableStack, parts: OwnWorkParts) {
+    this.#stack = stack
+    this.#parts = parts
+  }
+
+  /** Makes this run, after those that were begun before. */
+  begin(sync: string, run: number): void {
+    this.#asked.push(run)
+    this.#working.set(sync, this.#workAfter(this.#working.get(sync), sync, run))
+  }
+
+  /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async #workAfter(before: Promise<void> | undefined, sync: string, run: number): Promise<void> {
+    await before
+    try {
+      await this.#workUntilDone(sync, run)
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) this.#failure = error
+    }
+  }
+
+  /** Works until the run has ended, and tries again while another process holds the lease. */
+  async #workUntilDone(sync: string, run: number): Promise<void> {
+    const { signal } = this.#stopping
+    this.#executor ??= this.#prepare()
+    let waits = false
+    while (!signal.aborted) {
+      await this.#executor.workOn(sync, run)
+      if ((await findRun(this.#parts.site.store.db, run))?.finished_at !== null) return
+      waits ||= await this.#sayWhoHolds(sync, run)
+      await sleep(500, undefined, { signal })
+    }
+  }
+
+  #prepare(): Executor {
+    const { config, site, sources, log } = this.#parts
+    const stack = this.#stack
     const clients = openClients(stack, config, site)
     const workers = stack.use(new AsyncDisposableStack())
     const withWorkers = new Set<string>()
-    stack.defer(async () => {
-      stopping.abort()
-      await Promise.all(working.values())
-      for (const run of asked) await cancelRun(site.store.db, run)
-    })
+    stack.defer(() => this.#end())
     return new Executor({
       db: site.store.db,
       leases: site.store.leases,
@@ -103,7 +137,7 @@ function createOwnWork(
       owner: site.processName,
       isDead: site.isDead,
       log: executorLog(log),
-      signal,
+      signal: this.#stopping.signal,
       times: site.times,
       retention: retentionOf(config, site),
       onApply: (name) => {
@@ -115,20 +149,15 @@ function createOwnWork(
     })
   }
 
-  /** Works until the run has ended, and tries again while another process holds the lease. */
-  async function workUntilDone(sync: string, run: number): Promise<void> {
-    executor ??= prepare()
-    let waits = false
-    while (!signal.aborted) {
-      await executor.workOn(sync, run)
-      if ((await findRun(site.store.db, run))?.finished_at !== null) return
-      waits ||= await sayWhoHolds(sync, run)
-      await sleep(500, undefined, { signal })
-    }
+  async #end(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#working.values())
+    for (const run of this.#asked) await cancelRun(this.#parts.site.store.db, run)
   }
 
   /** Says why nothing happens. Resolves with false when nobody holds the sync any more. */
-  async function sayWhoHolds(sync: string, run: number): Promise<boolean> {
+  async #sayWhoHolds(sync: string, run: number): Promise<boolean> {
+    const { site, log } = this.#parts
     const holder = await leaseHolder(site.store.db, sync)
     if (holder === undefined) return false
     const described = `process ${describeProcess(holder.owner)}`
@@ -137,25 +166,6 @@ function createOwnWork(
       'waits for the dirsyncd process that holds the sync',
     )
     return true
-  }
-
-  async function workAfter(before: Promise<void> | undefined, sync: string, run: number): Promise<void> {
-    await before
-    try {
-      await workUntilDone(sync, run)
-    } catch (error) {
-      if (!signal.aborted) failure = error
-    }
-  }
-
-  return {
-    begin: (sync, run) => {
-      asked.push(run)
-      working.set(sync, workAfter(working.get(sync), sync, run))
-    },
-    throwIfFailed: () => {
-      if (failure !== undefined) throw failure
-    },
   }
 }
 

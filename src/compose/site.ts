@@ -9,7 +9,7 @@ import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChunkJob, changesQueueName } from '../apply/job.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { ReadPause } from '../apply/read-pause.ts'
-import { startChangeWorker } from '../apply/worker.ts'
+import { ChangeWorker } from '../apply/worker.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
@@ -214,7 +214,7 @@ export function startChangeWorkers(
   const workers = syncs.map((sync) => {
     const client = required(clients, sync.name)
     const target = { directoryId: sync.directory.directoryId }
-    return startChangeWorker({
+    return new ChangeWorker({
       db: site.store.db,
       backend: site.backend,
       sync: sync.name,

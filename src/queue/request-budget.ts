@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { QueueBackend } from './backend.ts'
-import { createSlotsInHand, paceOf, type RequestLimit } from './pace.ts'
+import { createSlotsInHand, type Pace, paceOf, type RequestLimit, type SlotsInHand } from './pace.ts'
 import { createClock } from './shared-clock.ts'
-import { slotsInStore, slotsOnRedis } from './slots.ts'
+import { slotsInStore, slotsOnRedis, type TakeSlots } from './slots.ts'
 
 /** Resolves when one request may be sent; rejects when aborted, or when the shared clock is away for 10 s. */
 export type RequestBudget = (signal: AbortSignal) => Promise<void>
@@ -29,79 +29,98 @@ export function createRequestBudget(
 ): RequestBudget {
   const { redis } = places.backend
   const take = redis === undefined ? slotsInStore(places.pool, key) : slotsOnRedis(redis, key)
-  const pace = paceOf(limit)
-  const hand = createSlotsInHand(pace)
-  const waiting = new Set<Waiter>()
-  const clock = createClock()
-  let nobodyWaits = new AbortController()
-  let working = false
-
-  async function work(): Promise<void> {
-    working = true
-    try {
-      let coming: Promise<void> | undefined
-      while (waiting.size > 0) {
-        // Those who wait behind the slots in hand need not wait for the question as well.
-        if (coming === undefined && hand.size() <= Math.min(pace.batch, waiting.size / 2)) {
-          coming = reserve(waiting.size - hand.size()).finally(() => (coming = undefined))
-          coming.catch(() => undefined)
-        }
-        await (hand.size() > 0 ? handOut() : coming)
-      }
-    } catch (error) {
-      for (const waiter of waiting) waiter.reject(error)
-      waiting.clear()
-    } finally {
-      working = false
-    }
-  }
-
-  /** Takes slots for at most `wanted` of those who wait. */
-  async function reserve(wanted: number): Promise<void> {
-    const count = Math.min(wanted, pace.batch)
-    const asked = performance.now()
-    const { start, now } = await take({ ...pace, count })
-    const offset = clock(asked, performance.now(), now)
-    hand.add(Array.from({ length: count }, (_, n) => start + n * pace.interval - offset))
-  }
-
-  /** Waits for the next slot, and lets as many go as have slots by then. */
-  async function handOut(): Promise<void> {
-    const began = performance.now()
-    const opens = hand.opensAt(began)
-    if (opens === undefined) return
-    if (opens > began) await sleepUntil(Math.max(opens, began + pace.tick), nobodyWaits.signal)
-    const now = performance.now()
-    for (const waiter of waiting) {
-      const next = hand.opensAt(now)
-      if (next === undefined || next > now) return
-      hand.use(now)
-      waiting.delete(waiter)
-      waiter.resolve()
-    }
-  }
-
-  function leave(waiter: Waiter, reason: unknown): void {
-    waiter.reject(reason)
-    waiting.delete(waiter)
-    if (waiting.size > 0) return
-    // A timer of a minute would keep the process from ending.
-    nobodyWaits.abort()
-    nobodyWaits = new AbortController()
-  }
-
-  return async (signal) => {
-    signal.throwIfAborted()
-    const waiter: Waiter = Promise.withResolvers<void>()
-    const abandon = () => leave(waiter, signal.reason)
-    signal.addEventListener('abort', abandon, { once: true })
-    waiting.add(waiter)
-    if (!working) void work()
-    await waiter.promise.finally(() => signal.removeEventListener('abort', abandon))
-  }
+  const requests = new WaitingRequests(take, paceOf(limit))
+  return (signal) => requests.wait(signal)
 }
 
 type Waiter = PromiseWithResolvers<void>
+
+/** The requests of this process that wait for slots. */
+class WaitingRequests {
+  readonly #take: TakeSlots
+  readonly #pace: Pace
+  readonly #hand: SlotsInHand
+  readonly #clock = createClock()
+  readonly #waiting = new Set<Waiter>()
+  /** Aborted when nobody waits any more. */
+  #nobodyWaits = new AbortController()
+  #working = false
+
+  constructor(take: TakeSlots, pace: Pace) {
+    this.#take = take
+    this.#pace = pace
+    this.#hand = createSlotsInHand(pace)
+  }
+
+  async wait(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const waiter: Waiter = Promise.withResolvers<void>()
+    const abandon = () => this.#leave(waiter, signal.reason)
+    signal.addEventListener('abort', abandon, { once: true })
+    this.#waiting.add(waiter)
+    if (!this.#working) void this.#work()
+    await waiter.promise.finally(() => signal.removeEventListener('abort', abandon))
+  }
+
+  #leave(waiter: Waiter, reason: unknown): void {
+    waiter.reject(reason)
+    this.#waiting.delete(waiter)
+    if (this.#waiting.size > 0) return
+    // A timer of a minute would keep the process from ending.
+    this.#nobodyWaits.abort()
+    this.#nobodyWaits = new AbortController()
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true
+    try {
+      let coming: Promise<void> | undefined
+      while (this.#waiting.size > 0) {
+        // Those who wait behind the slots in hand need not wait for the question as well.
+        if (coming === undefined && this.#isShort()) {
+          coming = this.#reserve().finally(() => (coming = undefined))
+          coming.catch(() => undefined)
+        }
+        await (this.#hand.size() > 0 ? this.#handOut() : coming)
+      }
+    } catch (error) {
+      for (const waiter of this.#waiting) waiter.reject(error)
+      this.#waiting.clear()
+    } finally {
+      this.#working = false
+    }
+  }
+
+  #isShort(): boolean {
+    return this.#hand.size() <= Math.min(this.#pace.batch, this.#waiting.size / 2)
+  }
+
+  /** Takes slots for those who have none in hand, at most one batch. */
+  async #reserve(): Promise<void> {
+    const { batch, interval } = this.#pace
+    const count = Math.min(this.#waiting.size - this.#hand.size(), batch)
+    const asked = performance.now()
+    const { start, now } = await this.#take({ ...this.#pace, count })
+    const offset = this.#clock(asked, performance.now(), now)
+    this.#hand.add(Array.from({ length: count }, (_, n) => start + n * interval - offset))
+  }
+
+  /** Waits for the next slot, and lets as many go as have slots by then. */
+  async #handOut(): Promise<void> {
+    const began = performance.now()
+    const opens = this.#hand.opensAt(began)
+    if (opens === undefined) return
+    if (opens > began) await sleepUntil(Math.max(opens, began + this.#pace.tick), this.#nobodyWaits.signal)
+    const now = performance.now()
+    for (const waiter of this.#waiting) {
+      const next = this.#hand.opensAt(now)
+      if (next === undefined || next > now) return
+      this.#hand.use(now)
+      this.#waiting.delete(waiter)
+      waiter.resolve()
+    }
+  }
+}
 
 /** Timers may fire a fraction of a millisecond early. */
 async function sleepUntil(moment: number, signal: AbortSignal): Promise<void> {

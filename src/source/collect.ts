@@ -34,120 +34,128 @@ export interface GroupCandidate extends Candidate {
  * Builds a snapshot of the entries that a source reads; the same rules apply to every kind of source. The order of the
  * entries changes neither the snapshot nor its notices.
  */
-export interface Collector {
+export class Collector {
+  readonly #covers: Coverage
+  readonly #users = createEntriesById<UserEntry>('user')
+  readonly #groups = createEntriesById<GroupEntry>('group')
+  readonly #notices: Notice[] = []
+  readonly #withId = { user: 0, group: 0 }
+  readonly #withoutId = { user: 0, group: 0 }
+  readonly #idNames = { user: '', group: '' }
+  #unreadable = 0
+
+  constructor(covers: Coverage = { groups: true, members: true }) {
+    this.#covers = covers
+  }
+
   /** Returns the user's id, also for a duplicate; `undefined` when the user has no usable id. */
-  addUser(user: UserCandidate): string | undefined
-  addGroup(group: GroupCandidate): string | undefined
+  addUser(user: UserCandidate): string | undefined {
+    const id = this.#identify(this.#users, user)
+    if (id === undefined) return undefined
+    const { email, name, employeeId, from } = user
+    this.#users.add({ id, email, name, employeeId, from })
+    return id
+  }
+
+  addGroup(group: GroupCandidate): string | undefined {
+    const id = this.#identify(this.#groups, group)
+    if (id === undefined) return undefined
+    const { name, members, unknownMembers, from } = group
+    if (name === undefined) {
+      this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
+      this.#groups.addUnwritten(id, from)
+      return id
+    }
+    this.#groups.add({ id, name, members: sortedUnique(members), from })
+    if (unknownMembers.length > 0) {
+      const detail = `${from}: ${unknownMembersSentence(unknownMembers)}`
+      this.#note({ kind: 'group', id, code: 'unknown-members', detail })
+    }
+    return id
+  }
+
   /** Adds a group whose members the source knows only in part: the sync neither writes nor deletes it. */
-  addGroupWithHiddenMembers(
-    group: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string },
-  ): void
+  addGroupWithHiddenMembers({
+    why,
+    ...group
+  }: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void {
+    const id = this.#identify(this.#groups, group)
+    if (id === undefined) return
+    this.#note({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
+    this.#groups.addUnwritten(id, group.from)
+  }
+
   /**
    * Adds a user that cannot log in: the sync does not write it. With `gone` the source counts as not having it;
    * otherwise the directory keeps it, and its id is returned if it has a usable one.
    */
-  addDisabled(user: Candidate & { readonly gone: boolean }): string | undefined
+  addDisabled({ gone, ...user }: Candidate & { readonly gone: boolean }): string | undefined {
+    // Without a usable id it is unknown which user is gone.
+    const isGone = gone && usableId(user) !== undefined
+    const id = isGone ? usableId(user) : this.#identify(this.#users, user)
+    if (id === undefined) return undefined
+    const { from } = user
+    const what = gone ? 'treated as gone' : 'left in the directory as it is'
+    this.#note({ kind: 'user', id, code: 'disabled', detail: `${from}: is disabled and ${what}` })
+    if (isGone) return undefined
+    this.#users.addUnwritten(id, from)
+    return id
+  }
+
   /** Adds an entry that cannot be understood. Because it may be anybody's, this run deletes nothing. */
-  addUnreadable(kind: Kind, detail: string): void
+  addUnreadable(kind: Kind, detail: string): void {
+    this.#unreadable += 1
+    this.#note({ kind, id: undefined, code: 'unreadable', detail })
+  }
+
   /** Adds a notice about the members of a group that the source does not have. */
-  addMembersOfUnknownGroup(group: string, detail: string): void
+  addMembersOfUnknownGroup(group: string, detail: string): void {
+    this.#note({ kind: 'group', id: group, code: 'unknown-members', detail })
+  }
+
   /** Whether a user with this raw id was read; skipped users count too. */
-  readonly knowsUser: (id: string) => boolean
-  snapshot(): SourceSnapshot
-}
+  readonly knowsUser = (id: string): boolean => this.#users.seen.has(id)
 
-export function createCollector(covers: Coverage = { groups: true, members: true }): Collector {
-  const users = createEntriesById<UserEntry>('user')
-  const groups = createEntriesById<GroupEntry>('group')
-  const notices: Notice[] = []
-  let unreadable = 0
-  const withId = { user: 0, group: 0 }
-  const withoutId = { user: 0, group: 0 }
-  const idNames = { user: '', group: '' }
-
-  function addUnreadable(kind: Kind, detail: string): void {
-    unreadable += 1
-    notices.push({ kind, id: undefined, code: 'unreadable', detail })
+  snapshot(): SourceSnapshot {
+    const withoutId = this.#withoutId
+    for (const kind of ['user', 'group'] as const)
+      if (this.#withId[kind] === 0 && withoutId[kind] > 1)
+        refuseWithoutIds(kind, withoutId[kind], this.#idNames[kind])
+    const users = this.#users
+    const groups = this.#groups
+    return {
+      users: users.unique(),
+      groups: groups.unique(),
+      covers: this.#covers,
+      seen: { user: users.seen, group: groups.seen },
+      unreadable: this.#unreadable,
+      notices: sortedWithoutRepeats([...users.duplicates(), ...groups.duplicates(), ...this.#notices]),
+    }
   }
 
   /** The usable id of a candidate. Marks every id value as seen, because what was not seen may be deleted. */
-  function identify(
+  #identify(
     known: EntriesById<UserEntry> | EntriesById<GroupEntry>,
     candidate: Candidate,
   ): string | undefined {
-    for (const id of candidate.ids) known.seen.add(id)
-    const counted = candidate.ids.length === 0 ? withoutId : withId
-    counted[known.kind] += 1
-    idNames[known.kind] = candidate.idName
+    const { kind } = known
+    const { ids, idName, from } = candidate
+    for (const id of ids) known.seen.add(id)
+    const counted = ids.length === 0 ? this.#withoutId : this.#withId
+    counted[kind] += 1
+    this.#idNames[kind] = idName
     const id = usableId(candidate)
     if (id !== undefined) {
       for (const fault of candidate.faults ?? [])
-        notices.push({ kind: known.kind, id, code: 'value-failed', detail: `${candidate.from}: ${fault}` })
+        this.#note({ kind, id, code: 'value-failed', detail: `${from}: ${fault}` })
       return id
     }
-    const problem = candidateProblem(candidate)
-    addUnreadable(known.kind, `${candidate.from}: ${problem} (external_id is "${candidate.idName}")`)
+    this.addUnreadable(kind, `${from}: ${candidateProblem(candidate)} (external_id is "${idName}")`)
     return undefined
   }
 
-  return {
-    addUser(user) {
-      const id = identify(users, user)
-      if (id === undefined) return undefined
-      const { email, name, employeeId, from } = user
-      users.add({ id, email, name, employeeId, from })
-      return id
-    },
-    addGroup(group) {
-      const id = identify(groups, group)
-      if (id === undefined) return undefined
-      if (group.name === undefined) {
-        notices.push({ kind: 'group', id, code: 'no-name', detail: `${group.from}: the group has no name` })
-        groups.addUnwritten(id, group.from)
-        return id
-      }
-      groups.add({ id, name: group.name, members: sortedUnique(group.members), from: group.from })
-      if (group.unknownMembers.length > 0) {
-        const detail = `${group.from}: ${unknownMembersSentence(group.unknownMembers)}`
-        notices.push({ kind: 'group', id, code: 'unknown-members', detail })
-      }
-      return id
-    },
-    addGroupWithHiddenMembers({ why, ...group }) {
-      const id = identify(groups, group)
-      if (id === undefined) return
-      notices.push({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
-      groups.addUnwritten(id, group.from)
-    },
-    addDisabled({ gone, ...user }) {
-      // Without a usable id it is unknown which user is gone.
-      const isGone = gone && usableId(user) !== undefined
-      const id = isGone ? usableId(user) : identify(users, user)
-      if (id === undefined) return undefined
-      const { from } = user
-      const what = gone ? 'treated as gone' : 'left in the directory as it is'
-      notices.push({ kind: 'user', id, code: 'disabled', detail: `${from}: is disabled and ${what}` })
-      if (isGone) return undefined
-      users.addUnwritten(id, from)
-      return id
-    },
-    addUnreadable,
-    addMembersOfUnknownGroup(group, detail) {
-      notices.push({ kind: 'group', id: group, code: 'unknown-members', detail })
-    },
-    knowsUser: (id) => users.seen.has(id),
-    snapshot: () => {
-      for (const kind of ['user', 'group'] as const)
-        if (withId[kind] === 0 && withoutId[kind] > 1) refuseWithoutIds(kind, withoutId[kind], idNames[kind])
-      return {
-        users: users.unique(),
-        groups: groups.unique(),
-        covers,
-        seen: { user: users.seen, group: groups.seen },
-        unreadable,
-        notices: sortedWithoutRepeats([...users.duplicates(), ...groups.duplicates(), ...notices]),
-      }
-    },
+  #note(notice: Notice): void {
+    this.#notices.push(notice)
   }
 }
 

@@ -10,78 +10,74 @@ import type { PGlite } from '@electric-sql/pglite'
  * What belongs to a session is everybody's: settings, prepared statements, UNLISTEN. Nothing here names a statement
  * or unlistens; a client that listens gets the notifications of every channel that somebody listens on.
  */
-export type Session = {
+export class Session {
+  readonly #database: PGlite
+  readonly #line: { client: SessionStream; go: () => void }[] = []
+  readonly #listeners = new Set<SessionStream>()
+  #holder: SessionStream | 'rollback' | undefined
+  #running = false
+
+  constructor(database: PGlite) {
+    this.#database = database
+  }
+
   /** Waits for the client's turn, runs the batch and resolves with everything that the server answered. */
-  run(client: SessionStream, batch: Buffer): Promise<Buffer>
-  /** Rolls back the transaction that the client left open, if there is one. */
-  rollBack(client: SessionStream): Promise<void>
-  /** Rolls back, and sends no more notifications to the client. */
-  leave(client: SessionStream): Promise<void>
-}
-
-type Holder = SessionStream | 'rollback'
-
-export function createSession(database: PGlite): Session {
-  const line: { client: SessionStream; go: () => void }[] = []
-  const listeners = new Set<SessionStream>()
-  let holder: Holder | undefined
-  let running = false
-
-  async function takeTurn(client: SessionStream): Promise<void> {
-    if (holder === client) return
-    if (holder !== undefined) return new Promise((go) => line.push({ client, go }))
-    holder = client
-  }
-
-  /** The next one in line holds the session at once, or a newcomer would slip in between. */
-  function endTurn(): void {
-    const next = line.shift()
-    holder = next?.client
-    next?.go()
-  }
-
-  async function run(client: SessionStream, batch: Buffer): Promise<Buffer> {
-    await takeTurn(client)
-    running = true
+  async run(client: SessionStream, batch: Buffer): Promise<Buffer> {
+    await this.#takeTurn(client)
+    this.#running = true
     let status = IDLE
     try {
       // PGlite works synchronously: without a pause a long line of queries would keep timers and sockets waiting.
       await nextTurn()
-      const answer = client.destroyed ? Buffer.alloc(0) : await exchange(database, batch)
-      status = hear(client, answer) ?? status
+      const answer = client.destroyed ? Buffer.alloc(0) : await exchange(this.#database, batch)
+      status = this.#hear(client, answer) ?? status
       return answer
     } finally {
-      running = false
-      if (status === IDLE) endTurn()
-      else if (client.destroyed) await rollBack(client)
+      this.#running = false
+      if (status === IDLE) this.#endTurn()
+      else if (client.destroyed) await this.rollBack(client)
     }
   }
 
-  /** Hands notifications to those who listen, and tells the state of the transaction. */
-  function hear(client: SessionStream, answer: Buffer): string | undefined {
+  /** Rolls back the transaction that the client left open, if there is one. */
+  async rollBack(client: SessionStream): Promise<void> {
+    if (this.#holder !== client || this.#running) return
+    this.#holder = 'rollback'
+    try {
+      await exchange(this.#database, ROLLBACK)
+    } finally {
+      this.#endTurn()
+    }
+  }
+
+  /** Rolls back, and sends no more notifications to the client. */
+  async leave(client: SessionStream): Promise<void> {
+    this.#listeners.delete(client)
+    await this.rollBack(client)
+  }
+
+  async #takeTurn(client: SessionStream): Promise<void> {
+    if (this.#holder === client) return
+    if (this.#holder !== undefined) return new Promise((go) => this.#line.push({ client, go }))
+    this.#holder = client
+  }
+
+  /** The next one in line holds the session at once, or a newcomer would slip in between. */
+  #endTurn(): void {
+    const next = this.#line.shift()
+    this.#holder = next?.client
+    next?.go()
+  }
+
+  /** Hands notifications to those who listen, and returns the state of the transaction. */
+  #hear(client: SessionStream, answer: Buffer): string | undefined {
     const { status, notifications, listens } = readAnswer(answer)
-    if (listens) listeners.add(client)
+    if (listens) this.#listeners.add(client)
     if (notifications.length === 0) return status
-    for (const listener of listeners) if (listener !== client) listener.push(Buffer.concat(notifications))
+    for (const listener of this.#listeners)
+      if (listener !== client) listener.push(Buffer.concat(notifications))
     return status
   }
-
-  async function rollBack(client: SessionStream): Promise<void> {
-    if (holder !== client || running) return
-    holder = 'rollback'
-    try {
-      await exchange(database, ROLLBACK)
-    } finally {
-      endTurn()
-    }
-  }
-
-  async function leave(client: SessionStream): Promise<void> {
-    listeners.delete(client)
-    await rollBack(client)
-  }
-
-  return { run, rollBack, leave }
 }
 
 async function exchange(database: PGlite, batch: Buffer): Promise<Buffer> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import { Pool, type PoolClient } from 'pg'
-import { createSession, type Session, SessionStream } from './embedded-session.ts'
+import { Session, SessionStream } from './embedded-session.ts'
 
 /** A `pg.Pool` whose server is PGlite inside this process. `end()` (or dispose) closes the database as well. */
 export type EmbeddedPool = Pool & AsyncDisposable
@@ -23,7 +23,7 @@ export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
   compileOnce()
   await createOnce(dir)
   const database = await PGlite.create({ dataDir: dir, relaxedDurability: false })
-  const session = createSession(database)
+  const session = new Session(database)
   const pool = new ClosingPool(session, () => database.close())
   try {
     await pool.query('set search_path = bullmq, public')

@@ -9,7 +9,7 @@ import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { notTried, Streaks } from '../../src/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/apply/outcomes.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
-import { startChangeWorker } from '../../src/apply/worker.ts'
+import { ChangeWorker } from '../../src/apply/worker.ts'
 import { createLog } from '../../src/log.ts'
 import type { Change, Takes } from '../../src/plan/change.ts'
 import type { Phase, PlannedChange } from '../../src/plan/plan.ts'
@@ -492,7 +492,7 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
 test('a job of an older version is dropped', async () => {
   const fenced = await begin([create('a')])
   const lines: string[] = []
-  const worker = startChangeWorker({
+  const worker = new ChangeWorker({
     db,
     backend: opened.backend,
     sync,

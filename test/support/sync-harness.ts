@@ -9,7 +9,7 @@ import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
-import { startChangeWorker } from '../../src/apply/worker.ts'
+import { ChangeWorker } from '../../src/apply/worker.ts'
 import type { Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
@@ -139,7 +139,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
 
   async function startWorker(): Promise<void> {
     const targetDirectory = { directoryId: service.directoryId }
-    const worker = startChangeWorker({
+    const worker = new ChangeWorker({
       db,
       backend: opened.backend,
       sync,

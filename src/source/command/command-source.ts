@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
-import { type Collector, createCollector } from '../collect.ts'
+import { Collector } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { explainGroup, explainUser } from '../explain.ts'
@@ -48,7 +48,7 @@ async function readAll(
   log: Log,
 ): Promise<SourceSnapshot> {
   const covers = { groups: maps.group !== undefined, members: maps.group?.members !== undefined }
-  const collector = createCollector(covers)
+  const collector = new Collector(covers)
   const groups: PrintedGroup[] = []
   const counts = await readOutput(options, signal, ({ kind, lookup, from }) => {
     if (kind === 'user') takeUser({ kind, lookup, from }, maps.user, collector)

@@ -2,7 +2,7 @@ import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
 import type { Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
-import { createCollector, type Collector } from '../collect.ts'
+import { Collector } from '../collect.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type Compiled, compileOptions } from './compile.ts'
@@ -51,7 +51,7 @@ async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promi
   const { users, groups, members, groupColumn } = compiled
   const hasColumn = groupColumn !== undefined
   const covers = { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
-  const collector = createCollector(covers)
+  const collector = new Collector(covers)
   const state = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
   await readUsers(users, groupColumn, state)
   if (members !== undefined) await readMembers(members, state)

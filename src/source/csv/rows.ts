@@ -1,7 +1,7 @@
 import { DirsyncdError } from '../../errors.ts'
 import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
-import { createSplitter, type RowFault, type RawRow } from './split.ts'
+import { type RowFault, type RawRow, Splitter } from './split.ts'
 import { statedDelimiter } from './spreadsheet.ts'
 
 /** Parses the UTF-8 of one file and passes its rows to a listener. */
@@ -54,9 +54,10 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
   }
 
   const quote = input.quote === undefined ? '"' : input.quote
-  const splitter = createSplitter({ delimiter: input.delimiter, quote }, onRow)
+  const splitter = new Splitter({ delimiter: input.delimiter, quote }, onRow)
   return {
-    ...splitter,
+    write: (chunk) => splitter.write(chunk),
+    end: () => splitter.end(),
     lastRowWhole: () => whole,
     trailer() {
       const line = pending?.cells.join(input.delimiter)

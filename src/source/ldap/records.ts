@@ -10,104 +10,119 @@ import { createInterner, MEMBER_OF } from './membership/names.ts'
 import { type PrimaryGroupRule, primaryGroupRule } from './membership/primary-group.ts'
 import { lookupIn } from './values.ts'
 
+const NO_VALUES: readonly string[] = []
+const NO_USER_FIELDS: UserFields = { email: undefined, name: undefined, employeeId: undefined, faults: [] }
+const NO_GROUP_FIELDS: GroupFields = { name: undefined, faults: [] }
+
 /** Turns the entries of one read into the records of an image. */
-export interface Records {
+export class Records {
   /** What users must be asked for besides their mapping, and groups besides theirs. */
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
   /** The attribute of a group that lists its members; `undefined` where groups are not asked. */
   readonly listed: string | undefined
   readonly primary: PrimaryGroupRule
-  userOf(entry: LdapEntry, disabled: DisabledRule['action'] | undefined): UserRecord
-  /** The users must be in the index. */
-  groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord
-  /** The record of a group outside of the sync's filter, which was not asked for its mapping. */
-  otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord
-  createIndex(): MemberIndex
-  /** The groups that any record names as those it is in, by DN in its normal form. */
-  named(): Iterable<string>
-}
+  readonly #users: CompiledOptions['users']
+  readonly #groups: CompiledOptions['groups']
+  readonly #catalog: GlobalCatalog | undefined
+  /** Whether groups name their members by uid, users their groups, and groups the groups that they are in. */
+  readonly #byUid: boolean
+  readonly #usersNameGroups: boolean
+  readonly #groupsNameParents: boolean
+  readonly #dns = createInterner(dnKey)
+  readonly #primaryNames = createInterner((name) => name)
 
-const NO_VALUES: readonly string[] = []
-const NO_USER_FIELDS: UserFields = { email: undefined, name: undefined, employeeId: undefined, faults: [] }
-const NO_GROUP_FIELDS: GroupFields = { name: undefined, faults: [] }
-
-export function createRecords(
-  { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
-  catalog: GlobalCatalog | undefined,
-): Records {
-  const { membersFrom, nested, map } = groups ?? {}
-  // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
-  const listed = membersFrom === 'member' && nested !== 'in-chain' ? map?.members : undefined
-  const byUid = listed?.toLowerCase() === 'memberuid'
-  const areAsked = membersFrom === 'memberOf'
-  const haveParents = areAsked && nested === 'flatten'
-  const primary = primaryGroupRule(groups?.primaryGroup)
-  const dns = createInterner(dnKey)
-  const primaryNames = createInterner((name) => name)
-
-  function primaryOf(lookup: Lookup): string | undefined {
-    const name = primary.nameIn(lookup)
-    return name && primaryNames.of(name)
+  constructor(
+    { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
+    catalog: GlobalCatalog | undefined,
+  ) {
+    const { membersFrom, nested, map } = groups ?? {}
+    this.#users = users
+    this.#groups = groups
+    this.#catalog = catalog
+    // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
+    this.listed = membersFrom === 'member' && nested !== 'in-chain' ? map?.members : undefined
+    this.primary = primaryGroupRule(groups?.primaryGroup)
+    this.#byUid = this.listed?.toLowerCase() === 'memberuid'
+    this.#usersNameGroups = membersFrom === 'memberOf'
+    this.#groupsNameParents = this.#usersNameGroups && nested === 'flatten'
+    this.userAttributes = [
+      ...(this.#byUid ? ['uid'] : []),
+      ...(this.#usersNameGroups ? [MEMBER_OF] : []),
+      ...this.primary.userAttributes,
+    ]
+    this.groupAttributes = [
+      ...this.primary.groupAttributes,
+      ...(this.#groupsNameParents ? [MEMBER_OF] : []),
+      ...(catalog?.groupAttributes ?? []),
+    ]
   }
 
-  function recordOf(entry: LdapEntry, lookup: Lookup, index: MemberIndex, fields: GroupFields): GroupRecord {
-    const { users: members, nonUsers } = index.resolve(listed === undefined ? NO_VALUES : lookup(listed))
+  userOf(entry: LdapEntry, disabled: DisabledRule['action'] | undefined): UserRecord {
+    const { map } = this.#users
+    const lookup = lookupIn(entry)
+    const ids = lookup(map.id)
+    const id = disabled === 'delete' ? undefined : usableId({ ids })
+    const { email, name, employeeId, faults } = disabled === undefined ? map.fieldsOf(lookup) : NO_USER_FIELDS
+    return {
+      email,
+      name,
+      employeeId,
+      faults,
+      ids,
+      id,
+      dn: entry.dn,
+      disabled,
+      uids: this.#byUid ? lookup('uid') : NO_VALUES,
+      memberOf: this.#usersNameGroups && id !== undefined ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
+      primaryGroup: this.#primaryGroupOf(lookup),
+    }
+  }
+
+  /** The users must be in the index. */
+  groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+    const lookup = lookupIn(entry)
+    return this.#recordOf(entry, lookup, index, this.#groups?.map.fieldsOf(lookup) ?? NO_GROUP_FIELDS)
+  }
+
+  /** The record of a group outside of the sync's filter, which was not asked for its mapping. */
+  otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+    const lookup = lookupIn(entry)
+    const record = this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
+    // Among those that name groups are other things than groups.
+    const isGroup = this.#catalog?.groupAttributes.every((name) => lookup(name).length > 0) === true
+    return { ...record, hidesMembers: isGroup && record.hidesMembers }
+  }
+
+  createIndex(): MemberIndex {
+    return createMemberIndex(this.listed)
+  }
+
+  /** The groups that any record names as those it is in, by DN in its normal form. */
+  named(): Iterable<string> {
+    return this.#dns.forms()
+  }
+
+  #primaryGroupOf(lookup: Lookup): string | undefined {
+    const name = this.primary.nameIn(lookup)
+    return name && this.#primaryNames.of(name)
+  }
+
+  #recordOf(entry: LdapEntry, lookup: Lookup, index: MemberIndex, fields: GroupFields): GroupRecord {
+    const groups = this.#groups
+    const { users, nonUsers } = index.resolve(this.listed === undefined ? NO_VALUES : lookup(this.listed))
     return {
       name: fields.name,
       faults: fields.faults,
       ids: groups === undefined ? NO_VALUES : lookup(groups.map.id),
       dn: entry.dn,
-      users: members,
+      users,
       nonUsers,
-      memberOf: haveParents ? lookup(MEMBER_OF).map(dns.of) : NO_VALUES,
-      primaryNames: primary.namesOf(lookup),
+      memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
+      primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,
-      hidesMembers: membersFrom !== undefined && catalog?.hidesMembers(entry.dn, lookup) === true,
+      hidesMembers:
+        groups?.membersFrom !== undefined && this.#catalog?.hidesMembers(entry.dn, lookup) === true,
     }
-  }
-
-  return {
-    userAttributes: [...(byUid ? ['uid'] : []), ...(areAsked ? [MEMBER_OF] : []), ...primary.userAttributes],
-    groupAttributes: [
-      ...primary.groupAttributes,
-      ...(haveParents ? [MEMBER_OF] : []),
-      ...(catalog?.groupAttributes ?? []),
-    ],
-    listed,
-    primary,
-    userOf(entry, disabled) {
-      const lookup = lookupIn(entry)
-      const ids = lookup(users.map.id)
-      const id = disabled === 'delete' ? undefined : usableId({ ids })
-      const { email, name, employeeId, faults } =
-        disabled === undefined ? users.map.fieldsOf(lookup) : NO_USER_FIELDS
-      return {
-        email,
-        name,
-        employeeId,
-        faults,
-        ids,
-        id,
-        dn: entry.dn,
-        disabled,
-        uids: byUid ? lookup('uid') : NO_VALUES,
-        memberOf: areAsked && id !== undefined ? lookup(MEMBER_OF).map(dns.of) : NO_VALUES,
-        primaryGroup: primaryOf(lookup),
-      }
-    },
-    groupOf(entry, index) {
-      const lookup = lookupIn(entry)
-      return recordOf(entry, lookup, index, groups?.map.fieldsOf(lookup) ?? NO_GROUP_FIELDS)
-    },
-    otherOf(entry, index) {
-      const lookup = lookupIn(entry)
-      const record = recordOf(entry, lookup, index, NO_GROUP_FIELDS)
-      // Among those that name groups are other things than groups.
-      const isGroup = catalog?.groupAttributes.every((name) => lookup(name).length > 0) === true
-      return { ...record, hidesMembers: isGroup && record.hidesMembers }
-    },
-    createIndex: () => createMemberIndex(listed),
-    named: dns.forms,
   }
 }

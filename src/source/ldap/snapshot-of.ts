@@ -1,5 +1,5 @@
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
-import { type Collector, createCollector, usableId } from '../collect.ts'
+import { Collector, usableId } from '../collect.ts'
 import { examples } from '../../directory/wording.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { dnKey } from './dn.ts'
@@ -15,7 +15,7 @@ export function snapshotOf(
   { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
 ): SourceSnapshot {
   const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
-  const collector = createCollector(covers)
+  const collector = new Collector(covers)
   for (const user of image.users) addUser(collector, users.map.id, user)
   const membership = groups && membershipOf(image, groups)
   for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)

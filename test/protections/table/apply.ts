@@ -274,10 +274,8 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-interruptions-are-counted-on-where-a-run-waits-already',
     file: 'store/interruptions.ts',
-    find: "      .where('run', '=', await next(run))
-",
-    replace: "      .where('run', '=', (await next(run)) * 0)
-",
+    find: "      .where('run', '=', await next(run))\n",
+    replace: "      .where('run', '=', (await next(run)) * 0)\n",
     test: 'integration/run-holds.test.ts',
     only: 'knows how many runs',
   },

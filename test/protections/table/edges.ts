@@ -22,7 +22,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-a-command-that-is-interrupted-leaves-no-run-behind',
     file: 'compose/control.ts',
-    find: '      for (const run of asked) await cancelRun(site.store.db, run)\n',
+    find: '    for (const run of this.#asked) await cancelRun(this.#parts.site.store.db, run)\n',
     replace: '',
     test: 'e2e/commands-at-once.test.ts',
     only: 'a limited sync',

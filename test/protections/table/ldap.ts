@@ -268,8 +268,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-member-of-counts-in-any-spelling',
     file: 'source/ldap/records.ts',
-    find: 'const dns = createInterner(dnKey)',
-    replace: 'const dns = createInterner((dn) => dn)',
+    find: '#dns = createInterner(dnKey)',
+    replace: '#dns = createInterner((dn) => dn)',
     test: AD,
   },
   {
@@ -366,28 +366,28 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-losses-unknown-dns-are-bounded',
     file: 'source/ldap/losses/unknown.ts',
-    find: "if (known === undefined && looks > MOST_UNKNOWN) return { why: 'too-many' }",
+    find: "if (known === undefined && this.#looks > MOST_UNKNOWN) return { why: 'too-many' }",
     replace: '',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-user-out-of-the-bases-is-found-in-the-list',
     file: 'source/ldap/losses/unknown.ts',
-    find: 'wasStranger && people.missing.size === 0)) return undefined',
+    find: 'wasStranger && nobodyIsMissing)) return undefined',
     replace: 'wasStranger)) return undefined',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-groups-within-are-read-again',
     file: 'source/ldap/losses/unknown.ts',
-    find: 'found.push(takeGroup(again, entry))',
+    find: 'this.#found.push(takeGroup(again, entry))',
     replace: 'void takeGroup(again, entry)',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-groups-within-groups-within-are-read-again',
     file: 'source/ldap/losses/unknown.ts',
-    find: 'for (const group of found) await followAll(group)',
+    find: 'for (const group of this.#found) await this.#followAll(group)',
     replace: '',
     test: LOSSES,
   },
@@ -708,7 +708,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-half-a-message-before-tls-is-left',
     file: 'source/ldap/connection/wire.ts',
-    find: "if (framer.partial) lost('half a message arrived before TLS began')",
+    find: "if (this.#framer.partial) this.#lose('half a message arrived before TLS began')",
     replace: '',
     test: WIRE,
     only: 'that sends half a message in the clear',
@@ -724,7 +724,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-message-in-the-clear-before-tls-is-left',
     file: 'source/ldap/connection/wire.ts',
-    find: '      if (failure !== undefined) throw failure(doing)\n',
+    find: '    if (this.#failure !== undefined) throw this.#failure(doing)\n',
     replace: '',
     test: WIRE,
     only: 'that answers another request|that sends (a message|the answer) ',
@@ -748,7 +748,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-read-stops-when-it-is-told-to',
     file: 'source/ldap/connection/wire.ts',
-    find: "  signal.addEventListener('abort', onAbort)\n",
+    find: "    signal.addEventListener('abort', this.#onAbort)\n",
     replace: '',
     test: SOURCE,
     only: 'a read in the middle stops at once',

@@ -52,8 +52,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-embedded-transaction-runs-alone',
     file: 'store/embedded-session.ts',
-    find: 'if (status === IDLE) endTurn()',
-    replace: "if (status !== '') endTurn()",
+    find: 'if (status === IDLE) this.#endTurn()',
+    replace: "if (status !== '') this.#endTurn()",
     test: 'unit/store/embedded.test.ts',
     only: 'others wait while a transaction is open',
   },
@@ -240,7 +240,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-waiting-command-says-for-whom',
     file: 'compose/control.ts',
-    find: '      waits ||= await sayWhoHolds(sync, run)\n',
+    find: '      waits ||= await this.#sayWhoHolds(sync, run)\n',
     replace: '',
     test: 'e2e/commands-at-once.test.ts',
     only: 'a limited sync',

@@ -11,7 +11,7 @@ import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../../../src/plan/plan.ts'
 import { compileOptions } from '../../../src/source/ldap/compile.ts'
 import type { LdapEntry } from '../../../src/source/ldap/connection/message.ts'
-import { createRecords } from '../../../src/source/ldap/records.ts'
+import { Records } from '../../../src/source/ldap/records.ts'
 import { snapshotOf } from '../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../src/source/ldap/vendor.ts'
 import { inLong } from '../../support/long.ts'
@@ -73,7 +73,7 @@ function dnOf(id: string, unit: string, isRenamed = false): string {
 /** The first look, through the real image. */
 function look(truth: Truth, lack: Lack): SourceSnapshot {
   const { units, groups } = truth
-  const records = createRecords(COMPILED, undefined)
+  const records = new Records(COMPILED, undefined)
   const index = records.createIndex()
   const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
   const users = visible.map(([id, unit]) =>

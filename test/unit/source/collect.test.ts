@@ -1,11 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  createCollector,
-  type Collector,
-  type GroupCandidate,
-  type UserCandidate,
-} from '../../../src/source/collect.ts'
+import { Collector, type GroupCandidate, type UserCandidate } from '../../../src/source/collect.ts'
 
 function user(id: string, from: string, more: Partial<UserCandidate> = {}): UserCandidate {
   return { ids: [id], idName: 'uid', from, email: undefined, name: undefined, employeeId: undefined, ...more }
@@ -29,7 +24,7 @@ function codesOf(collector: Collector): string[] {
 }
 
 test('an entry is taken as it is', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   expect(collector.addUser(user('1', 'uid=a', { email: 'a@x', name: 'A' }))).toBe('1')
   const snapshot = collector.snapshot()
   expect(snapshot.users.get('1')).toEqual({
@@ -44,7 +39,7 @@ test('an entry is taken as it is', () => {
 })
 
 test('all entries that share an id are skipped, named and seen', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (const from of ['uid=a', 'uid=b', 'uid=c']) expect(collector.addUser(user('1', from))).toBe('1')
   collector.addUser(user('2', 'uid=d'))
   const snapshot = collector.snapshot()
@@ -59,7 +54,7 @@ test('all entries that share an id are skipped, named and seen', () => {
 })
 
 test('where no entry of a kind has an id, the read is refused: the configuration is wrong, or the reader', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (const from of ['uid=a', 'uid=b']) collector.addUser(user('', from, { ids: [] }))
   expect(() => collector.snapshot()).toThrow(
     'none of the 2 users has an id (external_id is "uid"); check users.map.external_id and the read permission',
@@ -71,13 +66,13 @@ test('where no entry of a kind has an id, the read is refused: the configuration
 })
 
 test('ids differ by case, blanks and Unicode form', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (const id of ['a', 'A', 'a ', '\u00e9', 'e\u0301']) collector.addUser(user(id, `uid=${id}`))
   expect(collector.snapshot().users.size).toBe(5)
 })
 
 test('an entry that the server sends twice is one entry', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
   collector.addUser(user('1', 'uid=a', { name: 'Ana' }))
   collector.addGroup(group('g', 'cn=g', { name: undefined, members: [], unknownMembers: [] }))
@@ -87,7 +82,7 @@ test('an entry that the server sends twice is one entry', () => {
 })
 
 test('an entry that changed between two readings of it is left alone, and seen', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser(user('1', 'uid=a', { name: 'before' }))
   collector.addUser(user('1', 'uid=a', { name: 'after' }))
   const { users, seen, notices, unreadable } = collector.snapshot()
@@ -133,7 +128,7 @@ test('the order of reading changes nothing, notices included', () => {
   fc.assert(
     fc.property(reading, ([one, other]) => {
       const read = (list: typeof one) => {
-        const collector = createCollector()
+        const collector = new Collector()
         for (const each of list) {
           if (each.kind === 'user') collector.addUser(each.entry)
           else if (each.kind === 'disabled') collector.addDisabled(each.entry)
@@ -154,7 +149,7 @@ test.each([
   ['an id with a line break', ['a\nb'], 'the id "a\\nb" holds a control character'],
   ['an id of half a character', ['\ud800'], 'the id is not well-formed Unicode'],
 ])('an entry with %s is unreadable, and what it may be is seen', (_, ids, problem) => {
-  const collector = createCollector()
+  const collector = new Collector()
   expect(collector.addUser(user('', 'uid=a', { ids }))).toBeUndefined()
   const snapshot = collector.snapshot()
   expect(snapshot).toMatchObject({ unreadable: 1, users: new Map() })
@@ -164,7 +159,7 @@ test.each([
 
 test.each([[true], [false]])('a disabled user without a usable id is unreadable (gone: %s)', (gone) => {
   for (const ids of [[], ['1', '2'], ['..']]) {
-    const collector = createCollector()
+    const collector = new Collector()
     expect(collector.addDisabled({ ids, idName: 'uid', from: 'uid=a', gone })).toBeUndefined()
     expect(collector.snapshot()).toMatchObject({ unreadable: 1, seen: { user: new Set(ids) } })
     expect(codesOf(collector)).toEqual(['user - unreadable'])
@@ -172,7 +167,7 @@ test.each([[true], [false]])('a disabled user without a usable id is unreadable 
 })
 
 test('a group without a name is skipped and seen', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addGroup(group('g', 'cn=g', { name: undefined }))
   expect(collector.snapshot()).toMatchObject({
     unreadable: 0,
@@ -183,7 +178,7 @@ test('a group without a name is skipped and seen', () => {
 })
 
 test('a group without a name makes its twin a duplicate', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addGroup(group('g', 'cn=g', { name: undefined }))
   collector.addGroup(group('g', 'cn=h'))
   expect(collector.snapshot().groups.size).toBe(0)
@@ -192,7 +187,7 @@ test('a group without a name makes its twin a duplicate', () => {
 
 test('a group whose members are hidden is left alone, and so is another group of its id', () => {
   const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why: 'the server hides members' }
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addGroupWithHiddenMembers(hidden)
   expect(collector.snapshot()).toMatchObject({ groups: new Map(), seen: { group: new Set(['g']) } })
   expect(codesOf(collector)).toEqual(['group g members-hidden'])
@@ -206,7 +201,7 @@ test('a group whose members are hidden is left alone, and so is another group of
 })
 
 test('a disabled user is left alone, and so is another user of its id', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   expect(collector.addDisabled({ ids: ['1'], idName: 'uid', from: 'uid=disabled', gone: false })).toBe('1')
   expect(collector.snapshot()).toMatchObject({ users: new Map(), seen: { user: new Set(['1']) } })
   collector.addUser(user('1', 'uid=other'))
@@ -215,7 +210,7 @@ test('a disabled user is left alone, and so is another user of its id', () => {
 })
 
 test('members are sorted and unique, unknownMembers are one notice with examples', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addGroup(
     group('g', 'cn=g', { members: ['b', 'a', 'b'], unknownMembers: ['u', 'v', 'w', 'x', 'y'] }),
   )
@@ -227,7 +222,7 @@ test('members are sorted and unique, unknownMembers are one notice with examples
 })
 
 test('a user and a group may have one id, and any id is only an id', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (const id of ['__proto__', 'constructor', 'toString']) {
     collector.addUser(user(id, `uid=${id}`))
     collector.addGroup(group(id, `cn=${id}`))
@@ -237,7 +232,7 @@ test('a user and a group may have one id, and any id is only an id', () => {
 })
 
 test('many entries with one id do not take for ever', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (let index = 0; index < 50_000; index += 1) collector.addUser(user('same', `row ${index}`))
   expect(collector.snapshot().notices).toHaveLength(50_000)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createCollector } from '../../../src/source/collect.ts'
+import { Collector } from '../../../src/source/collect.ts'
 import { countSource, findingsOf, percent } from '../../../src/source/statistics.ts'
 
 const MAPPED = { email: true, name: true }
@@ -9,7 +9,7 @@ function user(id: string, email?: string, name?: string) {
 }
 
 test('a source without faults has counts and no findings', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser(user('1', 'a@x', 'A'))
   collector.addUser(user('2', 'b@x', 'B'))
   collector.addGroup({
@@ -35,7 +35,7 @@ test('a source without faults has counts and no findings', () => {
 })
 
 test('everything that is worth a look is found, the worst first', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   for (let each = 0; each < 98; each += 1) collector.addUser(user(`u${each}`, `u${each}@x`, 'N'))
   collector.addUser(user('n1', ' U1@X ', 'N'))
   collector.addUser(user('n2', undefined, undefined))
@@ -73,9 +73,9 @@ test('everything that is worth a look is found, the worst first', () => {
 })
 
 test('nobody is the worst, and what is not mapped is not missed', () => {
-  const empty = createCollector()
+  const empty = new Collector()
   expect(findingsOf(empty.snapshot(), MAPPED).map(({ code }) => code)).toEqual(['nobody'])
-  const bare = createCollector()
+  const bare = new Collector()
   bare.addUser(user('1'))
   expect(findingsOf(bare.snapshot(), { email: false, name: false })).toEqual([])
   const [finding] = findingsOf(bare.snapshot(), { email: true, name: false })
@@ -83,7 +83,7 @@ test('nobody is the worst, and what is not mapped is not missed', () => {
 })
 
 test('disabled accounts and values that failed are said in words', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser({ ...user('1', 'a@x', 'A'), faults: ['users.map.email: too long'] })
   for (const id of ['2', '3'])
     collector.addDisabled({ ids: [id], idName: 'id', from: `row ${id}`, gone: false })
@@ -98,7 +98,7 @@ test('disabled accounts and values that failed are said in words', () => {
 })
 
 test('no sentence names anybody', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser(user('secret-1'))
   collector.addUser({ ...user('secret-2', 'secret@x'), from: 'secret 1' })
   collector.addUser({ ...user('secret-2', 'secret@x'), from: 'secret 2' })
@@ -121,7 +121,7 @@ test.each([
 })
 
 test('groups whose members are hidden are counted', () => {
-  const collector = createCollector()
+  const collector = new Collector()
   collector.addUser(user('1', 'a@x', 'A'))
   collector.addGroupWithHiddenMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
   const sentences = () => findingsOf(collector.snapshot(), MAPPED).map(({ sentence }) => sentence)

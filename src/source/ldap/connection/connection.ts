@@ -10,7 +10,7 @@ import type { LdapEntry } from './message.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isOutage, resultInWords, SUCCESS } from './result.ts'
 import { askWhoAmI, readRootDse, requireSynchronized } from './root-dse.ts'
-import { createWire, type Doing, type Wire } from './wire.ts'
+import { type Doing, Wire } from './wire.ts'
 
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
@@ -62,7 +62,7 @@ export async function openConnection(
   const plain = 'perhaps this port is for ldaps://'
   const line = { socket: first, ifLost: endpoint.encryption === 'ldaps' ? ifLost : plain }
   const { address = direct.remoteAddress ?? endpoint.host } = endpoint
-  const wire = createWire(line, endpoint.url, limits, signal)
+  const wire = new Wire(line, endpoint.url, limits, signal)
   try {
     const starting = endpoint.encryption === 'starttls'
     const socket = starting ? await startTls(wire, endpoint, limits.handshakeMs, secure) : first

@@ -33,25 +33,6 @@ interface Listener {
   readonly onReference: () => void
 }
 
-/**
- * One connection, one request at a time, from the first byte to the last. When it is lost, silent for too long, not
- * LDAP or aborted, it stays so: every later request fails with the same reason. It never connects again, because a new
- * connection would be an anonymous one, and anonymous readers are shown less without being told.
- */
-export interface Wire {
-  /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
-  exchange(build: (messageId: number) => Message, doing: Doing, listener?: Listener): Promise<LdapResult>
-  /** Goes on over another socket, after StartTLS. */
-  moveTo(line: Line): void
-  /**
-   * Stops listening and returns the socket, so that TLS can take it over. Throws a `DirsyncdError` when the server has
-   * already sent more in the clear, which whoever is in between could have written.
-   */
-  release(doing: Doing): Socket
-  /** Sends a last message, if there is one, and closes. */
-  close(goodbye?: (messageId: number) => Message): void
-}
-
 interface Pending {
   readonly messageId: number
   readonly doing: Doing
@@ -64,132 +45,173 @@ interface Pending {
 
 type Failure = (doing: Doing) => unknown
 
-/** ldapts' own client reconnects by itself and can hang for ever; only its codec is used here. */
-export function createWire(first: Line, url: string, patience: Patience, signal: AbortSignal): Wire {
-  let { socket, ifLost } = first
-  let framer = createFramer()
-  let pending: Pending | undefined
-  let failure: Failure | undefined
-  let lastId = 0
+/**
+ * One connection, one request at a time, from the first byte to the last. When it is lost, silent for too long, not
+ * LDAP or aborted, it stays so: every later request fails with the same reason. It never connects again, because a new
+ * connection would be an anonymous one, and anonymous readers are shown less without being told.
+ *
+ * ldapts' own client reconnects by itself and can hang for ever; only its codec is used here.
+ */
+export class Wire {
+  readonly #url: string
+  readonly #patience: Patience
+  readonly #signal: AbortSignal
+  #socket: Socket
+  #ifLost: string | undefined
+  #framer = createFramer()
+  #pending: Pending | undefined
+  #failure: Failure | undefined
+  #lastId = 0
 
-  function fail(reason: Failure): void {
-    failure ??= reason
-    signal.removeEventListener('abort', onAbort)
-    socket.destroy()
-    const waiting = settle()
-    waiting?.reject(failure(waiting.doing))
+  constructor(line: Line, url: string, patience: Patience, signal: AbortSignal) {
+    this.#url = url
+    this.#patience = patience
+    this.#signal = signal
+    this.#socket = line.socket
+    this.#ifLost = line.ifLost
+    this.#listen()
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) this.#onAbort()
   }
 
-  function settle(): Pending | undefined {
-    const settled = pending
-    pending = undefined
-    if (settled !== undefined) clearTimeout(settled.timer)
-    return settled
+  /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
+  exchange(build: (messageId: number) => Message, doing: Doing, listener?: Listener): Promise<LdapResult> {
+    const messageId = (this.#lastId += 1)
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure(doing))
+      const { ms, option } = doing.within ?? { ms: this.#patience.firstAnswerMs, option: 'firstAnswer' }
+      const timer = this.#startTimer(ms, option)
+      this.#pending = { messageId, doing, listener, begun: false, timer, resolve, reject }
+      this.#socket.write(build(messageId).write())
+    })
   }
 
-  function lost(why: string, cause?: unknown, hint?: string): void {
-    const more = hint === undefined ? '' : ` (${hint})`
-    fail((doing) => new DirsyncdError(doing.code, `${url}: ${why} while ${doing.what}${more}`, { cause }))
+  /** Goes on over another socket, after StartTLS. */
+  moveTo(line: Line): void {
+    this.#socket = line.socket
+    this.#ifLost = line.ifLost
+    this.#framer = createFramer()
+    this.#listen()
   }
 
-  function alarm(ms: number, option: string): NodeJS.Timeout {
-    return setTimeout(() => {
-      const what = pending?.begun === true && option !== 'answer' ? 'no whole answer' : 'nothing'
-      lost(`${what} arrived for ${ms / 1000} s`, undefined, `timeouts.${option}`)
-    }, ms)
+  /**
+   * Stops listening and returns the socket, so that TLS can take it over. Throws a `DirsyncdError` when the server has
+   * already sent more in the clear, which whoever is in between could have written.
+   */
+  release(doing: Doing): Socket {
+    if (this.#framer.partial) this.#lose('half a message arrived before TLS began')
+    if (this.#failure !== undefined) throw this.#failure(doing)
+    return this.#stopListening()
+  }
+
+  /** Sends a last message, if there is one, and closes. */
+  close(goodbye?: (messageId: number) => Message): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    const socket = this.#stopListening()
+    this.#takePending()
+    if (this.#failure !== undefined) return
+    this.#failure = (doing) => new DirsyncdError(doing.code, `${this.#url}: the connection is closed`)
+    if (goodbye !== undefined) socket.end(goodbye(this.#lastId + 1).write())
+    socket.destroySoon()
+  }
+
+  #listen(): void {
+    this.#socket
+      .on('data', this.#onData)
+      .on('end', this.#onEnd)
+      .on('close', this.#onEnd)
+      .on('error', this.#onError)
+  }
+
+  #stopListening(): Socket {
+    return (
+      this.#socket
+        .off('data', this.#onData)
+        .off('end', this.#onEnd)
+        .off('close', this.#onEnd)
+        .off('error', this.#onError)
+        // Without a listener an error would end the process.
+        .on('error', () => undefined)
+    )
+  }
+
+  readonly #onAbort = (): void => {
+    this.#fail((doing) => interruption(this.#signal, `${this.#url}: interrupted while ${doing.what}`))
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#pending !== undefined) this.#waitForMore(this.#pending)
+    try {
+      for (const message of this.#framer.push(chunk)) this.#take(decodeAnswer(message))
+    } catch (error) {
+      if (error instanceof DirsyncdError) this.#fail(() => error)
+      else this.#lose(sentence(error), error)
+    }
+  }
+
+  readonly #onEnd = (): void => this.#lose('the connection was lost', undefined, this.#ifLost)
+
+  readonly #onError = (error: Error): void => {
+    const demand = certificateDemand(error)
+    if (demand !== undefined) {
+      this.#fail(() => new DirsyncdError('source-refused', `${this.#url} refused TLS: ${demand}`))
+      return
+    }
+    const reason = networkReason(error) ?? error.message
+    this.#lose(`the connection was lost (${reason})`, error, this.#ifLost)
   }
 
   /** Something arrived, so the wait is for what follows; a wait with a bound of its own is not made longer. */
-  function heard(waiting: Pending): void {
-    const { begun, doing } = waiting
-    waiting.begun = true
+  #waitForMore(pending: Pending): void {
+    const { begun, doing } = pending
+    pending.begun = true
     if (doing.within !== undefined) return
-    if (begun) return void waiting.timer.refresh()
-    clearTimeout(waiting.timer)
-    waiting.timer = alarm(patience.answerMs, 'answer')
+    if (begun) return void pending.timer.refresh()
+    clearTimeout(pending.timer)
+    pending.timer = this.#startTimer(this.#patience.answerMs, 'answer')
   }
 
-  function onAbort(): void {
-    fail((doing) => interruption(signal, `${url}: interrupted while ${doing.what}`))
+  #startTimer(ms: number, option: string): NodeJS.Timeout {
+    return setTimeout(() => {
+      const what = this.#pending?.begun === true && option !== 'answer' ? 'no whole answer' : 'nothing'
+      this.#lose(`${what} arrived for ${ms / 1000} s`, undefined, `timeouts.${option}`)
+    }, ms)
   }
 
-  function onData(chunk: Buffer): void {
-    if (pending !== undefined) heard(pending)
-    try {
-      for (const message of framer.push(chunk)) take(decodeAnswer(message))
-    } catch (error) {
-      if (error instanceof DirsyncdError) fail(() => error)
-      else lost(sentence(error), error)
-    }
-  }
-
-  function take(answer: Answer): void {
-    if (failure !== undefined) return
-    ifLost = undefined
+  #take(answer: Answer): void {
+    if (this.#failure !== undefined) return
+    this.#ifLost = undefined
     if (answer.messageId === 0 && answer.type === 'result') {
       const said = answer.result.diagnostic === '' ? '' : ` ("${answer.result.diagnostic}")`
-      return lost(`the server announced that it ends the connection${said}`)
+      return this.#lose(`the server announced that it ends the connection${said}`)
     }
+    const pending = this.#pending
     if (pending === undefined || answer.messageId !== pending.messageId)
       throw new Error('an answer to nothing arrived')
     if (answer.type === 'entry') pending.listener?.onEntry(answer.entry)
     else if (answer.type === 'reference') pending.listener?.onReference()
-    else settle()?.resolve(answer.result)
+    else this.#takePending()?.resolve(answer.result)
   }
 
-  const onEnd = () => lost('the connection was lost', undefined, ifLost)
-
-  function onError(error: Error): void {
-    const demand = certificateDemand(error)
-    if (demand === undefined)
-      return lost(`the connection was lost (${networkReason(error) ?? error.message})`, error, ifLost)
-    fail(() => new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`))
+  #takePending(): Pending | undefined {
+    const pending = this.#pending
+    this.#pending = undefined
+    if (pending !== undefined) clearTimeout(pending.timer)
+    return pending
   }
 
-  function listen(): void {
-    socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError)
+  #lose(why: string, cause?: unknown, hint?: string): void {
+    const more = hint === undefined ? '' : ` (${hint})`
+    this.#fail(
+      (doing) => new DirsyncdError(doing.code, `${this.#url}: ${why} while ${doing.what}${more}`, { cause }),
+    )
   }
 
-  function deafen(): void {
-    socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError)
-  }
-
-  listen()
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-
-  return {
-    exchange(build, doing, listener) {
-      const messageId = (lastId += 1)
-      return new Promise((resolve, reject) => {
-        if (failure !== undefined) return reject(failure(doing))
-        const { ms, option } = doing.within ?? { ms: patience.firstAnswerMs, option: 'firstAnswer' }
-        const timer = alarm(ms, option)
-        pending = { messageId, doing, listener, begun: false, timer, resolve, reject }
-        socket.write(build(messageId).write())
-      })
-    },
-    moveTo(next) {
-      socket = next.socket
-      ifLost = next.ifLost
-      framer = createFramer()
-      listen()
-    },
-    release(doing) {
-      if (framer.partial) lost('half a message arrived before TLS began')
-      if (failure !== undefined) throw failure(doing)
-      deafen()
-      return socket.on('error', () => undefined)
-    },
-    close(goodbye) {
-      signal.removeEventListener('abort', onAbort)
-      deafen()
-      settle()
-      socket.on('error', () => undefined)
-      if (failure !== undefined) return
-      failure = (doing) => new DirsyncdError(doing.code, `${url}: the connection is closed`)
-      if (goodbye !== undefined) socket.end(goodbye(lastId + 1).write())
-      socket.destroySoon()
-    },
+  #fail(reason: Failure): void {
+    this.#failure ??= reason
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#socket.destroy()
+    const pending = this.#takePending()
+    pending?.reject(this.#failure(pending.doing))
   }
 }

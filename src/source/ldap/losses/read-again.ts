@@ -11,7 +11,7 @@ import { MEMBER_OF } from '../membership/names.ts'
 import { withChain } from '../read-groups.ts'
 import { primaryNames } from '../read-image.ts'
 import { type Reading, readPlace } from '../read-place.ts'
-import { createRecords } from '../records.ts'
+import { Records } from '../records.ts'
 import { tryPage } from '../search.ts'
 import { lookupIn, valueBytes } from '../values.ts'
 import {
@@ -49,7 +49,7 @@ export async function readAgain(
   compiled: Again['compiled'],
   losses: Losses,
 ): Promise<SecondReading> {
-  const records = createRecords(compiled, reading.catalog)
+  const records = new Records(compiled, reading.catalog)
   const index = records.createIndex()
   for (const user of losses.image.users) index.addUser(user)
   const again: Again = { reading, compiled, losses, records, index, lists: new Map() }

@@ -24,67 +24,91 @@ interface Resolution {
  * first read, because users may have got them meanwhile. Strangers of the first read are looked at only when a lost user is
  * not found below the bases, because somebody who has left the bases has such a DN.
  */
-export async function resolveUnknown(
+export function resolveUnknown(
   again: Again,
   losing: readonly GroupRecord[],
   people: People,
 ): Promise<Resolution> {
-  const {
-    compiled,
-    losses: { image },
-    lists,
-  } = again
-  const { nested, membersFrom } = compiled.groups
-  const isFlat = nested === 'flatten'
-  const before = new Map([...image.others, ...image.groups].map((group) => [dnKey(group.dn), group]))
-  const byId = new Map(image.groups.map((group) => [group.ids[0], group]))
-  const userAt = createUserFinder(again)
-  const here = new Set(people.records.map(({ dn }) => dnKey(dn)))
-  const outcomes = new Map<string, Unresolved | undefined>()
-  const found: GroupRecord[] = []
-  const aliases: UserRecord[] = []
-  const unresolved = new Map<string, Unresolved>()
-  let looks = 0
+  return new Resolver(again, people).resolve(losing)
+}
 
-  async function look(key: string, known: GroupRecord | undefined): Promise<Unresolved | undefined> {
-    if (known === undefined) looks += 1
-    if (known === undefined && looks > MOST_UNKNOWN) return { why: 'too-many' }
-    const entry = await readAt(again, known?.dn ?? key)
-    if (entry === undefined) return { why: 'not-shown', dn: known?.dn ?? key }
-    const user = known === undefined ? userAt(entry) : undefined
-    if (user !== undefined) aliases.push(user)
-    else if (isFlat && (known !== undefined || isGroup(again, entry))) found.push(takeGroup(again, entry))
-    return undefined
+class Resolver {
+  readonly #again: Again
+  readonly #people: People
+  readonly #isFlat: boolean
+  /** All groups of the first read, by DN in its normal form, and those of the sync by id. */
+  readonly #before: ReadonlyMap<string, GroupRecord>
+  readonly #byId: ReadonlyMap<string | undefined, GroupRecord>
+  /** The DNs, in their normal form, of the people who were read again. */
+  readonly #here: ReadonlySet<string>
+  readonly #userAt: (entry: LdapEntry) => UserRecord | undefined
+  readonly #outcomes = new Map<string, Unresolved | undefined>()
+  readonly #found: GroupRecord[] = []
+  readonly #aliases: UserRecord[] = []
+  readonly #unresolved = new Map<string, Unresolved>()
+  #looks = 0
+
+  constructor(again: Again, people: People) {
+    const { image } = again.losses
+    this.#again = again
+    this.#people = people
+    this.#isFlat = again.compiled.groups.nested === 'flatten'
+    this.#before = new Map([...image.others, ...image.groups].map((group) => [dnKey(group.dn), group]))
+    this.#byId = new Map(image.groups.map((group) => [group.ids[0], group]))
+    this.#here = new Set(people.records.map(({ dn }) => dnKey(dn)))
+    this.#userAt = createUserFinder(again)
   }
 
-  /** @param wasStranger the group named it in the first read, and it was nobody then */
-  async function follow(key: string, wasStranger: boolean): Promise<Unresolved | undefined> {
-    const known = before.get(key)
-    const isSettled = lists.has(key) || here.has(key) || (known !== undefined && !isFlat)
-    if (isSettled || (known === undefined && wasStranger && people.missing.size === 0)) return undefined
-    if (!outcomes.has(key)) outcomes.set(key, await look(key, known))
-    const outcome = outcomes.get(key)
-    return wasStranger && known === undefined && outcome?.why === 'not-shown' ? undefined : outcome
+  async resolve(losing: readonly GroupRecord[]): Promise<Resolution> {
+    for (const name of new Set(this.#namedByPeople())) {
+      const outcome = await this.#follow(name, false)
+      if (outcome?.why === 'too-many') for (const { dn } of losing) this.#unresolved.set(dnKey(dn), outcome)
+    }
+    for (const group of losing) await this.#followAll(group)
+    // The list grows while it is gone through.
+    for (const group of this.#found) await this.#followAll(group)
+    return { found: this.#found, aliases: this.#aliases, unresolved: this.#unresolved }
   }
 
-  async function followAll(group: GroupRecord): Promise<void> {
+  #namedByPeople(): readonly string[] {
+    const { membersFrom } = this.#again.compiled.groups
+    return this.#isFlat && membersFrom === 'memberOf' ? [...this.#people.memberOf.values()].flat() : []
+  }
+
+  async #followAll(group: GroupRecord): Promise<void> {
     const key = dnKey(group.dn)
-    const strangers = new Set(keysIn(again, byId.get(group.ids[0]) ?? before.get(key)))
-    for (const name of keysIn(again, group)) {
-      const outcome = await follow(name, strangers.has(name))
-      if (outcome !== undefined) unresolved.set(key, outcome)
+    const before = this.#byId.get(group.ids[0]) ?? this.#before.get(key)
+    const strangers = new Set(keysIn(this.#again, before))
+    for (const name of keysIn(this.#again, group)) {
+      const outcome = await this.#follow(name, strangers.has(name))
+      if (outcome !== undefined) this.#unresolved.set(key, outcome)
     }
   }
 
-  const named = isFlat && membersFrom === 'memberOf' ? [...people.memberOf.values()].flat() : []
-  for (const name of new Set(named)) {
-    const outcome = await follow(name, false)
-    if (outcome?.why === 'too-many') for (const { dn } of losing) unresolved.set(dnKey(dn), outcome)
+  /** @param wasStranger the group named it in the first read, and it was nobody then */
+  async #follow(key: string, wasStranger: boolean): Promise<Unresolved | undefined> {
+    const known = this.#before.get(key)
+    const isSettled =
+      this.#again.lists.has(key) || this.#here.has(key) || (known !== undefined && !this.#isFlat)
+    const nobodyIsMissing = this.#people.missing.size === 0
+    if (isSettled || (known === undefined && wasStranger && nobodyIsMissing)) return undefined
+    if (!this.#outcomes.has(key)) this.#outcomes.set(key, await this.#look(key, known))
+    const outcome = this.#outcomes.get(key)
+    return wasStranger && known === undefined && outcome?.why === 'not-shown' ? undefined : outcome
   }
-  for (const group of losing) await followAll(group)
-  // The list grows while it is gone through.
-  for (const group of found) await followAll(group)
-  return { found, aliases, unresolved }
+
+  async #look(key: string, known: GroupRecord | undefined): Promise<Unresolved | undefined> {
+    if (known === undefined) this.#looks += 1
+    if (known === undefined && this.#looks > MOST_UNKNOWN) return { why: 'too-many' }
+    const again = this.#again
+    const entry = await readAt(again, known?.dn ?? key)
+    if (entry === undefined) return { why: 'not-shown', dn: known?.dn ?? key }
+    const user = known === undefined ? this.#userAt(entry) : undefined
+    if (user !== undefined) this.#aliases.push(user)
+    else if (this.#isFlat && (known !== undefined || isGroup(again, entry)))
+      this.#found.push(takeGroup(again, entry))
+    return undefined
+  }
 }
 
 /** What a group names that is no user: its members, and the groups that it is in. */

@@ -27,32 +27,23 @@ export interface Membership {
   readonly hasListed: (group: GroupRecord) => boolean
 }
 
-export function membershipOf({ users, groups, others }: LdapImage, place: GroupPlace): Membership {
+export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
+  const { groups, others } = image
   const { nested, map } = place
-  const members = users.filter(({ id }) => id !== undefined)
-  const naming = byName(nested === 'in-chain' ? [] : members, ({ memberOf }) => memberOf)
-  const inPrimary = members.filter(({ primaryGroup }) => primaryGroup !== undefined)
-  const primary = byName(inPrimary, ({ primaryGroup }) => [primaryGroup ?? ''])
-  const known = seenIds(nested === 'in-chain' ? users : [])
+  const direct = directMembership(image, nested)
   const records = byKey(nested === 'flatten' ? [...others, ...groups] : [])
   const parents = byName(records.keys(), (key) => records.get(key)?.memberOf ?? [])
   const nodes = new Map<string, GroupNode>()
   for (const [key, record] of records) {
     const children = record.nonUsers.map(dnOf).filter((dn) => dn !== undefined)
-    nodes.set(key, { users: ownMembers(key, record), groups: [...children, ...(parents.get(key) ?? [])] })
+    nodes.set(key, {
+      users: direct.membersOf(key, record),
+      groups: [...children, ...(parents.get(key) ?? [])],
+    })
   }
 
   function dnOf(value: string): string | undefined {
     return memberDn(map.members ?? 'member', value)
-  }
-
-  function ownMembers(key: string, group: GroupRecord): string[] {
-    const ids = [
-      group.users,
-      naming.get(key) ?? [],
-      ...group.primaryNames.map((name) => primary.get(name) ?? []),
-    ]
-    return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
   }
 
   function isKnown(dn: string): boolean {
@@ -69,8 +60,10 @@ export function membershipOf({ users, groups, others }: LdapImage, place: GroupP
   }
 
   return {
-    membersOf: (group) =>
-      nested === 'flatten' ? flatten(nodes, dnKey(group.dn)) : ownMembers(dnKey(group.dn), group),
+    membersOf: (group) => {
+      const key = dnKey(group.dn)
+      return nested === 'flatten' ? flatten(nodes, key) : direct.membersOf(key, group)
+    },
     strangersIn,
     strangersWithin: (group) =>
       within(group).flatMap((each) => strangersIn(each).flatMap((value) => dnOf(value) ?? [])),
@@ -87,7 +80,27 @@ export function membershipOf({ users, groups, others }: LdapImage, place: GroupP
     nesting: () => [...nodes].filter(([, { groups: children }]) => children.some(isKnown)).map(([dn]) => dn),
     strangersOf: (dn) => (nodes.get(dn)?.groups ?? []).filter((child) => !isKnown(child)),
     within,
-    hasListed: ({ users: listed, nonUsers, chained, dn }) =>
+    hasListed: direct.hasListed,
+  }
+}
+
+/** Who is in a group itself, leaving out the groups within it. */
+function directMembership({ users }: LdapImage, nested: GroupPlace['nested']) {
+  const members = users.filter(({ id }) => id !== undefined)
+  const naming = byName(nested === 'in-chain' ? [] : members, ({ memberOf }) => memberOf)
+  const inPrimary = members.filter(({ primaryGroup }) => primaryGroup !== undefined)
+  const primary = byName(inPrimary, ({ primaryGroup }) => [primaryGroup ?? ''])
+  const known = seenIds(nested === 'in-chain' ? users : [])
+  return {
+    membersOf(key: string, group: GroupRecord): string[] {
+      const ids = [
+        group.users,
+        naming.get(key) ?? [],
+        ...group.primaryNames.map((name) => primary.get(name) ?? []),
+      ]
+      return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
+    },
+    hasListed: ({ users: listed, nonUsers, chained, dn }: GroupRecord): boolean =>
       listed.length + nonUsers.length + chained.length > 0 || naming.has(dnKey(dn)),
   }
 }

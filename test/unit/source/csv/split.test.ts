@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSplitter, type RawRow, type SplitOptions } from '../../../../src/source/csv/split.ts'
+import { type RawRow, type SplitOptions, Splitter } from '../../../../src/source/csv/split.ts'
 
 const COMMA: SplitOptions = { delimiter: ',', quote: '"' }
 
 /** Chunks end with whole characters, as the stage before promises. */
 function split(text: string, options = COMMA, lengths: readonly number[] = []): RawRow[] {
   const rows: RawRow[] = []
-  const splitter = createSplitter(options, (row) => rows.push(row))
+  const splitter = new Splitter(options, (row) => rows.push(row))
   const characters = Array.from(text)
   for (const length of lengths) splitter.write(Buffer.from(characters.splice(0, length).join('')))
   splitter.write(Buffer.from(characters.join('')))

@@ -5,7 +5,7 @@ import type { LdapEntry } from '../../../../src/source/ldap/connection/message.t
 import type { GlobalCatalog } from '../../../../src/source/ldap/global-catalog.ts'
 import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
-import { createRecords } from '../../../../src/source/ldap/records.ts'
+import { Records } from '../../../../src/source/ldap/records.ts'
 import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
 
@@ -48,7 +48,7 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     },
     { ...PROFILES.openldap, inChain: true },
   )
-  const records = createRecords(compiled, catalog)
+  const records = new Records(compiled, catalog)
   const index = records.createIndex()
   const image: LdapImage = {
     users: Object.entries(users).map(([dn, attributes]) => {
