@@ -3,14 +3,16 @@ import { type Profile, startProfile } from './profile.ts'
 
 /** A message to the process of a contender. */
 export type ContenderRequest =
-  | { readonly open: unknown; readonly profileDir: string | undefined }
+  | { readonly open: unknown; readonly profileDir: string | undefined; readonly warmUps: number }
   | { readonly run: true }
+  | { readonly cpu: true }
   | { readonly close: true }
 
-/** Its reply: ready, the milliseconds of one repetition, its memory use, or an error. */
+/** Its reply: ready, the milliseconds of one repetition, its CPU time, its memory use, or an error. */
 export type ContenderReply =
   | { readonly ready: true }
   | { readonly ms: number }
+  | { readonly cpuMs: number }
   | { readonly memory: Memory }
   | { readonly failed: string }
 
@@ -28,13 +30,14 @@ export interface Contender {
 }
 
 /**
- * Executes the messages of the measuring process: open, run, close. The first repetition is the warm-up: the peak memory
- * and the CPU profile start after it.
+ * Executes the messages of the measuring process: open, run, cpu, close. The peak memory and the CPU profile start after
+ * the repetitions that are the warm-up.
  */
 export function serveContender(open: (task: never) => Promise<Contender>): void {
   let contender: Contender | undefined
   let profileDir: string | undefined
   let profile: Profile | undefined
+  let warmUps = 0
   let startBytes = 0
   let repetitions = 0
 
@@ -42,10 +45,12 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     if ('open' in request) {
       contender = await open(request.open as never)
       profileDir = request.profileDir
+      warmUps = request.warmUps
       return { ready: true }
     }
     if (contender === undefined) throw new Error('nothing was opened')
     if ('run' in request) return { ms: await repeat(contender) }
+    if ('cpu' in request) return { cpuMs: cpuTime() }
     const memory = { startBytes, peakBytes: peakMemory() }
     await profile?.write()
     await contender.close()
@@ -53,7 +58,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   }
 
   async function repeat(opened: Contender): Promise<number> {
-    if (repetitions === 1) {
+    if (repetitions === warmUps) {
       startBytes = peakMemory()
       resetPeakMemory()
       if (profileDir !== undefined) profile = await startProfile(profileDir)
@@ -72,4 +77,10 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
       .then((reply) => process.send?.(reply))
       .catch(() => process.exit(1))
   })
+}
+
+/** CPU time of this process since its start, in milliseconds. */
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

@@ -17,7 +17,7 @@ export async function benchCsv(options: BenchOptions): Promise<Comparison[]> {
   await using dir = await tempDir()
   const task: CsvTask = { path: join(dir.path, 'users.csv'), rows: ROWS }
   await pipeline(Readable.from(parts()), createWriteStream(task.path))
-  await using ours = await startContender('csv-rows', task, options.profileDir)
+  await using ours = await startContender('csv-rows', task, options)
   await using floor = await startContender('bare-csv', task)
   const comparison = await compare({
     id: 'csv',

@@ -1,22 +1,25 @@
 import { parseArgs } from 'node:util'
-import { benchBudget, type BudgetFigures } from './budget.ts'
+import { benchBudget } from './budget.ts'
 import type { Comparison } from './compare.ts'
 import { benchCsv } from './csv.ts'
 import { benchCreates, benchEmbedded } from './creates.ts'
+import { benchIdle } from './idle.ts'
 import { thisMachine } from './machine.ts'
 import { benchMillion } from './million.ts'
-import { render, renderBudget } from './render.ts'
+import { render, renderBudget, renderIdle } from './render.ts'
 import { benchUnchanged } from './unchanged.ts'
+import { benchWorkers } from './workers.ts'
 
 const BENCHES = {
   unchanged: benchUnchanged,
   creates: benchCreates,
   embedded: benchEmbedded,
+  workers: benchWorkers,
   million: benchMillion,
   csv: benchCsv,
 } as const
 
-const NAMES = [...Object.keys(BENCHES), 'budget']
+const NAMES = [...Object.keys(BENCHES), 'budget', 'idle']
 
 const HELP = `npm run bench -- [--json] [--only ${NAMES.join('|')}] [--repetitions N] [--profile DIR]
 See bench/README.md.
@@ -42,23 +45,25 @@ async function main(): Promise<void> {
   }
   const machine = thisMachine()
   const comparisons: Comparison[] = []
-  for (const [name, bench] of Object.entries(BENCHES)) {
-    if (only !== undefined && only !== name) continue
+  const measure = async <T>(name: string, bench: () => Promise<T[]>): Promise<T[]> => {
+    if (only !== undefined && only !== name) return []
     if (!values.json) process.stderr.write(`${name} …\n`)
-    comparisons.push(...(await bench(options)))
+    return bench()
   }
-  const budget = only === undefined || only === 'budget' ? await measureBudget(values.json) : []
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    comparisons.push(...(await measure(name, () => bench(options))))
+  }
+  const budget = await measure('budget', benchBudget)
+  const idle = await measure('idle', benchIdle)
   const tables = [
     ...(comparisons.length > 0 ? [render(machine, comparisons)] : []),
     ...(budget.length > 0 ? [renderBudget(machine, budget)] : []),
+    ...(idle.length > 0 ? [renderIdle(machine, idle)] : []),
   ]
-  const result = values.json ? JSON.stringify({ machine, comparisons, budget }, null, 2) : tables.join('\n')
+  const result = values.json
+    ? JSON.stringify({ machine, comparisons, budget, idle }, null, 2)
+    : tables.join('\n')
   process.stdout.write(`${result}\n`)
-}
-
-async function measureBudget(quiet: boolean): Promise<BudgetFigures[]> {
-  if (!quiet) process.stderr.write('budget …\n')
-  return benchBudget()
 }
 
 await main()

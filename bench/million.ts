@@ -36,7 +36,7 @@ export async function benchMillion(options: BenchOptions): Promise<Comparison[]>
   const http = stack.adopt(new Pool(service.baseUrl), (pool) => pool.close())
   const single = await latencies(randomPages(http, api))
   const oursTask: ClientPagingTask = { baseUrl: service.baseUrl, concurrency: CONCURRENCY, users: USERS }
-  await using ours = await startContender('client-paging', oursTask, options.profileDir)
+  await using ours = await startContender('client-paging', oursTask, options)
   const meanwhile = await latencies(othersDuring(http, api, ours.run()))
   const floorTask: BarePagingTask = { ...api, concurrency: CONCURRENCY }
   await using floor = await startContender('bare-paging', floorTask)

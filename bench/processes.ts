@@ -10,12 +10,25 @@ export interface ContenderProcess extends AsyncDisposable {
   close(): Promise<Memory>
 }
 
+/** A contender that stays in one process. */
+export interface OneProcess extends ContenderProcess {
+  /** CPU time of the process since its start, in milliseconds. */
+  cpuMs(): Promise<number>
+}
+
+export interface ContenderOptions {
+  /** The folder for the CPU profile of the process. */
+  readonly profileDir?: string | undefined
+  /** The first repetitions, whose memory is not measured and which are not in the profile. One by default. */
+  readonly warmUps?: number
+}
+
 /** Starts `contenders/<name>.ts` in its own process and opens it with the task. */
 export async function startContender(
   name: string,
   task: object,
-  profileDir?: string,
-): Promise<ContenderProcess> {
+  { profileDir, warmUps = 1 }: ContenderOptions = {},
+): Promise<OneProcess> {
   const child = fork(new URL(`./contenders/${name}.ts`, import.meta.url))
   const killOnExit = () => child.kill('SIGKILL')
   process.once('exit', killOnExit)
@@ -26,7 +39,7 @@ export async function startContender(
     await once(child, 'exit')
   }
   try {
-    await send(child, name, { open: task, profileDir })
+    await send(child, name, { open: task, profileDir, warmUps })
   } catch (error) {
     await kill()
     throw error
@@ -35,6 +48,10 @@ export async function startContender(
     async run() {
       const reply = await send(child, name, { run: true })
       return 'ms' in reply ? reply.ms : 0
+    },
+    async cpuMs() {
+      const reply = await send(child, name, { cpu: true })
+      return 'cpuMs' in reply ? reply.cpuMs : 0
     },
     async close() {
       const gone = once(child, 'exit')
@@ -46,6 +63,31 @@ export async function startContender(
       return 'memory' in reply ? reply.memory : { startBytes: 0, peakBytes: 0 }
     },
     [Symbol.asyncDispose]: kill,
+  }
+}
+
+/**
+ * A contender that is opened anew for each repetition, with whatever `open` puts on the stack. Opening is not measured.
+ * Its memory is the largest of all repetitions.
+ */
+export function openedAnew(
+  open: (stack: AsyncDisposableStack) => Promise<ContenderProcess>,
+): ContenderProcess {
+  let memory: Memory = { startBytes: 0, peakBytes: 0 }
+  return {
+    async run() {
+      await using stack = new AsyncDisposableStack()
+      const contender = stack.use(await open(stack))
+      const ms = await contender.run()
+      const { startBytes, peakBytes } = await contender.close()
+      memory = {
+        startBytes: Math.max(memory.startBytes, startBytes),
+        peakBytes: Math.max(memory.peakBytes, peakBytes),
+      }
+      return ms
+    },
+    close: () => Promise.resolve(memory),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }
 

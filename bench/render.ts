@@ -1,5 +1,6 @@
 import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
+import type { IdleFigures } from './idle.ts'
 import type { Machine } from './machine.ts'
 
 /** The results as a Markdown table, which reads well on a terminal too. */
@@ -51,6 +52,16 @@ export function renderBudget(machine: Machine, figures: readonly BudgetFigures[]
     `${Math.round(each.cpuMicros)} µs`,
   ])
   return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
+}
+
+/** What `benchIdle` measured, as a Markdown table. */
+export function renderIdle(machine: Machine, figures: readonly IdleFigures[]): string {
+  const rows = figures.map((each) => [
+    `a daemon without work, ${each.people} users`,
+    `${Math.round(each.cpuMs)} ms in ${each.seconds} s`,
+    `${each.cpuSecondsPerHour.toFixed(1)} s`,
+  ])
+  return [nameOf(machine), '', ...tableOf([['measured', 'CPU', 'CPU an hour'], ...rows]), ''].join('\n')
 }
 
 function percent(share: number, digits: number): string {

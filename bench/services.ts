@@ -17,9 +17,10 @@ export interface BenchService extends AsyncDisposable {
   reset(): Promise<unknown>
 }
 
-export async function startInstantService(entries: Entries): Promise<BenchService> {
+/** `writeMs`: how long the service waits before it answers a write. */
+export async function startInstantService(entries: Entries, writeMs = 0): Promise<BenchService> {
   const port = await freePort()
-  const contender = await startContender('instant-service', { port, ...entries })
+  const contender = await startContender('instant-service', { port, writeMs, ...entries })
   return {
     kind: 'instant',
     baseUrl: `http://127.0.0.1:${port}`,

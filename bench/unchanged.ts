@@ -48,7 +48,7 @@ async function benchWith(service: BenchService, slapd: Slapd, options: BenchOpti
   }
   const oursTask: DaemonTask = { config, sync: 'corp', expect: { unchanged: PEOPLE + GROUPS, applied: 0 } }
   await using floor = await startContender('bare-reading', floorTask)
-  await using ours = await startContender('daemon', oursTask, options.profileDir)
+  await using ours = await startContender('daemon', oursTask, options)
   return await compare({
     id: `unchanged-${service.kind}`,
     title: `run without changes, ${PEOPLE} users, ${GROUPS} groups`,

@@ -5,6 +5,8 @@ import type { Entries } from '../people.ts'
 
 export interface InstantServiceTask extends Entries {
   readonly port: number
+  /** Milliseconds from a write to its answer; 0 answers at once. */
+  readonly writeMs: number
 }
 
 const PER_PAGE = 100
@@ -13,12 +15,12 @@ const PER_PAGE = 100
  * A stand-in for the service that does almost no work: one directory in memory, prepared pages, no checks. It shows the
  * client's own cost, which the real service's work would hide. Each repetition resets the directory.
  */
-serveContender(async ({ port, users, groups }: InstantServiceTask) => {
+serveContender(async ({ port, writeMs, users, groups }: InstantServiceTask) => {
   const pages = { users: pagesOf(users), groups: pagesOf(groups) }
   let created = new Set<string>()
   const server = createServer((request, response) => {
     if (request.method !== 'POST') return answerRead(request, response, pages)
-    createEntry(request, response, created)
+    createEntry(request, response, created, writeMs)
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -70,7 +72,12 @@ function answerRead(
 }
 
 /** Answers 409 to a second POST of an id, because a repeated request would falsify the figure. */
-function createEntry(request: IncomingMessage, response: ServerResponse, created: Set<string>): void {
+function createEntry(
+  request: IncomingMessage,
+  response: ServerResponse,
+  created: Set<string>,
+  writeMs: number,
+): void {
   let form = ''
   request.setEncoding('utf8').on('data', (chunk: string) => {
     form += chunk
@@ -79,7 +86,11 @@ function createEntry(request: IncomingMessage, response: ServerResponse, created
     const id = new URLSearchParams(form).get('users[][external_id]') ?? ''
     const taken = id === '' || created.has(id)
     created.add(id)
-    response.writeHead(taken ? 409 : 201, { 'content-type': 'application/json' })
-    response.end('[]')
+    const answer = () => {
+      response.writeHead(taken ? 409 : 201, { 'content-type': 'application/json' })
+      response.end('[]')
+    }
+    if (writeMs === 0) answer()
+    else setTimeout(answer, writeMs)
   })
 }

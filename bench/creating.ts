@@ -1,0 +1,82 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { putEmptyStore } from '../test/support/empty-store.ts'
+import { type PostgresServer, runSql, startPostgres } from '../test/support/postgres.ts'
+import { type RedisServer, startRedis } from '../test/support/redis.ts'
+import { startProgram } from '../test/support/program.ts'
+import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
+import { tempDir } from '../test/support/temp.ts'
+import type { DaemonTask } from './contenders/daemon.ts'
+import { csvOf, entriesOf } from './people.ts'
+import { type ContenderProcess, openedAnew, startContender } from './processes.ts'
+import type { BenchService } from './services.ts'
+
+/** The default of `writeConcurrency`. */
+export const CONCURRENCY = 8
+
+export interface CreatingOptions {
+  readonly service: BenchService
+  readonly people: number
+  /** The servers of store and queue; without them, both are embedded. */
+  readonly servers?: Servers
+  /** Starts a `dirsyncd worker` beside the daemon. */
+  readonly withWorker?: boolean
+  readonly profileDir: string | undefined
+}
+
+/** PostgreSQL for the store and Redis for the queue. */
+export interface Servers {
+  readonly postgres: PostgresServer
+  readonly redis: RedisServer
+}
+
+export async function startServers(stack: AsyncDisposableStack): Promise<Servers> {
+  const postgres = stack.adopt(await startPostgres(), (server) => server.close())
+  const redis = stack.adopt(await startRedis({ appendOnly: true }), (server) => server.close())
+  return { postgres, redis }
+}
+
+/**
+ * A daemon that creates all users in one run. Each repetition has a new daemon and a new store, because a store
+ * remembers who was in the directory: with the store of an earlier repetition, the run would look everybody up first.
+ */
+export function creatingDaemon({ people, profileDir, ...options }: CreatingOptions): ContenderProcess {
+  return openedAnew(async (stack) => {
+    const dir = stack.use(await tempDir())
+    const config = join(dir.path, 'dirsyncd.yaml')
+    await writeFile(join(dir.path, 'users.csv'), csvOf(entriesOf(people, 0)))
+    const stores = await newStores(dir.path, options.servers)
+    await writeFile(config, configOf(options.service, stores))
+    const task: DaemonTask = { config, sync: 'corp', expect: { unchanged: 0, applied: people } }
+    const daemon = stack.use(await startContender('daemon', task, { profileDir, warmUps: 0 }))
+    if (options.withWorker === true) {
+      const args = ['worker', '--config', config, '--log-level', 'info']
+      const worker = stack.use(startProgram(args, { asInProduction: true }))
+      await worker.waitForOutput(/worker started/)
+    }
+    return daemon
+  })
+}
+
+/** An empty store and queue, as sections of the configuration in `dir`. */
+async function newStores(dir: string, servers: Servers | undefined): Promise<object> {
+  if (servers === undefined) {
+    await putEmptyStore(join(dir, 'data'))
+    return {}
+  }
+  const { postgres, redis } = servers
+  await runSql(postgres.url, 'drop database if exists dirsyncd with (force)')
+  await redis.flush()
+  return { store: await postgres.createDatabase('dirsyncd'), queue: redis.url }
+}
+
+function configOf(service: BenchService, stores: object): string {
+  const map = { external_id: 'id', email: 'mail', name: 'name', employee_id: 'number' }
+  const sync = {
+    name: 'corp',
+    source: { type: 'csv', users: { path: './users.csv', map } },
+    directory: directorySection(service, { writeConcurrency: CONCURRENCY }),
+  }
+  return stringify(embeddedConfig([sync], { log: { level: 'warn' }, ...stores }))
+}
