@@ -173,15 +173,6 @@ describe('leases on a PostgreSQL server', () => {
     expect(lease.signal.aborted).toBe(false)
   })
 
-  test('a loop that does not turn for far too long loses it', async () => {
-    await using lease = await mustTake('stuck', 'a', { ...TIMES, blocked: 400 })
-    await sleep(600)
-    expect(lease.signal.aborted).toBe(false)
-    block(400 + TIMES.expiry + 500)
-    await turn()
-    expect(lease.signal.aborted).toBe(true)
-  })
-
   test.each([
     ['back', '1 day'],
     ['ahead', '-1 day'],
@@ -273,6 +264,14 @@ describe('other processes', () => {
     const answer = holder.next()
     holder.process.kill('SIGCONT')
     expect(await answer).toEqual({ lost: true })
+  })
+
+  test('one whose loop does not turn for far too long is replaced, and learns it', async () => {
+    const holder = await startHolder('stuck', { ...TIMES, blocked: 400 })
+    holder.send({ do: 'block', ms: 3 * TIMES.expiry })
+    await using heir = await vi.waitFor(() => mustTake('stuck', 'heir'), { timeout: 20_000, interval: 20 })
+    expect(heir.epoch).toBe(2)
+    expect(await holder.next()).toEqual({ lost: true })
   })
 
   test('the lease of one that was killed on this machine is free at once, that of a living one is not', async () => {

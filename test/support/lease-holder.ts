@@ -4,6 +4,8 @@ import { processName } from '../../src/store/process-name.ts'
 
 export type HolderTask =
   | { readonly do: 'take'; readonly url: string; readonly sync: string; readonly times: LeaseTimes }
+  /** Blocks the event loop. */
+  | { readonly do: 'block'; readonly ms: number }
   /** Frees the lease and closes all but the thread that renews leases. */
   | { readonly do: 'leave' }
 export type HolderAnswer = { took: boolean } | { lost: true }
@@ -30,5 +32,6 @@ function send(answer: HolderAnswer): void {
 
 process.on('message', (task: HolderTask) => {
   if (task.do === 'take') void take(task)
+  else if (task.do === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, task.ms)
   else void leave()
 })

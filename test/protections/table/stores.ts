@@ -111,7 +111,7 @@ export const STORES: readonly Protection[] = [
     find: 'clock.sinceTurn() > times.blocked ? undefined : ',
     replace: '',
     test: 'integration/lease.test.ts',
-    only: 'a loop that does not turn',
+    only: 'one whose loop does not turn',
   },
   {
     name: 'stores-lease-thread-connects-again',
