@@ -7,7 +7,7 @@ import { idCases } from './cases/ids.ts'
 import { inputCases } from './cases/input.ts'
 import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
-import { isNoAnswer, openProbing, requireWrites, type Probing } from './probing.ts'
+import { isNoAnswer, Probing, requireWrites } from './probing.ts'
 import type { TestedService } from './tested-service.ts'
 import { differs, NO_DIFFERENCES, Unchecked, type Result, type Verdict } from './verdict.ts'
 
@@ -30,7 +30,7 @@ export interface Conformance {
  * `directory-unknown`.
  */
 export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {
-  const probing = openProbing(tested, signal)
+  const probing = new Probing(tested, signal)
   try {
     await requireAccess(probing)
   } catch (error) {

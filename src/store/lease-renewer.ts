@@ -9,79 +9,84 @@ const THREAD = new URL(`./lease-thread${extname(import.meta.url)}`, import.meta.
 
 type Renewal = Omit<Extract<ToThread, { do: 'renew' }>, 'do' | 'id'>
 
-/** The main thread's end of the thread that renews leases. Disposing it ends the thread. */
-export interface LeaseRenewer extends AsyncDisposable {
-  /** Starts the thread, if it does not run yet. */
-  start(): Promise<void>
-  /** Has a lease renewed until the function that it returns is called, or until `onLost`, when somebody else has it. */
-  renew(renewal: Renewal, onLost: () => void): () => void
-}
-
 export interface Login {
   readonly url: string
   /** Asked at the start, and again when the server refuses the login. */
   readonly password?: () => Promise<string>
 }
 
-/** One thread renews all leases. It keeps no process alive, and what goes wrong in it is one line of the log. */
-export function createLeaseRenewer({ url, password }: Login, log: Log | undefined): LeaseRenewer {
-  let thread: Promise<Worker> | undefined
-  let running: Worker | undefined
-  let lastId = 0
-  const lost = new Map<number, () => void>()
+/**
+ * The main thread's end of the thread that renews all leases. It keeps no process alive, and what goes wrong in it is
+ * one line of the log. Disposing it ends the thread.
+ */
+export class LeaseRenewer implements AsyncDisposable {
+  readonly #login: Login
+  readonly #log: Log | undefined
+  /** What to call when a lease is lost, by its number. */
+  readonly #onLost = new Map<number, () => void>()
+  #thread: Promise<Worker> | undefined
+  #running: Worker | undefined
+  #lastId = 0
 
-  async function launch(): Promise<Worker> {
-    const workerData: ThreadData = { url, password: await askPassword() }
+  constructor(login: Login, log: Log | undefined) {
+    this.#login = login
+    this.#log = log
+  }
+
+  /** Starts the thread, if it does not run yet. */
+  async start(): Promise<void> {
+    this.#thread ??= this.#launch()
+    await this.#thread
+  }
+
+  /** Has a lease renewed until the function that it returns is called, or until `onLost`, when somebody else has it. */
+  renew(renewal: Renewal, onLost: () => void): () => void {
+    const id = (this.#lastId += 1)
+    this.#onLost.set(id, onLost)
+    this.#post({ do: 'renew', id, ...renewal })
+    return () => {
+      this.#onLost.delete(id)
+      this.#post({ do: 'forget', id })
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#thread)?.terminate()
+  }
+
+  async #launch(): Promise<Worker> {
+    const workerData: ThreadData = { url: this.#login.url, password: await this.#askPassword() }
     // Its own warnings would only repeat the main thread's, since both read the same URL.
     const worker = new Worker(THREAD, { workerData, stdout: true, stderr: true })
-    worker.on('message', receive)
+    worker.on('message', (message: FromThread) => this.#receive(message))
     worker.on('error', (error) => {
-      log?.warn({ error: sentence(error) }, 'the thread that renews leases ended')
+      this.#log?.warn({ error: sentence(error) }, 'the thread that renews leases ended')
     })
     worker.on('exit', () => {
-      thread = undefined
-      running = undefined
+      this.#thread = undefined
+      this.#running = undefined
     })
     worker.unref()
-    running = worker
+    this.#running = worker
     return worker
   }
 
-  function receive(message: FromThread): void {
-    if (message.say === 'lost') lost.get(message.id)?.()
-    else void logInAgain()
+  #receive(message: FromThread): void {
+    if (message.say === 'lost') this.#onLost.get(message.id)?.()
+    else void this.#logInAgain()
   }
 
-  async function logInAgain(): Promise<void> {
-    const current = await askPassword()
-    if (current !== undefined) tell({ do: 'log in', password: current })
+  async #logInAgain(): Promise<void> {
+    const password = await this.#askPassword()
+    if (password !== undefined) this.#post({ do: 'log in', password })
   }
 
   /** Without an answer the thread tries with what it has, and asks again. */
-  async function askPassword(): Promise<string | undefined> {
-    return password?.().catch(() => undefined)
+  async #askPassword(): Promise<string | undefined> {
+    return this.#login.password?.().catch(() => undefined)
   }
 
-  function tell(message: ToThread): void {
-    running?.postMessage(message)
-  }
-
-  return {
-    async start() {
-      thread ??= launch()
-      await thread
-    },
-    renew(renewal, onLost) {
-      const id = (lastId += 1)
-      lost.set(id, onLost)
-      tell({ do: 'renew', id, ...renewal })
-      return () => {
-        lost.delete(id)
-        tell({ do: 'forget', id })
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      await (await thread)?.terminate()
-    },
+  #post(message: ToThread): void {
+    this.#running?.postMessage(message)
   }
 }

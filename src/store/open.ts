@@ -6,7 +6,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
-import { createLeaseRenewer } from './lease-renewer.ts'
+import { LeaseRenewer } from './lease-renewer.ts'
 import { migrate } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
@@ -59,7 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const leases =
     options.kind === 'embedded'
       ? createEmbeddedLeases(db)
-      : createServerLeases(db, stack.use(createLeaseRenewer(options, options.log)))
+      : createServerLeases(db, stack.use(new LeaseRenewer(options, options.log)))
   const owned = stack.move()
   return { kind: options.kind, pool, db, leases, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -1,53 +1,30 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
-import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { callService, readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openSyncHarness, type SyncHarnessOptions } from '../support/sync-harness.ts'
+import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-let service: RunningService
-let proxy: ApiProxy
-let opened: OpenBackend
-let stack: AsyncDisposableStack
+const bed = useTestBed('convergence')
+
 let company: MutableCompany
-let name: string
+let harness: SyncHarness | undefined
 let run: () => Promise<RunRecord>
-let tests = 0
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 10) })
-  proxy = await startApiProxy(service.baseUrl)
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await proxy?.[Symbol.asyncDispose]()
-  await service?.close()
-})
 beforeEach(async () => {
-  stack = new AsyncDisposableStack()
-  tests += 1
-  name = `convergence-${tests}`
-  company = { users: new Map(), groups: new Map() }
+  ;({ company } = bed)
   for (const id of ['u1', 'u2', 'u3']) hire(id)
   company.groups.set('g1', { name: 'One', members: ['u1', 'u2'] })
-  proxy.intercept = () => undefined
   await reopen()
   await run()
 })
-afterEach(() => stack.disposeAsync())
 
 async function reopen(more: Partial<SyncHarnessOptions> = {}): Promise<void> {
-  await stack.disposeAsync()
-  stack = new AsyncDisposableStack()
-  const options = { sync: name, service: place(), token: () => FIXTURE.token, company, ...more }
-  const harness = stack.use(openSyncHarness(opened, options))
+  await harness?.[Symbol.asyncDispose]()
+  harness = bed.open(more)
   await harness.startWorker()
   run = harness.sync
 }
@@ -56,23 +33,21 @@ function hire(id: string): void {
   company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
 }
 
-const place = () => ({ baseUrl: proxy.baseUrl, organizationId: 1, directoryId: 100 + tests - 1 })
-const direct = () => ({ ...FIXTURE, ...place(), baseUrl: service.baseUrl })
-const seen = () => readService(direct())
+const seen = () => readService(bed.direct)
 
 /** What `dirsyncd quarantine` does. */
 function control() {
-  const targets = new Map([[name, `${proxy.baseUrl}/directories/${place().directoryId}`]])
-  return createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
+  const targets = new Map([[bed.sync, bed.target]])
+  return createLocalControl({ db: bed.opened.store.db, targets, wake: async () => undefined })
 }
 
 /** The service says that it did what these requests ask for, and does nothing. */
 function ignore(method: string, status: number): void {
-  proxy.intercept = (request) => (request.method === method ? { status, answer: {} } : undefined)
+  bed.proxy.intercept = (request) => (request.method === method ? { status, answer: {} } : undefined)
 }
 
 async function expectLeftAlone(left: RunRecord, text: string): Promise<void> {
-  const [notice] = await noticesOf(opened.store.db, left.run, 10)
+  const [notice] = await noticesOf(bed.opened.store.db, left.run, 10)
   expect(left.counts).toMatchObject({ planned: EMPTY_OBJECT, notices: { 'does-not-converge': 1 } })
   expect(notice?.detail).toContain(text)
   expect(runExitCode(left)).toBe(4)
@@ -81,7 +56,7 @@ async function expectLeftAlone(left: RunRecord, text: string): Promise<void> {
 test('what somebody changes by hand is put right however often, where a run saw that it was right between', async () => {
   for (let turn = 0; turn < 3; turn++) {
     const byHand = { name: 'One', 'external_member_ids[]': 'u3' }
-    expect(await callService(direct(), 'PATCH', '/groups/g1', byHand)).toBe(200)
+    expect(await callService(bed.direct, 'PATCH', '/groups/g1', byHand)).toBe(200)
     expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
     expect(await run()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
     expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u2'])
@@ -93,13 +68,13 @@ test('a change without effect is left alone after two runs, and is in quarantine
   ignore('PATCH', 200)
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
-  proxy.intercept = () => undefined
+  bed.proxy.intercept = () => undefined
   const left = await run()
   await expectLeftAlone(left, 'written twice')
   expect(left.counts?.unchanged).toBe(3)
   await expectLeftAlone(await run(), 'written twice')
   expect(await control().quarantine({})).toMatchObject([
-    { sync: name, kind: 'group', id: 'g1', op: 'set-members', detail: expect.stringContaining('twice') },
+    { sync: bed.sync, kind: 'group', id: 'g1', op: 'set-members', detail: expect.stringContaining('twice') },
   ])
   expect(await control().release({ only: { users: [], groups: ['g1'] } })).toHaveLength(1)
   const written = await run()
@@ -115,7 +90,7 @@ test('a delete without effect is left alone after two runs, and is in quarantine
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   await expectLeftAlone(await run(), 'deleted twice')
-  proxy.intercept = () => undefined
+  bed.proxy.intercept = () => undefined
   await control().release({ only: { users: ['u3'], groups: [] } })
   expect(runExitCode(await run())).toBe(0)
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['u1', 'u2'])
@@ -140,7 +115,7 @@ test('somebody who leaves, comes back and leaves within a day is deleted each ti
 })
 
 test('a service that lower-cases ids has nobody deleted and created for ever', async () => {
-  proxy.intercept = ({ method, body, url }) =>
+  bed.proxy.intercept = ({ method, body, url }) =>
     method === 'POST' && url.endsWith('/users') ? { body: body.replaceAll('X1', 'x1') } : undefined
   hire('X1')
   const deletes = []

@@ -1,86 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { changesOf, noticesOf } from '../../src/store/plans.ts'
-import { type ApiProxy, type Interception, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import type { Interception, ProxiedRequest } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import {
-  type MutableCompany,
-  openSyncHarness,
-  type SyncHarness,
-  type SyncHarnessOptions,
-} from '../support/sync-harness.ts'
+import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-const DIRECTORIES = 30
-const FIRST_DIRECTORY = 100
+const bed = useTestBed('identity', { uniqueExternalIds: false })
 
-function fixture(): string {
-  const directories = Array.from({ length: DIRECTORIES }, (_, n) => {
-    return `      - { id: ${FIRST_DIRECTORY + n}, name: Directory ${n} }`
-  })
-  return `organizations:
-  - id: 1
-    name: Example
-    allowedDomains: [example.org]
-    contacts:
-      - id: 11
-        name: Ada Admin
-        email: ada@example.org
-        tokens: [{ token: ${FIXTURE.token}, scopes: [ORG, ORG_READ], expires: 30d }]
-    directories:
-${directories.join('\n')}
-`
-}
-
-let service: RunningService
-let proxy: ApiProxy
-let opened: OpenBackend
-let stack: AsyncDisposableStack
-let directoryId: number
 let company: MutableCompany
-let tests = 0
 
-const postgres = backendNamed('postgres')
-
-beforeAll(async () => {
-  service = await startService({ fixture: fixture(), uniqueExternalIds: false })
-  proxy = await startApiProxy(service.baseUrl)
-  opened = await postgres.open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await proxy?.[Symbol.asyncDispose]()
-  await service?.close()
-})
 beforeEach(() => {
-  stack = new AsyncDisposableStack()
-  directoryId = FIRST_DIRECTORY + tests
-  tests += 1
-  company = { users: new Map(), groups: new Map() }
-  proxy.intercept = () => undefined
+  ;({ company } = bed)
 })
-afterEach(() => stack.disposeAsync())
 
 async function harness(options: Partial<SyncHarnessOptions> = {}): Promise<SyncHarness> {
-  const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId }
-  const sync = `identity-${directoryId}`
-  const opening = openSyncHarness(opened, {
-    sync,
-    service: place,
-    token: () => FIXTURE.token,
-    company,
-    ...options,
-  })
-  const open = stack.use(opening)
+  const open = bed.open(options)
   await open.startWorker()
   return open
-}
-
-function here() {
-  return { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId }
 }
 
 function hire(id: string, email: string, name = `Person ${id}`): void {
@@ -97,12 +36,12 @@ const PERSON = {
 }
 
 async function emails(): Promise<Record<string, string | null>> {
-  const { users } = await readService(here())
+  const { users } = await readService(bed.direct)
   return Object.fromEntries([...users].map(([id, { email }]) => [id, email]))
 }
 
 async function noticed(run: number): Promise<string[]> {
-  const notices = await noticesOf(opened.store.db, run, 100)
+  const notices = await noticesOf(bed.opened.store.db, run, 100)
   return notices.map(({ code, id }) => `${code} ${id}`)
 }
 
@@ -121,7 +60,7 @@ async function refuseTaken({ method, url, body }: ProxiedRequest): Promise<Inter
 async function hideFromList({ method, url }: ProxiedRequest, id: string): Promise<Interception | undefined> {
   if (method !== 'GET' || !/\/users\?/.test(url)) return undefined
   const headers = { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'test' }
-  const page: any = await (await fetch(service.baseUrl + url, { headers })).json()
+  const page: any = await (await fetch(bed.service.baseUrl + url, { headers })).json()
   return { status: 200, answer: page.filter((user: { external_id: string }) => user.external_id !== id) }
 }
 
@@ -132,18 +71,18 @@ test('whose e-mail it is, is not decided on a list that lacks users who exist', 
   await sync()
   hire('x', 'two@example.org')
   hire('taker', 'one@example.org')
-  proxy.intercept = (request) => hideFromList(request, 'hidden')
+  bed.proxy.intercept = (request) => hideFromList(request, 'hidden')
   const short = await getRun((await sync()).run)
   expect(short.counts?.outcomes).toMatchObject({ found: 1, failed: 1 })
   expect(runExitCode(short)).toBe(4)
   expect(await emails()).toEqual({ x: 'two@example.org', hidden: 'hidden@example.org' })
-  const changes = await changesOf(opened.store.db, short.run, 10)
+  const changes = await changesOf(bed.opened.store.db, short.run, 10)
   const taker = changes.find(({ state }) => state === 'failed')
   expect(taker).toMatchObject({
     change: { id: 'taker' },
     detail: expect.stringContaining('its list did not show'),
   })
-  proxy.intercept = () => undefined
+  bed.proxy.intercept = () => undefined
   await sync()
   expect(await emails()).toMatchObject({ taker: 'one@example.org' })
 })
@@ -171,9 +110,10 @@ test.each<[string, (path: string) => Interception | undefined]>([
   hire('b', 'b@example.org')
   await sync()
   hire('c', 'c@example.org')
-  proxy.intercept = ({ method, url }) => (method === 'GET' && /\/users\?/.test(url) ? lie(url) : undefined)
+  bed.proxy.intercept = ({ method, url }) =>
+    method === 'GET' && /\/users\?/.test(url) ? lie(url) : undefined
   expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
-  const { users, duplicates } = await readService(here())
+  const { users, duplicates } = await readService(bed.direct)
   expect([...users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
   expect(duplicates).toEqual([])
 })
@@ -187,7 +127,7 @@ test('a list that lacks many who exist ends no run as clean, and leaves what was
   expect(held).toMatchObject({ state: 'held', hold: 'open' })
   hire('new', 'new@example.org')
   const headers = { total: '0', 'per-page': '100' }
-  proxy.intercept = ({ method, url }) =>
+  bed.proxy.intercept = ({ method, url }) =>
     method === 'GET' && /\/users\?/.test(url) ? { status: 200, answer: [], headers } : undefined
   const short = await sync()
   expect(short).toMatchObject({
@@ -195,16 +135,16 @@ test('a list that lacks many who exist ends no run as clean, and leaves what was
     counts: { outcomes: { found: 3, applied: 1 }, notices: { 'directory-incomplete': 1 } },
   })
   expect(runExitCode(short)).toBe(4)
-  expect(await noticesOf(opened.store.db, short.run, 1)).toMatchObject([
+  expect(await noticesOf(bed.opened.store.db, short.run, 1)).toMatchObject([
     {
       code: 'directory-incomplete',
       detail: expect.stringContaining('already had 3 of the 4 users to create'),
     },
   ])
   expect(await getRun(held.run)).toMatchObject({ hold: 'open' })
-  const remembered = opened.store.db.selectFrom('dirsyncd.last_good').select('run')
+  const remembered = bed.opened.store.db.selectFrom('dirsyncd.last_good').select('run')
   expect(await remembered.where('sync', '=', good.sync).execute()).toEqual([{ run: good.run }])
-  proxy.intercept = () => undefined
+  bed.proxy.intercept = () => undefined
   expect(await sync()).toMatchObject({ state: 'held', hold_run: held.run })
 })
 
@@ -212,7 +152,7 @@ test('a list that lacks many who exist ends no run as clean, and leaves what was
 async function listOnly({ method, url }: ProxiedRequest, count: number): Promise<Interception | undefined> {
   if (method !== 'GET' || !/\/users\?/.test(url)) return undefined
   const headers = { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'test' }
-  const page: any = await (await fetch(service.baseUrl + url, { headers })).json()
+  const page: any = await (await fetch(bed.service.baseUrl + url, { headers })).json()
   return {
     status: 200,
     answer: page.slice(0, count),
@@ -224,9 +164,9 @@ test('where a service takes an id twice, a list that is much shorter than before
   const { sync } = await harness()
   for (let n = 10; n < 20; n++) hire(`u${n}`, `u${n}@example.org`)
   await sync()
-  proxy.intercept = (request) => listOnly(request, 6)
+  bed.proxy.intercept = (request) => listOnly(request, 6)
   const short = await sync()
-  expect((await readService(here())).duplicates).toEqual([])
+  expect((await readService(bed.direct)).duplicates).toEqual([])
   expect(short).toMatchObject({
     state: 'done',
     counts: { outcomes: { found: 4 }, notices: { 'directory-incomplete': 1 } },
@@ -242,7 +182,7 @@ test('a list is as short as expected after the deletes of the last good run', as
   expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 4 } }, directory_moved: false })
   hire('new', 'new@example.org')
   expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
-  await opened.store.db.deleteFrom('dirsyncd.runs').where('sync', '=', `identity-${directoryId}`).execute()
+  await bed.opened.store.db.deleteFrom('dirsyncd.runs').where('sync', '=', bed.sync).execute()
   hire('newer', 'newer@example.org')
   expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
 })
@@ -251,9 +191,9 @@ test('whom an attempt created whose answer was lost is no proof of a short list'
   const { sync } = await harness()
   for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)
   const looks: string[] = []
-  proxy.intercept = async ({ method, url, body }) => {
+  bed.proxy.intercept = async ({ method, url, body }) => {
     if (method === 'POST') {
-      await callService(here(), 'POST', '/users', Object.fromEntries(new URLSearchParams(body)))
+      await callService(bed.direct, 'POST', '/users', Object.fromEntries(new URLSearchParams(body)))
       return { status: 500 }
     }
     // The look after the lost answer and its repetition fail too, so the attempt has no outcome.
@@ -289,7 +229,7 @@ describe('e-mails that are exchanged', () => {
   test('move along a chain in one run where the service allows each of them once', async () => {
     const { sync } = await harness()
     await sync()
-    proxy.intercept = refuseTaken
+    bed.proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'new@example.org')
     company.users.delete('c')
@@ -306,7 +246,7 @@ describe('e-mails that are exchanged', () => {
   test('in a longer chain are there after some runs, and nobody waits for a day', async () => {
     const { sync } = await harness()
     await sync()
-    proxy.intercept = refuseTaken
+    bed.proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'c@example.org')
     hire('c', 'd@example.org')
@@ -326,7 +266,7 @@ describe('e-mails that are exchanged', () => {
     const { sync } = await harness()
     await sync()
     const doubled: string[] = []
-    proxy.intercept = async (request) => {
+    bed.proxy.intercept = async (request) => {
       if ((await refuseTaken(request)) !== undefined) doubled.push(request.url)
       return undefined
     }
@@ -339,7 +279,7 @@ describe('e-mails that are exchanged', () => {
   test('in a circle that the service refuses are named, hold up nobody, and go on when a person opens the circle', async () => {
     const { sync } = await harness()
     await sync()
-    proxy.intercept = refuseTaken
+    bed.proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
     hire('b', 'a@example.org')
     hire('c', 'c@example.org', 'Renamed')
@@ -354,7 +294,7 @@ describe('e-mails that are exchanged', () => {
       'email-swap b',
       'quarantined b',
     ])
-    expect(await callService(here(), 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
+    expect(await callService(bed.direct, 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
     expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
     expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
@@ -363,7 +303,7 @@ describe('e-mails that are exchanged', () => {
 
 /** The service refuses whatever happens to this user, and minds no e-mail that two people have. */
 function refuse(id: string): void {
-  proxy.intercept = async ({ method, url }) =>
+  bed.proxy.intercept = async ({ method, url }) =>
     method !== 'GET' && url.endsWith(`/users/${id}`)
       ? { status: 422, answer: { title: 'Unprocessable', detail: 'locked by a person' } }
       : undefined
@@ -388,7 +328,7 @@ describe('an e-mail whose owner could not be changed', () => {
     const second = await sync()
     expect(await noticed(second.run)).toEqual(['quarantined a', 'duplicate-email b', 'duplicate-email d'])
     expect(await emails()).toMatchObject({ a: 'a@example.org', b: 'b@example.org', d: null })
-    expect((await readService(here())).groups.get('g')?.members).toEqual(['b', 'd'])
+    expect((await readService(bed.direct)).groups.get('g')?.members).toEqual(['b', 'd'])
     expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT } })
   })
 
@@ -396,7 +336,7 @@ describe('an e-mail whose owner could not be changed', () => {
     const { sync } = await harness()
     await sync()
     let refusals = 2
-    proxy.intercept = async ({ method, url }) => {
+    bed.proxy.intercept = async ({ method, url }) => {
       if (method === 'GET' || !url.endsWith('/users/a') || refusals === 0) return undefined
       refusals -= 1
       return { status: 500, answer: { title: 'Internal Server Error' } }
@@ -410,7 +350,7 @@ describe('an e-mail whose owner could not be changed', () => {
 
 /** Answers changes of this user with 403, as long as `isRefused` says so. */
 function forbid(isRefused: (request: ProxiedRequest) => boolean): void {
-  proxy.intercept = (request) =>
+  bed.proxy.intercept = (request) =>
     request.method !== 'GET' && isRefused(request)
       ? { status: 403, answer: { title: 'Forbidden' } }
       : undefined
@@ -461,7 +401,7 @@ test('an e-mail that the service still gives to somebody else is tried again at 
   const { sync } = await harness()
   await sync()
   let refusals = 1
-  proxy.intercept = async ({ method, url }) => {
+  bed.proxy.intercept = async ({ method, url }) => {
     if (method === 'GET' || !url.endsWith('/users/b') || refusals === 0) return undefined
     refusals -= 1
     return { status: 422, answer: { title: 'Unprocessable', detail: 'email is taken' } }
@@ -525,15 +465,15 @@ test('ids that a URL path minds are created, changed and deleted like others', a
   company.groups.set('g/1', { name: 'All', members: ids.toSorted() })
   const { sync } = await harness()
   expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
-  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+  expect(await readService(bed.direct)).toEqual({ ...company, duplicates: [] })
   for (const [index, id] of ids.entries()) hire(id, `p${index}@example.org`, 'Renamed')
   expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length } } })
-  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+  expect(await readService(bed.direct)).toEqual({ ...company, duplicates: [] })
   company.users.clear()
   company.groups.clear()
   hire('.hidden', 'p@example.org')
   expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: ids.length + 2 } } })
-  expect(await readService(here())).toEqual({ ...company, duplicates: [] })
+  expect(await readService(bed.direct)).toEqual({ ...company, duplicates: [] })
 })
 
 test('a person under a new id is one delete and one create, and named as that', async () => {
@@ -542,7 +482,7 @@ test('a person under a new id is one delete and one create, and named as that', 
   await sync()
   company.users.delete('p-17')
   hire('p-18', 'Ana@example.org')
-  proxy.intercept = refuseTaken
+  bed.proxy.intercept = refuseTaken
   const run = await sync()
   expect(run).toMatchObject({
     counts: { planned: { 'create-user': 1, 'delete-user': 1 }, outcomes: { applied: 2 } },
@@ -553,13 +493,13 @@ test('a person under a new id is one delete and one create, and named as that', 
 
 test('lists leave entries out and keep them, and the report names them', async () => {
   for (const id of ['a', 'svc-1', 'root']) hire(id, `${id}@example.org`)
-  await (await harness()).sync()
+  const first = await harness()
+  await first.sync()
   company.users.delete('root')
   company.users.delete('svc-1')
   hire('svc-2', 'svc-2@example.org')
   hire('a', 'a@example.org', 'Renamed')
-  await stack.disposeAsync()
-  stack = new AsyncDisposableStack()
+  await first[Symbol.asyncDispose]()
   const entries = { users: { exclude: ['svc-*'], protected: ['root'] } }
   const { sync } = await harness({ rules: { entries } })
   const run = await sync()

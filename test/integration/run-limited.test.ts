@@ -1,75 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { enqueueChunks } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { silentLog } from '../../src/log.ts'
 import { pauseFor, pauseForOutage, pauseOf } from '../../src/store/pause.ts'
 import { listRuns } from '../../src/store/runs.ts'
-import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+import type { ProxiedRequest } from '../support/api-proxy.ts'
+import type { MutableCompany } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
 const LONGEST_MS = 15 * 60_000
 const PAUSE_BEGINS = 'the service asks for a pause (429); requests wait'
 
-let service: RunningService
-let proxy: ApiProxy
-let opened: OpenBackend
-let stack: AsyncDisposableStack
+const bed = useTestBed('limited')
+
 let company: MutableCompany
 let sync: string
 let target: string
-let tests = 0
 /** What the service was asked. */
 let requests: string[] = []
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
-  proxy = await startApiProxy(service.baseUrl)
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await proxy?.[Symbol.asyncDispose]()
-  await service?.close()
-})
 beforeEach(() => {
-  stack = new AsyncDisposableStack()
-  tests += 1
-  sync = `limited-${tests}`
-  target = `${proxy.baseUrl}/directories/${100 + tests}`
-  company = { users: new Map(), groups: new Map() }
+  ;({ company, sync, target } = bed)
   for (const id of ['a', 'b', 'c', 'd']) company.users.set(id, { name: id, email: `${id}@example.org` })
   limit(() => false)
 })
-afterEach(() => stack.disposeAsync())
 
 /** The service asks those for a pause of a day for which `isLimited` is true. */
 function limit(isLimited: (request: ProxiedRequest) => boolean): void {
   requests = []
-  proxy.intercept = (request) => {
+  bed.proxy.intercept = (request) => {
     requests.push(`${request.method} ${request.url}`)
     return isLimited(request) ? { status: 429, headers: { 'retry-after': '86400' } } : undefined
   }
 }
 
-/** Acts as a process of its own: another client, and other workers. */
-function openProcess(giveUpMs?: number): SyncHarness & { readonly kill: () => Promise<void> } {
-  const place = { baseUrl: proxy.baseUrl, organizationId: 1, directoryId: 100 + tests }
-  const options = { sync, service: place, token: () => FIXTURE.token, company }
-  const own = stack.use(new AsyncDisposableStack())
-  const harness = own.use(
-    openSyncHarness(opened, { ...options, ...(giveUpMs !== undefined && { giveUpMs }) }),
-  )
-  return { ...harness, kill: () => own.disposeAsync() }
-}
-
 function pause() {
-  return pauseOf(opened.store.db, target)
+  return pauseOf(bed.opened.store.db, target)
 }
 
 async function waitForPause() {
@@ -83,18 +52,18 @@ async function waitForPause() {
 /** Sets the end of the pause, in milliseconds from now. */
 async function setEnd(ms: number): Promise<void> {
   await sql`UPDATE dirsyncd.targets SET not_before = clock_timestamp() + ${ms} * interval '1 millisecond'
-    WHERE target = ${target}`.execute(opened.store.db)
+    WHERE target = ${target}`.execute(bed.opened.store.db)
 }
 
 async function summaryOf(run: number) {
   const targets = new Map([[sync, target]])
-  const control = createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
+  const control = createLocalControl({ db: bed.opened.store.db, targets, wake: async () => undefined })
   return (await control.runs({ sync, limit: 10 })).find((each) => each.run === run)!
 }
 
 describe('a service that answers 429 and asks for a pause of a day', () => {
   test('gets no write for 15 minutes, from no worker and without an outage, and then the run goes on', async () => {
-    const { startWorker, executor, requestRun, waitForEnd, messages } = openProcess(2000)
+    const { startWorker, executor, requestRun, waitForEnd, messages } = bed.open({ giveUpMs: 2000 })
     limit(({ method }) => method !== 'GET')
     await startWorker()
     const run = await requestRun()
@@ -103,11 +72,11 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     await vi.waitFor(async () => expect(await openChunks()).toBe(0), 10_000)
 
     limit(() => false)
-    const other = openProcess()
+    const other = bed.open()
     await other.startWorker()
     const { epoch } = await other.getRun(run)
     const job = { run, epoch: epoch!, first: 1, last: 4, count: 4, tail: false }
-    const queue = opened.backend.createQueue<typeof job>(`changes-${sync}`)
+    const queue = bed.opened.backend.createQueue<typeof job>(`changes-${sync}`)
     await enqueueChunks(queue, [{ op: 'create-user', job }])
     const before = await returned(run)
     await vi.waitFor(async () => expect(await returned(run)).toBe(before + 4), 10_000)
@@ -134,18 +103,18 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     for (const id of people) company.users.set(id, { name: id, email: `${id}@example.org` })
     const gate = Promise.withResolvers<void>()
     const writes: string[] = []
-    proxy.intercept = async ({ method, body }) => {
+    bed.proxy.intercept = async ({ method, body }) => {
       if (method === 'GET') return undefined
       writes.push(body)
       await gate.promise
       return undefined
     }
-    const { startWorker, executor, requestRun, waitForEnd } = openProcess()
+    const { startWorker, executor, requestRun, waitForEnd } = bed.open()
     await startWorker()
     const run = await requestRun()
     const working = executor.work(sync, { scheduled: false })
     await vi.waitFor(() => expect(writes).toHaveLength(inFlight), 10_000)
-    await pauseFor(opened.store.db, target, 86_400_000)
+    await pauseFor(bed.opened.store.db, target, 86_400_000)
     const before = await beats()
     await vi.waitFor(async () => expect(await beats()).toBeGreaterThan(2 * before + 8), 10_000)
     gate.resolve()
@@ -159,29 +128,29 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
 
   test('gets no read for 15 minutes, also after a restart, and then the run goes on', async () => {
     limit(({ url }) => url.includes('/users?'))
-    const first = openProcess()
+    const first = bed.open()
     const run = await first.requestRun()
     const working = first.executor.work(sync, { scheduled: false })
     expect((await waitForPause()).leftMs).toBeLessThanOrEqual(LONGEST_MS)
     expect((await summaryOf(run)).waitsUntil).toMatchObject({ why: 'limited' })
     expect(requests.filter((request) => request.includes('/users?'))).toHaveLength(1)
     expect(first.messages().filter((message) => message === PAUSE_BEGINS)).toHaveLength(1)
-    await first.kill()
+    await first[Symbol.asyncDispose]()
     await working
 
     limit(() => false)
-    const second = openProcess()
+    const second = bed.open()
     await second.startWorker()
     const going = second.executor.work(sync, { scheduled: false })
     await vi.waitFor(() => expect(second.messages()).toContain(PAUSE_BEGINS), 10_000)
-    const [resumed] = await listRuns(opened.store.db, { sync, limit: 1 })
+    const [resumed] = await listRuns(bed.opened.store.db, { sync, limit: 1 })
     // Long enough for a request that does not wait.
     await sleep(500)
     expect(requests).toEqual([])
     expect((await second.getRun(resumed!.run)).state).toBe('reading')
     // Somebody who comes in between finds the sync taken.
     await first.otherExecutor('a third process').work(sync, { scheduled: true })
-    expect(await listRuns(opened.store.db, { sync, limit: 10 })).toHaveLength(2)
+    expect(await listRuns(bed.opened.store.db, { sync, limit: 10 })).toHaveLength(2)
 
     await setEnd(0)
     await going
@@ -191,7 +160,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
   test('is asked once more when the pause is over, and again 15 minutes later', async () => {
     let isLimited = true
     limit(() => isLimited)
-    const { executor, requestRun, waitForEnd, startWorker } = openProcess()
+    const { executor, requestRun, waitForEnd, startWorker } = bed.open()
     await startWorker()
     const run = await requestRun()
     const working = executor.work(sync, { scheduled: false })
@@ -208,14 +177,14 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
 
 async function openChunks(): Promise<number> {
   const { rows } = await sql`SELECT FROM dirsyncd.chunks c JOIN dirsyncd.runs r ON r.run = c.run
-    WHERE r.sync = ${sync}`.execute(opened.store.db)
+    WHERE r.sync = ${sync}`.execute(bed.opened.store.db)
   return rows.length
 }
 
 /** How often workers looked at the store for the chunks under way. */
 async function beats(): Promise<number> {
   const { rows } = await sql<{ beats: number }>`SELECT sum(beats)::int AS beats FROM dirsyncd.chunks c
-    JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(opened.store.db)
+    JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(bed.opened.store.db)
   return rows[0]?.beats ?? 0
 }
 
@@ -223,13 +192,13 @@ async function beats(): Promise<number> {
 async function returned(run: number): Promise<number> {
   const { rows } = await sql<{
     returned: number
-  }>`SELECT returned FROM dirsyncd.runs WHERE run = ${run}`.execute(opened.store.db)
+  }>`SELECT returned FROM dirsyncd.runs WHERE run = ${run}`.execute(bed.opened.store.db)
   return rows[0]!.returned
 }
 
 describe('a pause in the store', () => {
   test('is never longer than 15 minutes, also where the clock was set back, and the next one replaces it', async () => {
-    const { db } = opened.store
+    const { db } = bed.opened.store
     await pauseFor(db, target, 86_400_000)
     const left = async () => (await pause())?.leftMs ?? Number.NaN
     expect(await left()).toBeLessThanOrEqual(LONGEST_MS)
@@ -243,7 +212,7 @@ describe('a pause in the store', () => {
 
   test('is asked for once a second at most, however many requests are made', async () => {
     let looks = 0
-    const counted = opened.store.db.withPlugin({
+    const counted = bed.opened.store.db.withPlugin({
       transformQuery: ({ node }) => {
         looks += 1
         return node
@@ -257,7 +226,7 @@ describe('a pause in the store', () => {
   })
 
   test('after an outage keeps no read back', async () => {
-    const { db } = opened.store
+    const { db } = bed.opened.store
     await pauseForOutage(db, target, { firstMs: 60_000, lastMs: 60_000 })
     expect(await pause()).toMatchObject({ why: 'outage' })
     await new ReadPause({ db, target, longestMs: LONGEST_MS, log: silentLog() }).over(

@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
-import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import type { ProxiedRequest } from '../support/api-proxy.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import { inLong } from '../support/long.ts'
 import { readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openSyncHarness } from '../support/sync-harness.ts'
+import type { MutableCompany } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
 const PEOPLE = inLong(72, 300)
 
@@ -21,45 +20,25 @@ const UNDER_WAY = 12
 /** Each worker may send three more before it hears of the others' refusals, and 20 changes are tried alone. */
 const MOST_REFUSED = 20 + UNDER_WAY + 3 * WORKERS
 
-let service: RunningService
-let proxy: ApiProxy
-let opened: OpenBackend
-let stack: AsyncDisposableStack
+const bed = useTestBed('refusals')
+
 let company: MutableCompany
-let sync: string
-let tests = 0
 /** How many writes came, and how many of them were answered with 403. */
 let writes = { all: 0, refused: 0 }
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
-  proxy = await startApiProxy(service.baseUrl)
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await proxy?.[Symbol.asyncDispose]()
-  await service?.close()
-})
 beforeEach(() => {
-  stack = new AsyncDisposableStack()
-  tests += 1
-  sync = `refusals-${tests}`
-  company = { users: new Map(), groups: new Map() }
+  ;({ company } = bed)
   for (let index = 0; index < PEOPLE; index++) hire(idOf(index))
 })
-afterEach(() => stack.disposeAsync())
 
 function hire(id: string): void {
   company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
 }
 
-const place = () => ({ baseUrl: proxy.baseUrl, organizationId: 1, directoryId: 100 + tests })
-
 /** Answers those writes with 403 for which `isRefused` is true; it gets the number of the write, from 1. */
 function refuse(isRefused: (request: ProxiedRequest, number: number) => boolean): void {
   writes = { all: 0, refused: 0 }
-  proxy.intercept = (request) => {
+  bed.proxy.intercept = (request) => {
     if (request.method === 'GET') return undefined
     writes.all += 1
     if (!isRefused(request, writes.all)) return undefined
@@ -77,19 +56,19 @@ function refuseUsers(ids: readonly string[]): void {
 }
 
 async function open(token: string = FIXTURE.token): Promise<() => Promise<RunRecord>> {
-  const harness = stack.use(openSyncHarness(opened, { sync, service: place(), token: () => token, company }))
+  const harness = bed.open({ token: () => token })
   for (let worker = 0; worker < WORKERS; worker++) await harness.startWorker()
   return harness.sync
 }
 
 async function quarantined(): Promise<readonly (string | null)[]> {
-  const query = opened.store.db.selectFrom('dirsyncd.quarantine').select(['entry_id', 'op'])
-  const rows = await query.where('sync', '=', sync).orderBy('entry_id').execute()
+  const query = bed.opened.store.db.selectFrom('dirsyncd.quarantine').select(['entry_id', 'op'])
+  const rows = await query.where('sync', '=', bed.sync).orderBy('entry_id').execute()
   return rows.map(({ op, entry_id: id }) => `${op} ${id}`)
 }
 
 function seen() {
-  return readService({ ...FIXTURE, ...place(), baseUrl: service.baseUrl })
+  return readService(bed.direct)
 }
 
 /** The outcomes of a run. On a machine that stalls, a change is looked up that was applied, and is found there. */
@@ -167,8 +146,8 @@ test('a day later the forbidden users are tried again, and stay in quarantine al
   const run = await open()
   await run()
   const yesterday = new Date(Date.now() - 25 * 3_600_000)
-  const query = opened.store.db.updateTable('dirsyncd.quarantine').set({ tried_at: yesterday })
-  await query.where('sync', '=', sync).execute()
+  const query = bed.opened.store.db.updateTable('dirsyncd.quarantine').set({ tried_at: yesterday })
+  await query.where('sync', '=', bed.sync).execute()
   const before = writes.refused
   expect(await run()).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 6 } } })
   expect(writes.refused).toBe(before + 6)
@@ -219,7 +198,7 @@ test('what the service said is quoted from the operation that is named', async (
   company.users.delete('u000')
   hire('new')
   company.groups.set('g1', { name: 'One', members: [] })
-  proxy.intercept = ({ method, url }) =>
+  bed.proxy.intercept = ({ method, url }) =>
     (method === 'POST' && url.endsWith('/users')) || method === 'DELETE'
       ? { status: 403, answer: { title: `No ${method} here` } }
       : undefined

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { Op } from '../../src/plan/change.ts'
 import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
@@ -8,25 +8,20 @@ import { quarantined } from '../../src/store/quarantine.ts'
 import { holdRun } from '../../src/store/holds.ts'
 import { lastGood, rememberGood } from '../../src/store/last-good.ts'
 import { addRun, findRun, setRunState, stopRun } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/open.ts'
 import type { Tables } from '../../src/store/tables.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { beginFenced, writeFenced } from '../support/fenced.ts'
+import { TARGET, useTestStore } from '../support/test-store.ts'
 import { countsOf } from '../unit/cli/runs-for-tests.ts'
 
-const TARGET = 'https://access.example.com/directories/7'
+const bed = useTestStore()
 
-let opened: OpenBackend
+let store: Store
 let db: Kysely<Tables>
 let sync: string
-let tests = 0
 
-beforeAll(async () => {
-  opened = await backendNamed('postgres').open()
-  db = opened.store.db
-})
-afterAll(() => opened?.close())
 beforeEach(() => {
-  sync = `sync-${(tests += 1)}`
+  ;({ store, db, sync } = bed)
 })
 
 /** Asks for a run, and returns its number. */
@@ -38,7 +33,7 @@ function ask(target = TARGET): Promise<number> {
 async function hold(...changes: string[]): Promise<number> {
   const run = (await findRun(db, await ask()))!
   const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
-  await writeFenced(opened.store, run.run, async (trx) => {
+  await writeFenced(store, run.run, async (trx) => {
     await setRunState(trx, run.run, 'planning', { breaches })
     await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
   })
@@ -107,7 +102,7 @@ test('what is known of groups within groups is kept, also where only the strange
 
 test('the first reason to stop a run stays', async () => {
   const run = await ask()
-  const fenced = await beginFenced(opened.store, run)
+  const fenced = await beginFenced(store, run)
   await fenced.write((trx) => stopRun(trx, run, 'token-refused', 'the token is refused'))
   await fenced.write((trx) => stopRun(trx, run, 'directory-unknown', 'the directory is unknown'))
   expect(await findRun(db, run)).toMatchObject({
@@ -178,7 +173,7 @@ test('two people who decide on two guards at once are both heard', async () => {
   for (let turn = 0; turn < 5; turn++) {
     const run = (await findRun(db, await ask()))!
     const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
-    await writeFenced(opened.store, run.run, async (trx) => {
+    await writeFenced(store, run.run, async (trx) => {
       await setRunState(trx, run.run, 'planning', { breaches })
       await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
     })

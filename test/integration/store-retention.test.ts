@@ -1,30 +1,26 @@
 import { type Kysely, type KyselyPlugin, sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { TIMES } from '../../src/queue/times.ts'
 import { absencesOf, keepAbsences } from '../../src/store/absences.ts'
 import { deletedIdsLastDay } from '../../src/store/journal.ts'
 import { countChanges, countNotices, storePlan } from '../../src/store/plans.ts'
 import { prune, type Retention } from '../../src/store/retention.ts'
 import { addRun, finishRun, listRuns } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/open.ts'
 import type { RunsTable, Tables } from '../../src/store/tables.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { beginFenced } from '../support/fenced.ts'
+import { TARGET, useTestStore } from '../support/test-store.ts'
 
-const TARGET = 'https://access.example.com/directories/7'
 const DAY_MS = 86_400_000
 
-let opened: OpenBackend
+const bed = useTestStore()
+
+let store: Store
 let db: Kysely<Tables>
 let sync: string
-let tests = 0
 
-beforeAll(async () => {
-  opened = await backendNamed('postgres').open()
-  db = opened.store.db
-})
-afterAll(() => opened?.close())
 beforeEach(() => {
-  sync = `sync-${(tests += 1)}`
+  ;({ store, db, sync } = bed)
 })
 
 interface NewRun {
@@ -45,7 +41,7 @@ async function ended({
   changes = 1,
 }: NewRun = {}): Promise<number> {
   const run = await addRun(db, { sync: of, target: TARGET, mode: 'sync', trigger: 'demand' })
-  const fenced = await beginFenced(opened.store, run)
+  const fenced = await beginFenced(store, run)
   const plan = {
     changes: Array.from({ length: changes }, (_, n) => ({
       change: { op: 'delete-user', id: `u${n}`, have: { name: 'Ada', email: null }, why: 'gone' } as const,
@@ -84,7 +80,7 @@ interface PruneOptions extends Partial<Retention> {
 function pruneNow({ db: on = db, signal, syncs = [sync], ...more }: PruneOptions = {}): Promise<void> {
   const retention = { timeMs: 90 * DAY_MS, rows: 1e6, isEmbedded: false, ...more }
   return prune(
-    { db: on, leases: opened.store.leases, retention, syncs, owner: 'me', lease: TIMES.lease },
+    { db: on, leases: store.leases, retention, syncs, owner: 'me', lease: TIMES.lease },
     sync,
     signal,
   )
@@ -318,7 +314,7 @@ test.each<[string, number, (of: string) => Promise<unknown>]>([
 
 test('a sync that somebody works on is kept', async () => {
   const of = await removedSync(91)
-  await using _lease = await opened.store.leases.take(of, 'other', TIMES.lease)
+  await using _lease = await store.leases.take(of, 'other', TIMES.lease)
   await pruneNow({ timeMs: 1 })
   expect(await countAll(of)).toEqual(ALL)
 })

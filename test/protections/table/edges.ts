@@ -626,7 +626,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-conformance-interrupted-check-removes-what-it-made',
     file: 'conformance/probing.ts',
-    find: '      stop = AbortSignal.timeout(2 * LIMIT_WAIT_MS)\n',
+    find: '    this.#signal = AbortSignal.timeout(2 * LIMIT_WAIT_MS)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
     only: 'what an interrupted check',
@@ -642,7 +642,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-conformance-check-waits-for-the-budget',
     file: 'conformance/probing.ts',
-    find: '    await tested.limit?.(stop)\n',
+    find: '    await tested.limit?.(signal)\n',
     replace: '',
     test: 'unit/conformance/conformance.test.ts',
     only: 'every request waits',

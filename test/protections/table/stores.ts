@@ -148,7 +148,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-lease-thread-ends-with-the-store',
     file: 'store/lease-renewer.ts',
-    find: '      await (await thread)?.terminate()\n',
+    find: '    await (await this.#thread)?.terminate()\n',
     replace: '',
     test: 'integration/lease.test.ts',
     only: 'closing the store',

@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { type ApiProxy, startApiProxy } from './api-proxy.ts'
+import { backendNamed, type OpenBackend } from './backends.ts'
+import { emptyDirectoriesFixture, FIXTURE } from './fixture.ts'
+import type { ReadServiceOptions } from './read-service.ts'
+import { type RunningService, type StartOptions, startService } from './service.ts'
+import {
+  type MutableCompany,
+  openSyncHarness,
+  type SyncHarness,
+  type SyncHarnessOptions,
+} from './sync-harness.ts'
+
+/** The first directory of the service, and the most tests that a file may have. */
+const FIRST_DIRECTORY = 100
+const DIRECTORIES = 40
+
+/** Sets up a test bed for a test file. The names of its syncs begin with `name`. */
+export function useTestBed(name: string, options: StartOptions = {}): TestBed {
+  const bed = new TestBed(name)
+  beforeAll(() => bed.start(options))
+  afterAll(() => bed.stop())
+  beforeEach(() => bed.beginTest())
+  afterEach(() => bed.endTest())
+  return bed
+}
+
+/**
+ * A service, a proxy in front of it, and a store on PostgreSQL, for all tests of a file. Each test has an empty company,
+ * and a sync and a directory of its own.
+ */
+class TestBed {
+  service!: RunningService
+  proxy!: ApiProxy
+  opened!: OpenBackend
+  company: MutableCompany = { users: new Map(), groups: new Map() }
+  readonly #name: string
+  readonly #servers = new AsyncDisposableStack()
+  #test = new AsyncDisposableStack()
+  #tests = 0
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  async start(options: StartOptions): Promise<void> {
+    const fixture = emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES)
+    this.service = await startService({ fixture, ...options })
+    this.#servers.defer(() => this.service.close())
+    this.proxy = this.#servers.use(await startApiProxy(this.service.baseUrl))
+    this.opened = await backendNamed('postgres').open()
+    this.#servers.defer(() => this.opened.close())
+  }
+
+  stop(): Promise<void> {
+    return this.#servers.disposeAsync()
+  }
+
+  beginTest(): void {
+    this.#test = new AsyncDisposableStack()
+    this.#tests += 1
+    this.company = { users: new Map(), groups: new Map() }
+    this.proxy.intercept = () => undefined
+  }
+
+  endTest(): Promise<void> {
+    return this.#test.disposeAsync()
+  }
+
+  /** The name of the test's sync. */
+  get sync(): string {
+    return `${this.#name}-${this.#tests}`
+  }
+
+  /** The URL of the test's directory: what its sync writes to. */
+  get target(): string {
+    return `${this.proxy.baseUrl}/directories/${this.#directoryId}`
+  }
+
+  /** How a test reads and writes its directory past the proxy. */
+  get direct(): ReadServiceOptions {
+    return { ...FIXTURE, baseUrl: this.service.baseUrl, directoryId: this.#directoryId }
+  }
+
+  /** Opens the test's sync without a worker, as a process of its own, until the test ends. */
+  open(more: Partial<SyncHarnessOptions> = {}): SyncHarness {
+    const { baseUrl } = this.proxy
+    return this.#test.use(
+      openSyncHarness(this.opened, {
+        sync: this.sync,
+        service: { baseUrl, organizationId: FIXTURE.organizationId, directoryId: this.#directoryId },
+        token: () => FIXTURE.token,
+        company: this.company,
+        ...more,
+      }),
+    )
+  }
+
+  get #directoryId(): number {
+    return FIRST_DIRECTORY + this.#tests - 1
+  }
+}
