@@ -173,7 +173,10 @@ function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => P
   stack.defer(() => clearInterval(timer))
 }
 
-/** Looks in the store for waiting runs whose wake-up was lost, and for runs whose process is gone. */
+/**
+ * Looks in the store for waiting runs whose wake-up was lost, and for runs whose process is gone. In an embedded store
+ * there are no other processes, and each look costs the only one its time.
+ */
 function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
   const { outage } = site.store
   const working = new Set<Promise<void>>()
@@ -199,7 +202,8 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
     }
   }
 
-  const timer = setInterval(() => void look(), site.times.daemon.lookForWork)
+  const { lookForWork: onServer } = site.times.daemon
+  const timer = setInterval(() => void look(), site.store.kind === 'embedded' ? 30 * onServer : onServer)
   void look()
   stack.defer(async () => {
     clearInterval(timer)

@@ -55,11 +55,12 @@ async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
   // BullMQ's own lock is taken within its transaction, where a schema that was made during the wait is not seen.
   await whileOthersWait(store.pool, (client) => runMigrations(client, 'bullmq'))
   const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, maker)
+  const waits = store.kind === 'embedded' ? EMBEDDED_WAITS : {}
   return {
     kind: store.kind,
     createQueue: made.createQueue,
     createWorker(name, processor, options) {
-      const worker = made.createWorker(name, processor, options)
+      const worker = made.createWorker(name, processor, { ...waits, ...options })
       // A worker keeps a client of the pool for itself, to listen on.
       store.pool.options.max += 1
       worker.once('closed', () => (store.pool.options.max -= 1))
@@ -103,9 +104,10 @@ const WORKER_DEFAULTS = {
   removeOnComplete: { count: 0 },
   removeOnFail: { count: 0 },
   maxStalledCount: 10,
-  // It limits nothing; without one `rateLimit` has no effect.
-  limiter: { max: 1_000_000_000, duration: 1000 },
 }
+
+/** In seconds and milliseconds: the one process of an embedded store hears of each job, and has nobody else's to take over. */
+const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
 
 /**
  * Whether a worker's job has gone or is somebody else's: after an outage of the queue's server that is to be expected. What

@@ -29,16 +29,32 @@ export async function vacuumEmbedded(db: Kysely<Tables>): Promise<void> {
     db,
   )
   for (const { name } of tables.rows) await sql.raw(`VACUUM ${name}`).execute(db)
-  const log = await sql<{ bytes: string }>`SELECT pg_current_wal_lsn() - redo_lsn AS bytes
-    FROM pg_control_checkpoint()`.execute(db)
-  if (Number(log.rows[0]?.bytes) > LOG_BYTES) await sql`CHECKPOINT`.execute(db)
+  if ((await logBytes(db)) > LOG_BYTES) await sql`CHECKPOINT`.execute(db)
 }
 
-/** Vacuums an embedded store every few seconds, also during a long run. Disposing it waits for what is under way. */
+async function logBytes(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ bytes: string }>`SELECT pg_current_wal_lsn() - redo_lsn AS bytes
+    FROM pg_control_checkpoint()`.execute(db)
+  return Number(rows[0]?.bytes)
+}
+
+/**
+ * Vacuums an embedded store every few seconds in which something was written, also during a long run. Disposing it waits for
+ * what is under way.
+ */
 export function startVacuum(db: Kysely<Tables>, log: Log | undefined): AsyncDisposable {
   let working: Promise<void> | undefined
+  let before = -1
+
+  async function vacuumIfWritten(): Promise<void> {
+    const written = await logBytes(db)
+    if (written === before) return
+    await vacuumEmbedded(db)
+    before = await logBytes(db)
+  }
+
   const timer = setInterval(() => {
-    working ??= vacuumEmbedded(db)
+    working ??= vacuumIfWritten()
       .catch((error: unknown) => log?.warn({ error: sentence(error) }, 'the store could not be vacuumed'))
       .finally(() => {
         working = undefined
