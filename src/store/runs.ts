@@ -18,7 +18,7 @@ export interface NewRun {
   readonly mode: RunMode
   readonly trigger: RunTrigger
   readonly only?: Only | undefined
-  /** The runs before it that ended with their process, and how long it waits because of that. */
+  /** How many runs in a row before it ended with their process, and how long it waits because of that. */
   readonly after?: { readonly inRow: number; readonly waitMinutes: number } | undefined
 }
 
@@ -67,7 +67,7 @@ export async function cancelRun(db: Db, run: number): Promise<void> {
     .execute()
 }
 
-/** Whether a run waits, be it that it may not begin yet. */
+/** Whether a run waits, even one that may not begin yet. */
 export async function hasWaitingRun(db: Db, sync: string): Promise<boolean> {
   return (await waitingRuns(db, sync).select('run').limit(1).executeTakeFirst()) !== undefined
 }
@@ -95,7 +95,7 @@ export async function hasRuns(db: Db, sync: string, target: string): Promise<boo
   return row !== undefined
 }
 
-/** Names of the syncs that have a waiting run, or one that was begun under a lease which nobody holds any more. */
+/** Names of the syncs that have a run to begin, or one that was begun under a lease that nobody holds any more. */
 export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ sync: string }>`
     SELECT DISTINCT r.sync FROM dirsyncd.runs r
@@ -107,7 +107,7 @@ export async function syncsWithWork(db: Db, leaseMs: number): Promise<readonly s
   return rows.map((row) => row.sync)
 }
 
-/** What a process has of a sync while its lease is its own. */
+/** A sync whose lease this process has. */
 export interface HeldSync {
   readonly sync: string
   readonly epoch: number
@@ -189,7 +189,7 @@ export async function finishRun(
     .execute()
 }
 
-/** Called by a worker that met something that must end the whole run; the first reason stays. */
+/** Asks the owner of the run to end it, because of something that a worker met. The first reason stays. */
 export async function stopRun(trx: Fenced, run: number, code: ErrorCode, reason: string): Promise<void> {
   await trx
     .updateTable('dirsyncd.runs')
