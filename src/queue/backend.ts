@@ -12,13 +12,13 @@ import {
 } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Log } from '../log.ts'
-import { whileOthersWait } from '../store/migrate.ts'
+import { withMigrationLock } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
 import { type JobTimes, TIMES } from './times.ts'
 
-/** Makes queues and workers that need not know where the jobs are. Disposing it closes all that it made, workers first. */
+/** Makes queues and workers, wherever the jobs are kept. Disposing it closes all that it made, workers first. */
 export type QueueBackend = AsyncDisposable & {
   readonly kind: 'redis' | 'postgres' | 'embedded'
   /** The connection for everything but BullMQ, when the queue is on Redis. */
@@ -52,8 +52,8 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
 }
 
 async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
-  // BullMQ's own lock is taken within its transaction, where a schema that was made during the wait is not seen.
-  await whileOthersWait(store.pool, (client) => runMigrations(client, 'bullmq'))
+  // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
+  await withMigrationLock(store.pool, (client) => runMigrations(client, 'bullmq'))
   const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, maker)
   const waits = store.kind === 'embedded' ? EMBEDDED_WAITS : {}
   return {
@@ -81,19 +81,19 @@ async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBa
     createQueue: made.createQueue,
     createWorker: made.createWorker,
     async [Symbol.asyncDispose]() {
-      await closeThough(link, made.close)
+      await closeDespiteOutage(link, made.close)
       redis.disconnect()
     },
   }
 }
 
-const AWAY_MS = 2000
+const LOOK_MS = 2000
 
-/** BullMQ says goodbye to Redis before it closes, and would wait for ever for one that is away. */
-async function closeThough(link: RedisLink, close: () => Promise<void>): Promise<void> {
+/** BullMQ sends Redis a last command before it closes, and would wait for ever while Redis is away. */
+async function closeDespiteOutage(link: RedisLink, close: () => Promise<void>): Promise<void> {
   const watch = setInterval(() => {
     if (link.redis.status !== 'ready') link.giveUp()
-  }, AWAY_MS)
+  }, LOOK_MS)
   await close().finally(() => clearInterval(watch))
 }
 
@@ -110,8 +110,8 @@ const WORKER_DEFAULTS = {
 const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
 
 /**
- * Whether a worker's job has gone or is somebody else's: after an outage of the queue's server that is to be expected. What
- * became of the change is in the store, and what became of nothing comes back from there.
+ * Whether a worker's job has gone or is another worker's, as happens after an outage of the queue's server. Nothing is
+ * lost: the store has the outcomes, and gives what has none again.
  */
 function isLostJob(error: Error): boolean {
   return /^(Missing (key|lock) for|Lock mismatch for|could not renew lock for) job |^Job \S+ is not in the /.test(
@@ -119,7 +119,7 @@ function isLostJob(error: Error): boolean {
   )
 }
 
-/** What all queues and workers of a backend get alike. */
+/** What all queues and workers of a backend get. */
 type Maker = { readonly log: Log | undefined; readonly times: JobTimes }
 
 type Where = { factory: unknown; connection: unknown; prefix?: string }

@@ -7,28 +7,30 @@ export type RequestLimit = {
 export type Pace = {
   /** Between two slots of the shared line. */
   readonly interval: number
-  /** The most slots that one question takes. */
+  /** The most slots that are taken at once. */
   readonly batch: number
-  /** A request may be so late without any effect on those behind it. */
+  /** A request that is at most so late does not delay the next ones. */
   readonly tolerance: number
-  /** So much is not waited for each slot apart: the slots that open meanwhile are used together. */
+  /** The shortest wait: slots that open during it are used together. */
   readonly tick: number
-  /** A slot that would be used so much later is given up. */
+  /** A slot that is later than this is given up. */
   readonly late: number
-  /** More than all processes together can have taken in advance. */
+  /** More than all processes together can take in advance: a line that goes beyond it is wrong. */
   readonly horizon: number
-  /** For so long nothing is sent when the line turns out to be beyond the horizon. */
+  /** How long nothing is sent after the line went beyond the horizon. */
   readonly pause: number
 }
 
 /** The share of the limit that is not used. */
 const RESERVE = 0.02
-/** A process that was held up works off its slots so much faster than the line; the rest of the reserve is tolerance. */
+/**
+ * A process that was held up uses its slots faster than the line by this share; the rest of the reserve is tolerance.
+ */
 const CATCH_UP = RESERVE / 2
-/** Slots of so much time are taken at once: the next ones must have come, also from a slow store, when these are used. */
+/** Slots for this time are taken at once: long enough for a slow store to give the next ones before these are used. */
 const BATCH_MS = 100
 const HORIZON_BATCHES = 64
-/** Busy processes are held up for so long now and then. Giving up these slots would leave much of the limit unused. */
+/** A busy process is held up for so long now and then. Giving up its slots would leave much of the limit unused. */
 const LATE_MS = 100
 const TICK_MS = 5
 
@@ -59,8 +61,8 @@ export type SlotsInHand = {
 }
 
 /**
- * Keeps the requests of this process almost as far apart as slots, also when it was held up: it works off what is late
- * little by little, and gives up what is too late, instead of sending all of it at once.
+ * Keeps the requests of this process almost as far apart as slots. After it was held up, it uses late slots little by
+ * little and gives up those that are too late, instead of sending all at once.
  */
 export function createSlotsInHand({ interval, tolerance, late }: Pace): SlotsInHand {
   const slots: number[] = []

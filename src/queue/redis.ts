@@ -8,7 +8,7 @@ export type RedisPlace = { url: string; password?: () => Promise<string> }
 export type RedisLink = {
   readonly redis: Redis
   readonly outage: Outage
-  /** Lets every connection, also those that workers wait on, try once more at most, and then end. */
+  /** Lets every connection, also those that workers wait on, try at most once more and then end. */
   giveUp(): void
 }
 
@@ -19,7 +19,7 @@ export type RedisLink = {
  */
 export async function openRedis({ url, password }: RedisPlace, log: Log | undefined): Promise<RedisLink> {
   let state: 'opening' | 'open' | 'ending' = 'opening'
-  let broken: Error | undefined
+  let firstError: Error | undefined
   const redis = new Redis(url, {
     ...(password === undefined ? {} : { password: await password() }),
     lazyConnect: true,
@@ -32,7 +32,7 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
   // Every queue and worker listens on the one connection.
   redis.setMaxListeners(0)
   redis.on('error', (error) => {
-    broken ??= error
+    firstError ??= error
     if (state !== 'open' || outage.explains(error)) return
     log?.warn({ error: error.message }, 'the connection to Redis broke')
   })
@@ -42,7 +42,7 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
     await warnOfEviction(redis, log)
   } catch (error) {
     redis.disconnect()
-    throw unavailable(url, broken ?? error)
+    throw unavailable(url, firstError ?? error)
   }
   state = 'open'
   const copies = rememberCopies(redis)

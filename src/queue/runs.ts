@@ -5,7 +5,7 @@ import type { QueueBackend } from './backend.ts'
 /** A job of this queue only wakes somebody up; whoever gets the sync's lease runs. */
 export interface WakeJob {
   readonly sync: string
-  /** Woken by the schedule: there is a run to make even if nobody asked for one. */
+  /** The schedule wakes: a run is made even if nobody asked for one. */
   readonly scheduled: boolean
 }
 
@@ -14,7 +14,7 @@ export type RepeatOptions = { pattern: string; tz?: string } | { every: number; 
 
 const QUEUE = 'runs'
 
-/** Of the queue, which plans a schedule's first job, and of the worker, which plans each next one. */
+/** Both need it: the queue plans a schedule's first job, the worker each next one. */
 const SETTINGS = { repeatStrategy: nextCronTime }
 
 /**
@@ -40,7 +40,7 @@ export async function wake(queue: Queue<WakeJob>, sync: string): Promise<void> {
   await queue.add('wake', { sync, scheduled: false })
 }
 
-/** Makes the schedules of the queue equal to these: syncs without a schedule, or gone, lose theirs. */
+/** Makes the schedules of the queue equal to these; the schedules of other syncs are removed. */
 export async function setSchedules(
   queue: Queue<WakeJob>,
   schedules: ReadonlyMap<string, RepeatOptions>,
@@ -54,8 +54,8 @@ export async function setSchedules(
 const OVERDUE_MS = 60_000
 
 /**
- * Sets schedules again that the queue has lost: all of them when Redis was emptied, one when its next job could not be
- * added in an outage, so that its time has passed.
+ * Sets the schedules again that the queue has lost: all of them when Redis was emptied, or one whose next job could not
+ * be added in an outage. The time of such a job has passed.
  */
 export async function restoreSchedules(
   queue: Queue<WakeJob>,

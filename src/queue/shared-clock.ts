@@ -1,9 +1,9 @@
-/** A crystal is wrong by so much at most; a clock that is being corrected is, too. */
+/** The most by which a clock runs too fast or too slow, also while it is being corrected. */
 const DRIFT = 1 / 10_000
 
 /**
- * What the shared clock is ahead of this process's, from the quickest answer of late: the time that an answer
- * takes is the error. The answer is taken for as old as it can be, so that slots are never met too early.
+ * Computes by how much the shared clock is ahead of this process's, from the quickest recent answer, because the time
+ * that an answer takes is the error. Takes the smallest possible lead, so that no slot is used too early.
  */
 export function createClock(): (asked: number, answered: number, now: number) => number {
   let best = { trip: Number.POSITIVE_INFINITY, at: 0, offset: 0 }

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Pace } from './pace.ts'
 
-/** Moments at which requests may be sent, evenly spaced, as the shared clock gave them out. All in milliseconds. */
+/** Evenly spaced times at which requests may be sent, from the shared line. All in milliseconds. */
 export type Slots = {
   /** By the shared clock. */
   readonly start: number
@@ -11,7 +11,7 @@ export type Slots = {
   readonly now: number
 }
 
-/** The first slot may be `tolerance` earlier than now, so that the time of the question is not lost. */
+/** The first slot may be `tolerance` before now, so that the time that the answer takes is not lost. */
 export type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pause'> & {
   readonly count: number
 }
@@ -20,12 +20,12 @@ export type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pau
 export type TakeSlots = (request: SlotRequest) => Promise<Slots>
 
 export function slotsInStore(pool: Pool, key: string): TakeSlots {
-  return (request) => bounded(takeInStore(pool, key, request), 'store-unavailable')
+  return (request) => withTimeout(takeInStore(pool, key, request), 'store-unavailable')
 }
 
 const NOW = 'extract(epoch from clock_timestamp())::float8 * 1000'
 
-/** What follows `do update` runs with the row locked, so `greatest` never works with an old row. */
+/** PostgreSQL locks the row before `do update`, so that `greatest` sees its newest value. */
 const TAKE = `
   insert into dirsyncd.request_budgets as budget (key, next_at)
   values ($1, ${NOW} + $2::float8)
@@ -43,7 +43,7 @@ async function takeInStore(pool: Pool, key: string, request: SlotRequest): Promi
 }
 
 export function slotsOnRedis(redis: Redis, key: string): TakeSlots {
-  return (request) => bounded(takeOnRedis(redis, key, request), 'queue-unavailable')
+  return (request) => withTimeout(takeOnRedis(redis, key, request), 'queue-unavailable')
 }
 
 const SCRIPT = `
@@ -72,13 +72,16 @@ async function takeOnRedis(redis: Redis, key: string, request: SlotRequest): Pro
   return { start: Number(start), now: Number(now) }
 }
 
-/** A restart of Redis or of the store is shorter, and costs no change an attempt. */
-const PATIENCE_MS = 10_000
+/** Longer than a restart of Redis or of the store, so that a restart costs no change an attempt. */
+const TIMEOUT_MS = 10_000
 
-/** Both drivers can wait for ever for a server that is away. */
-async function bounded<T>(answer: Promise<T>, code: 'store-unavailable' | 'queue-unavailable'): Promise<T> {
+/** Without a timeout both drivers may wait for ever for a server that is away. */
+async function withTimeout<T>(
+  answer: Promise<T>,
+  code: 'store-unavailable' | 'queue-unavailable',
+): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
+  const timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS)
   try {
     return await Promise.race([answer, promise])
   } catch (error) {

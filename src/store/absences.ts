@@ -21,10 +21,10 @@ export async function absencesOf(db: Db, { sync, target }: SyncTarget): Promise<
 }
 
 /**
- * After a good read: counts it for the entries that wait for their delete, and forgets those that the source has again.
- * Others stay: the list of a directory may lack an entry once, and show it again.
+ * After a good read: adds one read to each entry that waits for its delete, and forgets the entries that the source has
+ * again. Other entries stay, because the list of a directory may lack an entry once and show it again.
  */
-export async function keepAbsences(
+export async function countAbsences(
   db: Db,
   { sync, target }: SyncTarget,
   waiting: Readonly<Record<Kind, readonly string[]>>,
@@ -49,7 +49,7 @@ export async function keepAbsences(
   )
 }
 
-/** Forgets since when the entries were absent that this run deleted. */
+/** Forgets the absences of the entries that this run deleted. */
 export async function forgetDeleted(db: Db, run: number): Promise<void> {
   await sql`DELETE FROM dirsyncd.absences AS a USING dirsyncd.changes AS c, dirsyncd.runs AS r
     WHERE c.run = ${run} AND r.run = c.run AND c.op = 'delete-' || a.kind AND c.state IN ('applied', 'found', 'already')

@@ -27,7 +27,7 @@ export async function findBaseline(
 }
 
 /** Writes nothing where the baseline is the one that is stored. */
-export async function keepBaseline(
+export async function storeBaseline(
   db: Db,
   { sync, target }: SyncTarget,
   kind: Kind,
@@ -54,10 +54,10 @@ export async function keepBaseline(
 }
 
 /**
- * Adds containers whose people wait to a baseline that stays as it is. The digest is cleared, so that the next completed run
- * writes its own.
+ * Adds containers whose people wait to the stored baseline. The digest is cleared, so that the next completed run
+ * writes its own baseline.
  */
-export async function keepEmptied(
+export async function addEmptied(
   db: Db,
   { sync, target }: SyncTarget,
   kind: Kind,

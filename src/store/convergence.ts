@@ -18,10 +18,10 @@ export async function unconverged(db: Db, of: SyncTarget): Promise<readonly Unco
 }
 
 /**
- * After a read of both sides: writes whose change is no longer wanted had their effect, whatever somebody else changes
- * afterwards.
+ * After a read of both sides: a write whose change is no longer wanted had its effect. It counts no more, even if
+ * somebody else changes the entry later.
  *
- * @param wanted the fingerprints of all changes that the read shows to be missing, also of those that wait
+ * @param wanted the fingerprints of all changes that the sides still differ by, also of those that wait
  */
 export async function settleWrites(
   db: Db,
@@ -39,7 +39,7 @@ export async function settleWrites(
       AND fingerprint = ANY(${seen}::text[])`.execute(db)
 }
 
-/** Puts what does not converge into quarantine, if the plan withholds it. Only writes after this count again. */
+/** Puts the withheld changes that do not converge into quarantine. Only later writes of them count again. */
 export async function quarantineUnconverged(
   db: Db,
   { sync, target }: SyncTarget,

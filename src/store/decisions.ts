@@ -13,7 +13,7 @@ export interface Decisions {
   readonly rejected: ReadonlyMap<string, string>
 }
 
-/** Who decides what: about everything that waits for a decision, or only about the breaches with these names. */
+/** A decision, and who makes it: about all breaches that wait for one, or only about those of the guards in `only`. */
 export interface NewDecision {
   readonly decision: Decision
   readonly by: string
@@ -21,11 +21,11 @@ export interface NewDecision {
 }
 
 /**
- * Records a person's decision about what a run holds, and ends the hold when nothing of it is undecided. Returns the run as it
- * is then.
+ * Records a person's decision about what a run holds, and ends the hold when nothing of it is undecided. Returns the
+ * run as it is then.
  *
- * @param check throws where this run takes no such decision; it sees the run as no other decision can change it, and what
- *   can be decided about
+ * @param check throws where this run takes no such decision; it gets the locked run and the breaches that can be
+ *   decided about
  */
 export async function decide(
   db: Db,
@@ -98,21 +98,25 @@ export async function decisionsOf(db: Db, sync: string, target: string): Promise
   return { approved, rejected }
 }
 
-/** Whether changes are not applied yet that were approved in this run's hold. */
+/** Whether changes that were approved in this run's hold still wait to be applied. */
 export async function awaitsApplying(db: Db, run: number): Promise<boolean> {
   const query = db.selectFrom('dirsyncd.decisions').select('run').where('run', '=', run)
   return (await query.where('decision', '=', 'approved').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** A hold that a newer run ended takes no decision any more, so what was rejected there waits until it changes. */
+/**
+ * A hold that a newer run ended takes no decision any more: what was rejected there stays rejected until it changes.
+ */
 function whatReleases({ run, hold }: { readonly run: number; readonly hold: string | null }): string {
   if (hold === 'rejected') return `; dirsyncd approve ${run} releases it`
   if (hold === 'open') return `; dirsyncd approve ${run} --only NAME releases it`
   return ''
 }
 
-/** Forgets every decision but those about these changes: a decision lives as long as its change is wanted and open. */
-export async function keepDecisions(
+/**
+ * Forgets all decisions but those about these changes: a decision ends when its change is applied or no longer wanted.
+ */
+export async function forgetOtherDecisions(
   db: Db,
   sync: string,
   target: string,

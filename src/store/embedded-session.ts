@@ -92,8 +92,8 @@ async function exchange(database: PGlite, batch: Buffer): Promise<Buffer> {
 }
 
 /**
- * The socket of one client of pg: takes its messages, answers the startup itself (there is nothing to negotiate) and lets
- * the session answer the rest. pg corks what belongs together, so what arrives in one write is one batch.
+ * The socket of one client of pg: takes its messages, answers the startup itself (there is nothing to negotiate) and
+ * lets the session answer the rest. pg corks what belongs together, so what arrives in one write is one batch.
  */
 export class SessionStream extends Duplex {
   readonly #session: Session

@@ -35,8 +35,8 @@ export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
 }
 
 /**
- * Keeps V8 from compiling the database's WebAssembly a second time with its optimizing compiler, which costs seconds of a
- * core and half a gigabyte for a moment, and makes the small statements of a store no quicker; see docs/decisions.md.
+ * Keeps V8 from compiling the database's WebAssembly a second time with its optimizing compiler, which costs seconds of
+ * a core and half a gigabyte for a moment, and makes the small statements of a store no quicker; see docs/decisions.md.
  */
 function compileOnce(): void {
   // On the command line the first flag implies the others; here it does not.

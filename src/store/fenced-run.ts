@@ -1,7 +1,6 @@
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import type { RunKey, SyncTarget } from './run-types.ts'
 import type { RunsTable, Tables } from './tables.ts'
-import type { Selectable } from 'kysely'
 
 declare const fenced: unique symbol
 

@@ -5,15 +5,16 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Fingerprints in one row. */
-const CHUNK = 5000
+const FINGERPRINTS_PER_ROW = 5000
 
 /** The breaches as their run keeps them. */
 export function summaries(breaches: readonly RecordedBreach[]): readonly BreachSummary[] {
   return breaches.map((breach) => ({ ...breach, changes: breach.changes.length }))
 }
 
-/** Stores which changes the breaches of a hold name. Several guards often name the same ones, so each is stored once. */
+/**
+ * Stores which changes the breaches of a hold name. Several guards often name the same ones, so each is stored once.
+ */
 export async function storeHeldChanges(
   db: Db,
   run: number,
@@ -29,8 +30,8 @@ export async function storeHeldChanges(
   }
   let part = 0
   for (const group of Map.groupBy(places, ([, named]) => named.join()).values()) {
-    for (let start = 0; start < group.length; start += CHUNK) {
-      const fingerprints = group.slice(start, start + CHUNK).map(([change]) => change)
+    for (let start = 0; start < group.length; start += FINGERPRINTS_PER_ROW) {
+      const fingerprints = group.slice(start, start + FINGERPRINTS_PER_ROW).map(([change]) => change)
       const values = { run, part, breaches: group[0]![1], count: fingerprints.length, fingerprints }
       await db.insertInto('dirsyncd.held_changes').values(values).execute()
       part += 1
@@ -59,12 +60,12 @@ export async function heldBreaches(
   return breaches.map((breach, place) => ({ ...breach, changes: changes[place]! }))
 }
 
-/** Forgets what a hold waited for about which nobody can decide any more. */
+/** Forgets the changes of a hold on which nobody can decide any more. */
 export async function dropHeldChanges(db: Db, run: number): Promise<void> {
   await db.deleteFrom('dirsyncd.held_changes').where('run', '=', run).execute()
 }
 
-/** How many changes nobody has decided on yet, for each of the runs that carries a hold. */
+/** How many changes nobody has decided on yet, for each of the runs that have a hold. */
 export async function undecidedOf(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, number>> {
   if (runs.length === 0) return new Map()
   const { rows } = await sql<{

@@ -7,10 +7,10 @@ import type { RunCounts, RunState } from './run-types.ts'
 import { finishRun, type RunRecord } from './runs.ts'
 
 /**
- * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has one
- * open hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it. Only a
- * run of single entries never replaces the hold of a whole run: its own is replaced from the beginning. Returns the number of the run
- * that carries the open hold.
+ * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has
+ * one open hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it.
+ * But no run of single entries replaces the hold of a whole run: its own counts as replaced from the beginning. Returns
+ * the number of the run that carries the open hold.
  */
 export async function holdRun(
   trx: Fenced,
@@ -21,19 +21,19 @@ export async function holdRun(
   const open = await openHold(trx, run.sync)
   const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
   if (open && !same && run.only_entries !== null && open.only_entries === null) {
-    await endHeld(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
+    await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
     return open.run
   }
-  if (open && !same) await setHold(trx, open.run, 'replaced')
+  if (open && !same) await endHold(trx, open.run, 'replaced')
   const holder = same ? open.run : run.run
   if (!same) await storeHeldChanges(trx, run.run, breaches)
-  await endHeld(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
+  await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
   return holder
 }
 
 /**
- * Ends a run as held by the sync's open hold, where that holds the same plan: then this run's plan need not be stored
- * again. Returns whether it did.
+ * Where the sync's open hold has the same plan, ends the run as held by it, so that the plan is not stored again.
+ * Returns whether it did.
  */
 export async function joinHold(
   trx: Fenced,
@@ -43,11 +43,11 @@ export async function joinHold(
   const open = await openHold(trx, run.sync)
   if (open?.state !== 'held' || open.digest !== digest) return false
   if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
-  await endHeld(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
+  await endHeldRun(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
   return true
 }
 
-async function endHeld(
+async function endHeldRun(
   trx: Fenced,
   run: number,
   { state, counts, ...hold }: Pick<RunRecord, 'state' | 'hold' | 'hold_run'> & { readonly counts: RunCounts },
@@ -56,18 +56,18 @@ async function endHeld(
   await trx.updateTable('dirsyncd.runs').set(hold).where('run', '=', run).execute()
 }
 
-/** A run found nothing to hold: an open hold of its sync is over. */
+/** Ends the sync's open hold, because a run found nothing to hold. */
 export async function closeHold(trx: Fenced, sync: string): Promise<void> {
   const open = await openHold(trx, sync)
-  if (open) await setHold(trx, open.run, 'closed')
+  if (open) await endHold(trx, open.run, 'closed')
 }
 
-async function setHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
+async function endHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
   await dropHeldChanges(trx, run)
   await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
 }
 
-/** Locked, so that nobody decides on it meanwhile. */
+/** The sync's open hold, locked so that nobody decides on it meanwhile. */
 function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
   return trx
     .selectFrom('dirsyncd.runs')
@@ -84,8 +84,8 @@ interface Held {
 }
 
 /**
- * Whether the open hold holds what this run holds, leaving out what a person has decided about. A run of single entries leaves the
- * hold of a whole run as it is, if that holds these changes too.
+ * Whether the open hold has the same undecided changes as this run. For a run of single entries, whether it has at
+ * least these, so that the hold of a whole run stays.
  */
 async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
   const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)

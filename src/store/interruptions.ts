@@ -5,17 +5,17 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Interruptions in a row from which on the next run waits, for longer each time. */
-const PATIENCE = 3
+/** After so many interruptions in a row the next run waits, twice as long each time. */
+const INTERRUPTIONS_BEFORE_WAIT = 3
 const FIRST_WAIT_MINUTES = 2
 const LONGEST_WAIT_MINUTES = 60
 
 /** A run that ended with its process. */
 interface Interrupted {
   readonly run: RunRecord
-  /** How many runs ended so, in a row, with this one. */
+  /** How many runs in a row ended so, this one included. */
   readonly inRow: number
-  /** How long the next one waits. */
+  /** How long the next run waits. */
   readonly waitMinutes: number
 }
 
@@ -53,7 +53,8 @@ export async function interruptRuns(
 
 function asInterrupted(run: RunRecord): Interrupted {
   const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
-  const waits = inRow < PATIENCE ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - PATIENCE)
+  const waits =
+    inRow < INTERRUPTIONS_BEFORE_WAIT ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - INTERRUPTIONS_BEFORE_WAIT)
   return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
 }
 
@@ -66,7 +67,7 @@ function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
   )
 }
 
-/** Notes that the process leaves the run to the next one because it was asked to end. */
+/** Notes that the process was asked to end and leaves the work to the next run. */
 export async function leaveRun(trx: Fenced, run: number): Promise<void> {
   await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()
 }

@@ -9,7 +9,7 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** How much the source had. */
+/** What the last good run read from the source. */
 export interface LastGood {
   readonly users: number
   readonly groups: number
@@ -22,7 +22,7 @@ export interface LastGood {
   readonly server: ServerMemory | undefined
 }
 
-/** What the last completed full run of this sync on this target read from the source. */
+/** Of the last completed full run of this sync on this target. */
 export async function lastGood(db: Db, sync: string, target: string): Promise<LastGood | undefined> {
   const row = await db
     .selectFrom('dirsyncd.last_good')
@@ -62,7 +62,7 @@ export async function directoryAfterLastGood(
   return rows[0]
 }
 
-export async function rememberGood(
+export async function storeLastGood(
   db: Db,
   run: RunRecord,
   { users, groups, groupsWithMembers, nesting, waitingGroups, server }: LastGood,
@@ -80,7 +80,7 @@ export async function rememberGood(
     .values({ sync: run.sync, target: run.target, ...values })
     .onConflict((conflict) => conflict.columns(['sync', 'target']).doUpdateSet(values))
     .execute()
-  // Long, and nearly always what it was.
+  // These are long and seldom change, so they are written only when they do.
   const ids = storableJson(Object.fromEntries(nesting.ids))
   const strangers = storableJson(Object.fromEntries(nesting.strangers))
   await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb
@@ -89,7 +89,7 @@ export async function rememberGood(
 }
 
 /** Adds groups to those that wait for a person. */
-export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
+export async function addWaitingGroups(db: Db, run: RunRecord, groups: readonly string[]): Promise<void> {
   if (groups.length === 0) return
   await db
     .updateTable('dirsyncd.last_good')
@@ -102,8 +102,8 @@ export async function keepWaitingGroups(db: Db, run: RunRecord, groups: readonly
     .execute()
 }
 
-/** Keeps what is known of the server after a run that is no measure of the source. */
-export async function keepServer(db: Db, run: RunRecord, server: ServerMemory): Promise<void> {
+/** Stores only what is known of the server, after a run whose read is no measure of the source. */
+export async function storeServer(db: Db, run: RunRecord, server: ServerMemory): Promise<void> {
   await db
     .updateTable('dirsyncd.last_good')
     .set({ server: JSON.stringify(server) })

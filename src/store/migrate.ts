@@ -9,11 +9,11 @@ import type { Tables } from './tables.ts'
 const MIGRATION_LOCK = 7_347_731
 
 /**
- * Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. `where` names
- * the store in errors.
+ * Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. `where`
+ * names the store in errors.
  */
 export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Promise<void> {
-  await whileOthersWait(pool, async (client) => {
+  await withMigrationLock(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
     await refuseNewer(client, where)
     const migrator = new Migrator({
@@ -26,7 +26,7 @@ export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Pr
   })
 }
 
-/** Nobody knows what tables of a newer version mean. */
+/** This version cannot know what the tables of a newer one mean. */
 async function refuseNewer(client: PoolClient, where: string): Promise<void> {
   const { rows: tables } = await client.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
   if (tables[0].made === null) return
@@ -43,10 +43,10 @@ async function refuseNewer(client: PoolClient, where: string): Promise<void> {
 }
 
 /**
- * Changes schemas on a client of its own, one process after the other. The lock is taken outside of any transaction: one
- * that began before the wait would not see the schema that somebody else made meanwhile.
+ * Changes schemas on a client of its own, one process after the other. The lock is taken outside of any transaction: a
+ * transaction that began before the wait would not see the schema that another process made meanwhile.
  */
-export async function whileOthersWait(
+export async function withMigrationLock(
   pool: Pool,
   work: (client: PoolClient) => Promise<unknown>,
 ): Promise<void> {

@@ -26,7 +26,7 @@ export type EmbeddedOptions = {
   kind: 'embedded'
   /** Created if need be, with `owner.lock`, `owner.json` and the database in `store/`. */
   dataDir: string
-  /** What other processes are told that the owner does, such as `dirsyncd start`. */
+  /** What this process does, such as `dirsyncd start`; other processes name it in their error. */
   command?: string
 }
 
@@ -48,7 +48,7 @@ export type StoreOptions = (EmbeddedOptions | PostgresOptions) & { log?: Log }
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
-  const outage = watchedOutage(options.log)
+  const outage = createStoreOutage(options.log)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   await migrate(pool, db, describe(options))
@@ -64,11 +64,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return { kind: options.kind, pool, db, leases, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Opens a database as it is, for those who keep other tables in it; the stack closes it. Throws like `openStore`. */
+/**
+ * Opens a database without migrating it, for callers with other tables; the stack closes it. Throws like `openStore`.
+ */
 export function openPool(
   stack: AsyncDisposableStack,
   options: StoreOptions,
-  outage = watchedOutage(options.log),
+  outage = createStoreOutage(options.log),
 ): Promise<Pool> {
   return options.kind === 'embedded'
     ? openEmbedded(stack, options, outage)
@@ -82,19 +84,19 @@ function describe(options: StoreOptions): string {
   return `The store at ${host}:${port}, database ${database},`
 }
 
-function watchedOutage(log: Log | undefined): Outage {
+function createStoreOutage(log: Log | undefined): Outage {
   return createOutage(log, { away: 'the store does not answer', back: 'the store answers again' })
 }
 
-/** Keeps a broken connection from ending the process; whoever uses the connection gets the error of the query. */
-function tame(pool: Pool, log: Log | undefined, outage: Outage): Pool {
+/** Without listeners a broken connection would end the process. Whoever uses it gets the error of the query anyway. */
+function surviveErrors(pool: Pool, log: Log | undefined, outage: Outage): Pool {
   // Every queue and worker listens for the pool's errors.
   pool.setMaxListeners(0)
   pool.on('error', (error) => {
     if (!outage.explains(error)) log?.warn({ error: error.message }, 'an idle connection to the store broke')
   })
   pool.on('connect', (client) => {
-    // One that breaks while it is checked out, between two queries, has no listener of the pool.
+    // The pool does not listen to a connection that is checked out and breaks between two queries.
     client.on('error', () => undefined)
     outage.over()
   })
@@ -109,7 +111,7 @@ async function openEmbedded(
   const { dataDir, command } = options
   stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
   try {
-    return tame(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log, outage)
+    return surviveErrors(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log, outage)
   } catch (error) {
     throw new DirsyncdError(
       'store-unavailable',
@@ -120,7 +122,7 @@ async function openEmbedded(
   }
 }
 
-/** Without what the database's WebAssembly says to those who build it. */
+/** Leaves out the advice of the database's WebAssembly to those who build it. */
 function reasonOf(error: unknown): string {
   return sentence(error).replace(/\.?( Build with -sASSERTIONS.*)?$/, '')
 }
@@ -136,7 +138,7 @@ async function openPostgres(
   outage: Outage,
 ): Promise<Pool> {
   const config = poolConfig(options)
-  const pool = stack.adopt(tame(new Pool(config), options.log, outage), (opened) => opened.end())
+  const pool = stack.adopt(surviveErrors(new Pool(config), options.log, outage), (opened) => opened.end())
   try {
     await pool.query('select 1')
   } catch (error) {

@@ -1,9 +1,9 @@
 import { networkReason, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** Tells once that a server is away, and once that it is back, however many of its users find out. */
+/** Logs once that a server is away, and once that it is back, however many of its users find out. */
 export interface Outage {
-  /** Whether the error is of a server that is away. The first is logged, and while it lasts one a minute. */
+  /** Whether the error comes from a server that is away. Logs the first one, and then one a minute. */
   explains(error: unknown): boolean
   /** The server answers. */
   over(): void
@@ -15,18 +15,18 @@ export function createOutage(
   log: Log | undefined,
   messages: { readonly away: string; readonly back: string },
 ): Outage {
-  let toldAt: number | undefined
+  let loggedAt: number | undefined
   return {
     explains(error) {
       if (!isAway(error)) return false
-      if (toldAt !== undefined && performance.now() - toldAt < REMIND_MS) return true
-      toldAt = performance.now()
+      if (loggedAt !== undefined && performance.now() - loggedAt < REMIND_MS) return true
+      loggedAt = performance.now()
       log?.warn({ error: sentence(error) }, messages.away)
       return true
     },
     over() {
-      if (toldAt === undefined) return
-      toldAt = undefined
+      if (loggedAt === undefined) return
+      loggedAt = undefined
       log?.info(messages.back)
     },
   }

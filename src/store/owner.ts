@@ -10,14 +10,14 @@ import { processName } from './process-name.ts'
 /** The hold on a data directory; disposing it lets the next process in. */
 export type DataDirOwnership = AsyncDisposable & {
   readonly dir: string
-  /** The name of the last owner, when it ended without letting go: it is dead, whatever it held is nobody's. */
+  /** The name of the last owner, where it died without giving the directory up: its leases are nobody's. */
   readonly died: string | undefined
 }
 
 export type AcquireOptions = {
-  /** What the others are told that this process does, such as `dirsyncd start`. */
+  /** What this process does, such as `dirsyncd start`; other processes name it in their error. */
   command?: string
-  /** For how long (ms) to try before giving up; a second by default, which outlasts a race of many starters. */
+  /** Milliseconds of trying before giving up; a second by default, which is longer than many starters collide. */
   patienceMs?: number
 }
 
@@ -37,7 +37,7 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
   if (lock === undefined) throw new DirsyncdError('store-owned', await whoOwns(dir))
   const last = await readOwner(dir)
   try {
-    await introduce(dir, options.command ?? 'dirsyncd')
+    await writeOwner(dir, options.command ?? 'dirsyncd')
   } catch (error) {
     lock.close()
     throw unusable(dir, error)
@@ -134,7 +134,7 @@ const Owner = z.object({
   command: z.string(),
 })
 
-async function introduce(dir: string, command: string): Promise<void> {
+async function writeOwner(dir: string, command: string): Promise<void> {
   const owner: z.infer<typeof Owner> = {
     name: processName(),
     pid: process.pid,

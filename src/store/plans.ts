@@ -10,12 +10,12 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Rows in one statement. An embedded store blocks the process meanwhile: 30 ms for 1,000 rows, 200 ms for 5,000. */
-const CHUNK = 1000
+/** An embedded store blocks the process for each statement: 30 ms for 1,000 rows, 200 ms for 5,000. */
+const ROWS_PER_STATEMENT = 1000
 
 /**
- * Stores a plan's changes, numbered from 1 in their order, and its notices. What an earlier run may have done is looked up
- * before it is sent.
+ * Stores a plan's changes, numbered from 1 in their order, and its notices. Marks as unsure the changes of entries that
+ * an earlier run may have changed: these are looked up before anything is sent.
  *
  * @param approved the fingerprints of the changes that a person approved
  */
@@ -25,8 +25,8 @@ export async function storePlan(
   approved: ReadonlySet<string>,
 ): Promise<void> {
   await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', plan.changes.length))
-  for (let start = 0; start < plan.changes.length; start += CHUNK) {
-    const rows = plan.changes.slice(start, start + CHUNK).map((planned, index) => ({
+  for (let start = 0; start < plan.changes.length; start += ROWS_PER_STATEMENT) {
+    const rows = plan.changes.slice(start, start + ROWS_PER_STATEMENT).map((planned, index) => ({
       number: start + index + 1,
       phase: planned.phase,
       op: planned.change.op,
@@ -44,8 +44,8 @@ export async function storePlan(
         fingerprint text, change jsonb, removes int, approved boolean)`.execute(trx),
     )
   }
-  for (let start = 0; start < plan.notices.length; start += CHUNK) {
-    const notices = plan.notices.slice(start, start + CHUNK)
+  for (let start = 0; start < plan.notices.length; start += ROWS_PER_STATEMENT) {
+    const notices = plan.notices.slice(start, start + ROWS_PER_STATEMENT)
     await fenced.write((trx) => storeNotices(trx, fenced.run, notices, start))
   }
   await fenced.write(async (trx, run) => {
@@ -73,7 +73,7 @@ export async function storeNotices(
   )
 }
 
-/** Before they are stored, so that an interrupted run never has more than is counted. */
+/** Counts rows before they are stored, so that an interrupted run never has more rows than are counted. */
 async function countStored(
   db: Db,
   run: number,
@@ -95,11 +95,11 @@ export interface ChangeRecord {
   readonly detail: string | null
 }
 
-/** A run that ended drops what has no final state: only a new plan may want it again. */
+/** A change that is pending when its run ends is dropped: only a new plan may want it again. */
 const STATE = sql<ChangeState>`CASE WHEN c.state = 'pending' AND r.state IN ('done', 'failed') THEN 'dropped' ELSE c.state END`
 
 /**
- * At most `limit` changes of a run in their order: those that went wrong before the others, and then as many of each
+ * At most `limit` changes of a run, in their order. Those that went wrong are chosen first, then equally many of each
  * operation, so that twenty deletes are not lost behind a thousand creates.
  */
 export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
@@ -174,7 +174,9 @@ export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<Ch
   return Object.fromEntries(rows.map((row) => [row.state, Number(row.count)]))
 }
 
-/** How many users and groups a run was to create and found in the directory, without an earlier attempt of its own. */
+/**
+ * How many users and groups a run was to create and found in the directory, although no earlier attempt created them.
+ */
 export async function countThereBefore(db: Db, run: number): Promise<Record<Kind, number>> {
   const rows = await db
     .selectFrom('dirsyncd.changes')

@@ -3,13 +3,13 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Names this process among those of all machines that share a store: `host:pid:start`. Containers on one host network
- * have its name and pid 1 each, and pids come again: when the process began makes the name its own. On Linux a fourth
- * part says where the pid counts, so that another process there can tell whether this one is alive.
+ * Names this process among those of all machines that share a store: `host:pid:start`. The start is needed because pids
+ * are used again, and because containers on one host network share its name and have pid 1 each. On Linux a fourth part
+ * names the pid's namespace, so that another process there can tell whether this one is alive.
  */
 export function processName(): string {
   const name = `${hostname()}:${process.pid}`
-  const place = placeOfPids()
+  const place = pidNamespace()
   const started = startOf(process.pid)
   if (place !== undefined && started !== undefined) return `${name}:${started}:${place}`
   return `${name}:${Math.round(performance.timeOrigin).toString(36)}`
@@ -24,7 +24,7 @@ export function describeProcess(name: string): string {
 /** Whether the process of this name has certainly ended. False when it lives, or when nobody here can know. */
 export function isCertainlyDead(name: string): boolean {
   const [host, digits = '', started, place] = name.split(':')
-  if (host !== hostname() || place === undefined || place !== placeOfPids()) return false
+  if (host !== hostname() || place === undefined || place !== pidNamespace()) return false
   const pid = Number(digits)
   if (!Number.isSafeInteger(pid) || pid <= 0) return false
   if (!hasProcess(pid)) return true
@@ -43,12 +43,12 @@ function hasProcess(pid: number): boolean {
 }
 
 /**
- * Pids and start times mean the same where this is the same: one boot of one machine, with one namespace of pids and one
- * of times, which containers have of their own. Undefined where that is not known.
+ * One boot of one machine, with one namespace of pids and one of times: only there are pids and start times comparable.
+ * Containers have namespaces of their own. Undefined where it is not known.
  */
-function placeOfPids(): string | undefined {
+function pidNamespace(): string | undefined {
   try {
-    // Of another namespace than this process: its numbers would be those of other processes.
+    // This /proc is of another namespace, so its numbers are those of other processes.
     if (readlinkSync('/proc/self') !== String(process.pid)) return undefined
     const parts = [
       readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),

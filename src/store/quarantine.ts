@@ -6,7 +6,7 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Those of these changes that the service refused before, however long ago, and nobody released since. */
+/** The changes among these that the service refused, however long ago, and that nobody released since. */
 export async function quarantinedOf(
   db: Db,
   { sync, target }: SyncTarget,
@@ -33,8 +33,8 @@ export async function quarantined(
     .execute()
 }
 
-/** Forgets what no plan wants any more, and what was applied after all: only these fingerprints stay. */
-export async function keepQuarantined(
+/** Forgets all changes but these: the others were applied after all, or no plan wants them any more. */
+export async function forgetOtherQuarantined(
   db: Db,
   sync: string,
   target: string,
@@ -45,7 +45,7 @@ export async function keepQuarantined(
 }
 
 export interface QuarantineFilter {
-  /** What each of the syncs writes to; only what these targets refused is meant. */
+  /** What each of the syncs writes to; only what these targets refused is listed or released. */
   readonly targets: ReadonlyMap<string, string>
   readonly only?: Only | undefined
 }

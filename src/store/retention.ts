@@ -25,21 +25,21 @@ interface PruneDeps {
   readonly lease: LeaseTimes
 }
 
-/** Rows of one statement: an embedded store blocks the process for as long as a statement takes. */
-const CHUNK = 5000
+/** An embedded store blocks the process for as long as a statement takes. */
+const ROWS_PER_STATEMENT = 5000
 
-/** Who was deleted within a day counts for guards and evidence, so that the last day and a bit stays whatever its size. */
-const LEAST_MS = 25 * 60 * 60 * 1000
+/** Guards and evidence count the deletes of the last day, so a little more than a day is kept, whatever its size. */
+const SHORTEST_MS = 25 * 60 * 60 * 1000
 
-/** For how many runs of a sync their notices are kept, and the changes that were planned and never decided on. */
-const KEPT_PLANS = 20
+/** The newest runs of a sync keep their notices, and the changes that were planned and never decided on. */
+const RUNS_WITH_NOTICES = 20
 
-/** For an entry that the directory may show again. */
+/** How long an absence is kept that no read counts any more: the directory may show the entry again. */
 const ABSENCE_DAYS = 90
 
 /**
- * Removes what is older than the retention after a run of a sync, and before that what no command shows again. Call it with the
- * sync's lease in hand. An abort ends it between two statements, and the next call goes on.
+ * Removes, after a run of a sync, what no command shows any more, and then what is older than the retention. Call it
+ * with the sync's lease in hand. An abort ends it between two statements, and the next call goes on.
  */
 export async function prune(
   { retention, ...deps }: PruneDeps,
@@ -63,7 +63,7 @@ async function unlessAborted(signal: AbortSignal | undefined, work: () => Promis
 async function pruneAfter(work: Work, deps: Required<PruneDeps>, sync: string): Promise<void> {
   const { retention } = deps
   await trimPlans(work, sync)
-  const before = await firstKept(deps, retention)
+  const before = await findCutoff(deps, retention)
   await pruneRuns(work, sync, before)
   await pruneAll(work, 'journal', journalBefore(sync, before))
   await pruneAll(
@@ -81,18 +81,18 @@ interface Work {
 }
 
 /**
- * The time up to which nothing is kept: that of the retention, or a later one where there is more than it allows. As text,
- * because a Date has no microseconds.
+ * The time up to which everything is removed: that of the retention, or a later one where the store has more rows than
+ * the retention allows. As text, because a Date has no microseconds.
  */
-async function firstKept({ db, syncs }: PruneDeps, { timeMs, rows }: Retention): Promise<string> {
-  const { rows: found } = await sql<{ before: string }>`SELECT least(now() - ${ms(LEAST_MS)}, greatest(
-      now() - ${ms(timeMs)}, ${(await mayHaveMore(db, rows)) ? lastBeyond(syncs, rows) : null}))::text AS before`.execute(
+async function findCutoff({ db, syncs }: PruneDeps, { timeMs, rows }: Retention): Promise<string> {
+  const { rows: found } = await sql<{ before: string }>`SELECT least(now() - ${ms(SHORTEST_MS)}, greatest(
+      now() - ${ms(timeMs)}, ${(await mayHaveMore(db, rows)) ? newestBeyond(syncs, rows) : null}))::text AS before`.execute(
     db,
   )
   return found[0]!.before
 }
 
-/** A count of the database's own, because counting the rows would take long. */
+/** By the database's own estimate, because counting the rows takes long. */
 async function mayHaveMore(db: Db, most: number): Promise<boolean> {
   const { rows } = await sql<{ rows: string }>`SELECT sum(greatest(s.n_live_tup, c.reltuples)) AS rows
     FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
@@ -100,8 +100,10 @@ async function mayHaveMore(db: Db, most: number): Promise<boolean> {
   return Number(rows[0]?.rows) > most
 }
 
-/** When the newest run ended that is one too many. What was applied is in the journal as well. */
-function lastBeyond(syncs: readonly string[], most: number): RawBuilder<unknown> {
+/**
+ * The end of the newest run that is one too many. Applied changes count twice, because the journal has them as well.
+ */
+function newestBeyond(syncs: readonly string[], most: number): RawBuilder<unknown> {
   return sql`(SELECT max(finished_at) FROM (
     SELECT finished_at, sum(stored_notices + stored_changes * CASE WHEN state IN ('held', 'planned') THEN 1 ELSE 2 END)
       OVER (ORDER BY finished_at DESC, run DESC) AS rows
@@ -109,13 +111,13 @@ function lastBeyond(syncs: readonly string[], most: number): RawBuilder<unknown>
   ) AS counted WHERE rows > ${most})`
 }
 
-/** Removes what every run repeats from the runs but for the newest ones: notices, and plans that nobody decided on. */
+/** Removes from all but the newest runs what every run repeats: notices, and plans that nobody decided on. */
 async function trimPlans(work: Work, sync: string): Promise<void> {
   const undecided = sql`state IN ('held', 'planned') AND (hold IS NULL OR hold IN ('replaced', 'closed'))`
   const { rows } = await sql<{ run: number; undecided: boolean }>`SELECT run, ${undecided} AS undecided
     FROM dirsyncd.runs
     WHERE sync = ${sync} AND finished_at IS NOT NULL AND (stored_notices > 0 OR stored_changes > 0 AND ${undecided})
-      AND run <= (SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${KEPT_PLANS} LIMIT 1)
+      AND run <= (SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1)
     ORDER BY run`.execute(work.db)
   for (const { run, undecided: isUndecided } of rows) {
     await pruneAll(work, 'notices', sql`run = ${run}`)
@@ -125,13 +127,12 @@ async function trimPlans(work: Work, sync: string): Promise<void> {
   }
 }
 
-/** Runs in one statement, after their changes and notices. */
-const RUNS = 100
+const RUNS_PER_STATEMENT = 100
 
 async function pruneRuns(work: Work, sync: string, before: string): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ run: number }>`SELECT r.run FROM dirsyncd.runs AS r
-      WHERE r.sync = ${sync} AND r.finished_at <= ${before}::timestamptz AND ${isDispensable(before)} LIMIT ${RUNS}`.execute(
+      WHERE r.sync = ${sync} AND r.finished_at <= ${before}::timestamptz AND ${isDispensable(before)} LIMIT ${RUNS_PER_STATEMENT}`.execute(
       work.db,
     )
     if (rows.length === 0) return
@@ -146,7 +147,10 @@ async function removeRuns(work: Work, runs: readonly number[]): Promise<void> {
   await pruneAll(work, 'runs', ofRuns)
 }
 
-/** Of a run: nobody waits for it, decided on it, compares with it, shows its plan, or has a request of it under way. */
+/**
+ * Whether nothing needs a run: no open hold or decision, not the last good or newest run, no chunk, no later run that
+ * shows its plan.
+ */
 function isDispensable(before: string): RawBuilder<boolean> {
   return sql`r.hold IS DISTINCT FROM 'open'
     AND r.run < (SELECT max(run) FROM dirsyncd.runs AS newest WHERE newest.sync = r.sync)
@@ -166,7 +170,7 @@ const OF_SYNC = ['journal', 'absences', 'quarantine', 'decisions', 'baselines', 
 
 type Prunable = (typeof OF_SYNC)[number] | 'leases' | 'runs' | 'changes' | 'notices' | 'held_changes'
 
-/** Deletes these rows, a chunk in each statement. */
+/** Deletes these rows, some in each statement. */
 async function pruneAll(
   { db, isEmbedded, signal }: Work,
   table: Prunable,
@@ -176,8 +180,10 @@ async function pruneAll(
     signal?.throwIfAborted()
     const { numAffectedRows } =
       await sql`DELETE FROM ${sql.table(`dirsyncd.${table}`)} WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM ${sql.table(`dirsyncd.${table}`)} WHERE ${where} LIMIT ${CHUNK}))`.execute(db)
-    if (Number(numAffectedRows) < CHUNK) return
+      SELECT ctid FROM ${sql.table(`dirsyncd.${table}`)} WHERE ${where} LIMIT ${ROWS_PER_STATEMENT}))`.execute(
+        db,
+      )
+    if (Number(numAffectedRows) < ROWS_PER_STATEMENT) return
     if (isEmbedded) await vacuumEmbedded(db)
   }
 }
@@ -200,7 +206,10 @@ function isForgotten(sync: RawBuilder<unknown>, timeMs: number): RawBuilder<bool
       WHERE r.sync = ${sync})`
 }
 
-/** Its lease keeps others from running it meanwhile, and ends last, so that the next call goes on after an interruption. */
+/**
+ * Removes a sync while its lease is held, so that nobody runs it meanwhile. The row of the lease goes last, so that the
+ * next call goes on after an interruption.
+ */
 async function pruneSync(
   work: Work,
   { db, leases, owner, lease: times }: PruneDeps,
@@ -219,7 +228,7 @@ async function removeSync(work: Work, sync: string, timeMs: number): Promise<voi
   for (;;) {
     const { rows } = await sql<{
       run: number
-    }>`SELECT run FROM dirsyncd.runs WHERE ${old} LIMIT ${RUNS}`.execute(work.db)
+    }>`SELECT run FROM dirsyncd.runs WHERE ${old} LIMIT ${RUNS_PER_STATEMENT}`.execute(work.db)
     if (rows.length === 0) break
     await removeRuns(
       work,

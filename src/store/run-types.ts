@@ -37,8 +37,9 @@ export type RunState =
 export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
 
 /**
- * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there was
- * nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended first.
+ * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there
+ * was nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended
+ * first.
  */
 export type ChangeState =
   | 'pending'

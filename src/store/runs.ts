@@ -94,7 +94,7 @@ export async function syncsWithWork(db: Db): Promise<readonly string[]> {
   return rows.map((row) => row.sync)
 }
 
-/** What a process has of a sync while its lease is its own. */
+/** A sync whose lease this process has. */
 export interface HeldSync {
   readonly sync: string
   readonly epoch: number
@@ -176,7 +176,7 @@ export async function finishRun(
     .execute()
 }
 
-/** Called by a worker that met something that must end the whole run; the first reason stays. */
+/** Asks the owner of the run to end it, because of something that a worker met. The first reason stays. */
 export async function stopRun(trx: Fenced, run: number, code: ErrorCode, reason: string): Promise<void> {
   await trx
     .updateTable('dirsyncd.runs')

@@ -2,8 +2,8 @@
 const UNSTORABLE = /\0|\p{Surrogate}/gu
 
 /**
- * A text as PostgreSQL takes it. It refuses NUL and half a character, and one text with either, wherever it came from,
- * would cost everybody else the run. Both become U+FFFD.
+ * A text that PostgreSQL accepts: NUL and half a character become U+FFFD. Otherwise a single such text would end the
+ * run for everybody.
  */
 export function storable(text: string): string {
   return text.replace(UNSTORABLE, '\ufffd')

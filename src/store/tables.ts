@@ -24,7 +24,7 @@ export interface LeasesTable {
 export interface RunsTable {
   run: Generated<number>
   sync: string
-  /** What the sync writes to; a sync that was pointed at another directory starts anew. */
+  /** What the sync writes to; with another directory the sync starts anew. */
   target: string
   mode: RunMode
   trigger: RunTrigger
@@ -49,12 +49,12 @@ export interface RunsTable {
   refused_before_success: Generated<number>
   /** Changes tried one by one, and refused, since the last success. */
   probes: Generated<number>
-  /** While changes are applied: how many of the phase under way wait, and how often a chunk left one waiting. */
+  /** While changes are applied: how many of the current phase wait, and how often a chunk left one waiting. */
   pending: Generated<number>
   returned: Generated<number>
   /** While changes are applied: how many have which final state. */
   outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
-  /** How many runs before this one ended with their process, in a row, and when it may begin because of that. */
+  /** How many runs in a row before this one ended with their process, and when this one may begin because of that. */
   interruptions: Generated<number>
   /** Its process was asked to end, and left it to the next one. */
   left_orderly: Generated<boolean>

@@ -3,10 +3,10 @@ import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Tables } from './tables.ts'
 
-/** A table is vacuumed when a fifth of its rows and so many more are dead. */
+/** A table is vacuumed when its dead rows are more than these and a fifth of its live ones. */
 const DEAD_ROWS = 500
 
-/** A table is also vacuumed after so many rows that died or were added, so that no VACUUM has to do much at once. */
+/** A table is also vacuumed when so many rows died or were added, so that no VACUUM takes long. */
 const MOST_ROWS = 20_000
 
 /** Bytes of the write-ahead log after which it is cut. */
@@ -15,10 +15,10 @@ const LOG_BYTES = 16 * 1024 * 1024
 const INTERVAL_MS = 10_000
 
 /**
- * Makes the space of dead rows usable again and cuts the write-ahead log, in an embedded store. A PostgreSQL server does
- * both by itself, in processes that an embedded one does not have: its folder would grow with each run. Looks first, so
- * that a call with nothing to do takes milliseconds. Often is better than rarely, because each statement blocks the
- * process.
+ * Makes the space of dead rows usable again and cuts the write-ahead log, in an embedded store. A PostgreSQL server
+ * does both by itself, in processes that an embedded one does not have: its folder would grow with each run. Looks
+ * first, so that a call with nothing to do takes milliseconds. Often is better than rarely, because each statement
+ * blocks the process.
  */
 export async function vacuumEmbedded(db: Kysely<Tables>): Promise<void> {
   // The counters of dead rows are up to a second old otherwise.

@@ -6,19 +6,19 @@ import { deleteFingerprint, type Op } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ServerMemory } from '../plan/server.ts'
-import { absencesOf, keepAbsences } from '../store/absences.ts'
-import { findBaseline, keepBaseline, keepEmptied } from '../store/baselines.ts'
-import { decisionsOf, keepDecisions } from '../store/decisions.ts'
+import { absencesOf, countAbsences } from '../store/absences.ts'
+import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
+import { decisionsOf, forgetOtherDecisions } from '../store/decisions.ts'
 import { quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
 import { unfinishedChanges } from '../store/plans.ts'
-import { keepQuarantined, quarantined } from '../store/quarantine.ts'
+import { forgetOtherQuarantined, quarantined } from '../store/quarantine.ts'
 import {
   directoryAfterLastGood,
-  keepServer,
-  keepWaitingGroups,
+  storeServer,
+  addWaitingGroups,
   lastGood,
-  rememberGood,
+  storeLastGood,
 } from '../store/last-good.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { SyncTarget } from '../store/run-types.ts'
@@ -62,13 +62,13 @@ export async function rememberRun(
   { isWhole }: { readonly isWhole: boolean },
 ): Promise<void> {
   const { source, plan, server } = planned
-  if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)
+  if (server?.trouble !== undefined) return storeServer(db, run, additionsOf(planned) ?? server.next)
   if (!isWhole) return
   const unfinished = await unfinishedChanges(db, run.run)
   const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
   const left = stillThere(planned, unfinished)
   const waiting = awaitingDelete(plan, left)
-  await rememberGood(db, run, {
+  await storeLastGood(db, run, {
     // What waits must not look as if the source had lost it before.
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
@@ -78,8 +78,8 @@ export async function rememberRun(
     server: server?.next,
   })
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await keepDecisions(db, run.sync, run.target, open)
-  await keepQuarantined(db, run.sync, run.target, open)
+  await forgetOtherDecisions(db, run.sync, run.target, open)
+  await forgetOtherQuarantined(db, run.sync, run.target, open)
 }
 
 /**
@@ -87,7 +87,7 @@ export async function rememberRun(
  */
 export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const server = additionsOf(planned)
-  if (server !== undefined) await keepServer(db, run, server)
+  if (server !== undefined) await storeServer(db, run, server)
 }
 
 function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
@@ -120,22 +120,22 @@ export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned)
   const seenAgain = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
   for (const { code, kind, id } of plan.notices) if (code === 'seen-again') seenAgain[kind].add(id)
   const isBack = (kind: Kind, id: string) => source.seen[kind].has(id) || seenAgain[kind].has(id)
-  await keepAbsences(db, run, awaitingDelete(plan, absent), isBack)
+  await countAbsences(db, run, awaitingDelete(plan, absent), isBack)
 }
 
 /** Keeps what a run of the whole sync read, although a guard held its plan. */
 export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server } = planned
   if (run.only_entries !== null) return
-  if (server?.meanwhile !== undefined) await keepServer(db, run, server.meanwhile)
+  if (server?.meanwhile !== undefined) await storeServer(db, run, server.meanwhile)
 }
 
 /** Keeps, once a plan is made, what waits for a person from now on, whatever becomes of the run. */
 export async function rememberDoubts(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server, emptied, waitingGroups } = planned
   if (run.only_entries !== null || server?.trouble !== undefined) return
-  for (const kind of ['user', 'group'] as const) await keepEmptied(db, run, kind, emptied[kind])
-  await keepWaitingGroups(db, run, waitingGroups)
+  for (const kind of ['user', 'group'] as const) await addEmptied(db, run, kind, emptied[kind])
+  await addWaitingGroups(db, run, waitingGroups)
 }
 
 /** The absent entries that this run did not delete. */
@@ -182,7 +182,7 @@ async function rememberPlaces(
     before,
     emptied: [...new Set([...emptied[kind], ...still])].toSorted(),
   })
-  await keepBaseline(db, run, kind, baseline)
+  await storeBaseline(db, run, kind, baseline)
 }
 
 const DECIDED: ReadonlySet<NoticeCode> = new Set(['rejected', 'excluded', 'protected', 'kept-by-policy'])

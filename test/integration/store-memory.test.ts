@@ -2,11 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { Op } from '../../src/plan/change.ts'
-import { decide, decisionsOf, keepDecisions } from '../../src/store/decisions.ts'
+import { decide, decisionsOf, forgetOtherDecisions } from '../../src/store/decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
 import { holdRun } from '../../src/store/holds.ts'
-import { lastGood, rememberGood } from '../../src/store/last-good.ts'
+import { lastGood, storeLastGood } from '../../src/store/last-good.ts'
 import { addRun, findRun, setRunState, stopRun } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
 import type { Tables } from '../../src/store/tables.ts'
@@ -82,10 +82,10 @@ test('the deletes of the last day are counted, but for those that a person appro
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
   await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, () => undefined)
-  await keepDecisions(db, 'another sync', TARGET, [])
-  await keepDecisions(db, sync, 'https://elsewhere.example', [])
+  await forgetOtherDecisions(db, 'another sync', TARGET, [])
+  await forgetOtherDecisions(db, sync, 'https://elsewhere.example', [])
   expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted', 'gone']))
-  await keepDecisions(db, sync, TARGET, ['wanted'])
+  await forgetOtherDecisions(db, sync, TARGET, ['wanted'])
   expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted']))
 })
 
@@ -95,7 +95,7 @@ test('what is known of groups within groups is kept, also where only the strange
   for (const digest of ['', 'b4a186053bb41f5b']) {
     const nesting = { ids, strangers: new Map([['outer', digest]]) }
     const good = { users: 1, groups: 2, groupsWithMembers: 2, nesting, waitingGroups: new Set<string>() }
-    await rememberGood(db, run, { ...good, server: undefined })
+    await storeLastGood(db, run, { ...good, server: undefined })
     expect((await lastGood(db, sync, TARGET))?.nesting).toEqual(nesting)
   }
 })
@@ -141,7 +141,7 @@ test('a hold whose approved changes are applied asks for no other run', async ()
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
   await control.approve(run, 'ada')
-  await keepDecisions(db, sync, TARGET, [])
+  await forgetOtherDecisions(db, sync, TARGET, [])
   const again = control.approve(run, 'bob')
   await expect(again).rejects.toThrow(`Run ${run} has no open hold: it was approved before.`)
 })

@@ -1,7 +1,7 @@
 import { type Kysely, type KyselyPlugin, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { TIMES } from '../../src/queue/times.ts'
-import { absencesOf, keepAbsences } from '../../src/store/absences.ts'
+import { absencesOf, countAbsences } from '../../src/store/absences.ts'
 import { deletedIdsLastDay } from '../../src/store/journal.ts'
 import { countChanges, countNotices, storePlan } from '../../src/store/plans.ts'
 import { prune, type Retention } from '../../src/store/retention.ts'
@@ -181,7 +181,7 @@ test('whom the sync deleted within the last day stays known, however little is t
 })
 
 test('who waits for the delete is forgotten after 90 days without a read that counts, whatever else is kept', async () => {
-  await keepAbsences(db, { sync, target: TARGET }, { user: ['late', 'waits'], group: [] }, () => false)
+  await countAbsences(db, { sync, target: TARGET }, { user: ['late', 'waits'], group: [] }, () => false)
   for (const [id, days] of [
     ['late', 91],
     ['waits', 60],
@@ -270,7 +270,7 @@ test('with nothing to remove, no statement changes a row', async () => {
 async function removedSync(days: number): Promise<string> {
   const of = `${sync}-removed`
   const run = await ended({ of, days })
-  await keepAbsences(db, { sync: of, target: TARGET }, { user: ['u'], group: [] }, () => false)
+  await countAbsences(db, { sync: of, target: TARGET }, { user: ['u'], group: [] }, () => false)
   await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail) VALUES (${of}, ${TARGET}, 'f', '')`.execute(
     db,
   )

@@ -88,8 +88,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-what-waits-is-remembered-by-a-run-that-fails',
     file: 'sync/memory.ts',
-    find: 'await keepEmptied(db, run, kind, emptied[kind])',
-    replace: 'await keepEmptied(db, run, kind, emptied[kind].slice(0, 0))',
+    find: 'await addEmptied(db, run, kind, emptied[kind])',
+    replace: 'await addEmptied(db, run, kind, emptied[kind].slice(0, 0))',
     test: RUNS,
     only: 'after a run that failed when it had read',
   },
@@ -136,8 +136,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-waiting-group-is-remembered-by-a-run-that-fails',
     file: 'sync/memory.ts',
-    find: 'await keepWaitingGroups(db, run, waitingGroups)',
-    replace: 'await keepWaitingGroups(db, run, waitingGroups.slice(0, 0))',
+    find: 'await addWaitingGroups(db, run, waitingGroups)',
+    replace: 'await addWaitingGroups(db, run, waitingGroups.slice(0, 0))',
     test: RUNS,
     only: 'after a run that failed when it had read',
   },
@@ -387,7 +387,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-known-position-stays-after-a-doubtful-read',
     file: 'sync/memory.ts',
-    find: 'if (server?.trouble !== undefined) return keepServer(db, run, additionsOf(planned) ?? server.next)',
+    find: 'if (server?.trouble !== undefined) return storeServer(db, run, additionsOf(planned) ?? server.next)',
     replace: '',
     test: RUNS,
     only: 'a server .*that lacks whom another one has added',

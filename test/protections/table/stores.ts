@@ -219,7 +219,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-process-of-another-container-is-not-dead',
     file: 'store/process-name.ts',
-    find: ' || place !== placeOfPids()',
+    find: ' || place !== pidNamespace()',
     replace: '',
     test: 'unit/store/process-name.test.ts',
   },
@@ -272,7 +272,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-queue-schema-is-made-by-one-process',
     file: 'queue/backend.ts',
-    find: "await whileOthersWait(store.pool, (client) => runMigrations(client, 'bullmq'))",
+    find: "await withMigrationLock(store.pool, (client) => runMigrations(client, 'bullmq'))",
     replace:
       "await store.pool.connect().then(async (client) => runMigrations(client, 'bullmq').finally(() => client.release()))",
     test: 'integration/backend.test.ts',
@@ -288,7 +288,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-outage-floods-no-log',
     file: 'store/outage.ts',
-    find: '      if (toldAt !== undefined && performance.now() - toldAt < REMIND_MS) return true\n',
+    find: '      if (loggedAt !== undefined && performance.now() - loggedAt < REMIND_MS) return true\n',
     replace: '',
     test: 'unit/store/outage.test.ts',
   },
@@ -742,8 +742,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-run-forgets-old-decisions',
     file: 'sync/memory.ts',
-    find: '  await keepDecisions(db, run.sync, run.target, open)\n',
-    replace: '  void keepDecisions\n',
+    find: '  await forgetOtherDecisions(db, run.sync, run.target, open)\n',
+    replace: '  void forgetOtherDecisions\n',
     test: RUNS,
     only: 'runs on postgres .* that nobody wants any more',
   },
@@ -862,8 +862,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-retention-keeps-last-day',
     file: 'store/retention.ts',
-    find: 'const LEAST_MS = 25 * 60 * 60 * 1000',
-    replace: 'const LEAST_MS = 0',
+    find: 'const SHORTEST_MS = 25 * 60 * 60 * 1000',
+    replace: 'const SHORTEST_MS = 0',
     test: 'integration/store-retention.test.ts',
     only: 'within the last day',
   },
@@ -886,7 +886,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-retention-keeps-small-statements',
     file: 'store/retention.ts',
-    find: `LIMIT \${CHUNK}))`,
+    find: `LIMIT \${ROWS_PER_STATEMENT}))`,
     replace: '))',
     test: 'integration/store-retention.test.ts',
     only: '5,000 rows at most',
