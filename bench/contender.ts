@@ -30,8 +30,8 @@ export interface Contender {
 }
 
 /**
- * Executes the messages of the measuring process: open, run, cpu, close. The peak memory and the CPU profile start after
- * the repetitions that are the warm-up.
+ * Executes the messages of the measuring process: open, run, cpu, close. The peak memory and the CPU profile start
+ * after the repetitions that are the warm-up.
  */
 export function serveContender(open: (task: never) => Promise<Contender>): void {
   let contender: Contender | undefined

@@ -140,7 +140,9 @@ class ChunkWatch {
     this.#seen = seen
   }
 
-  /** A worker that is alive rises the beats, or has stopped sending long before. Counted by this process's own clock. */
+  /**
+   * A worker that is alive adds beats, or has stopped sending long before. Counted by this process's own clock.
+   */
   #isOver({ worker }: OpenChunk, silentMs: number): boolean {
     const { settle, settleDead } = this.#deps.times.fence
     return silentMs > settle || (silentMs > settleDead && this.#deps.isDead(worker))

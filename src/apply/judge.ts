@@ -122,8 +122,8 @@ function refused(change: Claimed, { status, detail }: Answer): Settled {
 }
 
 /**
- * Nobody knows yet whether a 403 is about the entry or about the token, so the change waits for the end of the run and is
- * tried once more there. The refusal of a probe is no second one.
+ * Nobody knows yet whether a 403 is about the entry or about the token, so the change waits for the end of the run and
+ * is tried once more there. The refusal of a probe is no second one.
  */
 function forbidden(
   { findings, isProbe, retry }: JudgeDeps,

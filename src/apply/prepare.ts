@@ -6,10 +6,10 @@ const UNDECIDED =
   'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
 
 /**
- * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted, neither
- * they nor those who wait for them may get it: a service that does not mind would show it with two people. They are left
- * to the end of the run, where the owner is tried again, and fail there. And where a new user was there already, the list
- * of the directory was short, and nobody knows who else has the e-mail: the next run decides.
+ * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted,
+ * neither they nor those who wait for them may get it: a service that does not mind would show it with two people. They
+ * are left to the end of the run, where the owner is tried again, and fail there. And where a new user was there
+ * already, the list of the directory was short, and nobody knows who else has the e-mail: the next run decides.
  */
 export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
   await sql`UPDATE dirsyncd.changes SET state = 'failed', detail = ${UNDECIDED}

@@ -15,7 +15,9 @@ export interface Part {
   readonly tail: boolean
 }
 
-/** No change waits longer before it is tried again: one that seems to was put off by a clock that was set back since. */
+/**
+ * No change waits longer before it is tried again: one that seems to was put off by a clock that was set back since.
+ */
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
 /**

@@ -40,7 +40,9 @@ export function runExitCode(run: Ending): number {
   }
 }
 
-/** The exit code of a command that did several runs: the worst of them. An unknown code is worse than all known ones. */
+/**
+ * The exit code of a command that did several runs: the worst of them. An unknown code is worse than all known ones.
+ */
 export function worstExitCode(codes: readonly number[]): number {
   let worst: number = EXIT.done
   for (const code of codes) {

@@ -106,7 +106,8 @@ function giveUp(error: unknown): never {
 
 /**
  * Any 2xx is success, but a web page: a proxy in between may have sent it, and nobody knows what became of a write.
- * Neither does its 404 say that an entry is not there. A write needs no body: the connection may break after the status.
+ * Neither does its 404 say that an entry is not there. A write needs no body: the connection may break after the
+ * status.
  */
 function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request

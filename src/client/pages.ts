@@ -25,8 +25,8 @@ export interface ReadAllOptions<Item> {
   /** Identifies an item. */
   readonly key: (item: Item) => Key
   /**
-   * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that share
-   * a key that a service does not keep unique. Default: always one entry.
+   * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that
+   * share a key that a service does not keep unique. Default: always one entry.
    */
   readonly isSame?: (one: Item, other: Item) => boolean
   /** The most pages to read at the same time. */

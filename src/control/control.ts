@@ -114,13 +114,14 @@ export interface Control extends AsyncDisposable {
   /** The newest runs first. */
   runs(filter: { readonly sync?: string; readonly limit: number }): Promise<readonly RunSummary[]>
   /**
-   * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies what may
-   * be applied then: where guards hold the plan, nothing before all of them are decided on. Throws `run-unknown` or `usage`.
+   * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies
+   * what may be applied then: where guards hold the plan, nothing before all of them are decided on. Throws
+   * `run-unknown` or `usage`.
    */
   approve(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
   /**
-   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are left alone until
-   * they change. Throws `run-unknown` or `usage`.
+   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are left alone
+   * until they change. Throws `run-unknown` or `usage`.
    */
   reject(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
   /** What is in quarantine. */

@@ -15,8 +15,8 @@ export interface Difference {
 }
 
 /**
- * How the seen position stands to the known one. `newer` has all that the known one has, and more; `older` has a part of
- * it; `incomparable` lacks something and has something else. `lacks` is the first thing that it lacks.
+ * How the seen position stands to the known one. `newer` has all that the known one has, and more; `older` has a part
+ * of it; `incomparable` lacks something and has something else. `lacks` is the first thing that it lacks.
  */
 export type Comparison =
   | { readonly order: 'equal' | 'newer' }

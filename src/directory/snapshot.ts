@@ -79,8 +79,8 @@ export interface SourceSnapshot {
   readonly unreadable: number
   readonly notices: readonly Notice[]
   /**
-   * The groups that the source shows with at least one member, users or not, where it covers members: a number that falls to
-   * 0 means that the members cannot be read any more.
+   * The groups that the source shows with at least one member, users or not, where it covers members: a number that
+   * falls to 0 means that the members cannot be read any more.
    */
   readonly groupsWithMembers?: number | undefined
   /**
@@ -88,18 +88,23 @@ export interface SourceSnapshot {
    * the filter.
    */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
-  /** The groups that list another group of this read themselves: by id, or by normal DN where they have no usable id. */
+  /**
+   * The groups that list another group of this read themselves: by id, or by normal DN where they have no usable id.
+   */
   readonly nestingGroups?: readonly string[] | undefined
   /**
    * The DNs, in their normal form, that a group itself lists and that are no entry of this read. The group is named as
    * in `nestingGroups`; `undefined` where this read does not have it.
    */
   readonly strangersOf?: ((group: string) => readonly string[] | undefined) | undefined
-  /** The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the group's id. */
+  /**
+   * The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the
+   * group's id.
+   */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
   /**
-   * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone, with
-   * the normal DN of the entry's parent.
+   * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone,
+   * with the normal DN of the entry's parent.
    */
   readonly eachPlace?: ((kind: Kind, visit: (id: string, container: string) => void) => void) | undefined
   /** Which server was read; sources other than LDAP have their own proofs. */

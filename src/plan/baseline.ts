@@ -9,8 +9,8 @@ const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0,
 export type EachPlace = (visit: (id: string, container: string) => void) => void
 
 /**
- * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was in
- * a container in which nobody is left, which is what a container looks like that became unreadable.
+ * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was
+ * in a container in which nobody is left, which is what a container looks like that became unreadable.
  */
 export interface Baseline {
   /** How many parts of a DN, from its end, name a container. Deeper containers count as the one that holds them. */
@@ -24,8 +24,8 @@ export interface Baseline {
 }
 
 /**
- * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so that a
- * container does not look smaller than it was.
+ * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so
+ * that a container does not look smaller than it was.
  */
 export function takeBaseline(
   eachPlace: EachPlace,
@@ -82,7 +82,9 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
   return containers[Number(found & CONTAINER_MASK)]
 }
 
-/** A container in which nobody is left, or was in an earlier read, and its entries that are absent from the whole read. */
+/**
+ * A container in which nobody is left, or was in an earlier read, and its entries that are absent from the whole read.
+ */
 export interface EmptiedContainer {
   readonly container: string
   readonly ids: readonly string[]
@@ -94,10 +96,11 @@ export interface EmptiedContainer {
 const MIN_ABSENT = 5
 
 /**
- * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly in
- * it, or in everything below it. Below counts only where more entries are absent than moved away, because a reorganisation
- * empties whole branches and some of their people leave. A container that was found before is found again as long as any of its
- * people is absent: somebody who comes back, or is new there, says nothing about the others.
+ * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly
+ * in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
+ * reorganisation empties whole branches and some of their people leave. A container that was found before is found
+ * again as long as any of its people is absent: somebody who comes back, or is new there, says nothing about the
+ * others.
  *
  * @param eachPlace where the entries of this read are
  * @param absent ids of entries of the directory that the read does not have
@@ -151,7 +154,9 @@ export function stillEmptied(before: Baseline, absent: readonly string[]): strin
   return [...new Set(names)]
 }
 
-/** The container or branch that was found before and holds this one, or is in it where deeper ones do not count apart. */
+/**
+ * The container or branch that was found before and holds this one, or is in it where deeper ones do not count apart.
+ */
 function foundBefore({ emptied, depth }: Baseline, container: string): string | undefined {
   const isCut = partsOf(container).length === depth
   return emptied.find(
@@ -252,8 +257,9 @@ function listAt(lists: Map<string, string[]>, key: string): string[] {
 }
 
 /**
- * A hash of 53 bits (cyrb53, public domain, two UTF-16 units in each step). Nobody gains by choosing ids that collide: a
- * collision lets one absent entry count where another one is. SHA-1 would cost several times as much for every entry of every read.
+ * A hash of 53 bits (cyrb53, public domain, two UTF-16 units in each step). Nobody gains by choosing ids that collide:
+ * a collision lets one absent entry count where another one is. SHA-1 would cost several times as much for every entry
+ * of every read.
  */
 function hashOf(id: string): number {
   let a = 0xdeadbeef ^ id.length

@@ -27,8 +27,8 @@ interface Hold {
 }
 
 /**
- * Whether a person decides on this breach: the plan that a guard holds, or, of a plan that was applied, what waits for evidence.
- * Never both at once, because what waits is not in the plan that the person sees.
+ * Whether a person decides on this breach: the plan that a guard holds, or, of a plan that was applied, what waits for
+ * evidence. Never both at once, because what waits is not in the plan that the person sees.
  */
 function isForPerson(state: string, { waitsFor }: Pick<Breach, 'waitsFor'>): boolean {
   return (waitsFor === undefined) === (state === 'held')
@@ -61,8 +61,8 @@ export function countUndecided(
 }
 
 /**
- * What a decision is about: what nobody has decided on yet. An approval after the end of the hold is about what was rejected, and
- * an approval by name may be about either.
+ * What a decision is about: what nobody has decided on yet. An approval after the end of the hold is about what was
+ * rejected, and an approval by name may be about either.
  */
 export function choices(
   { state, hold, breaches }: Hold,
@@ -76,8 +76,8 @@ export function choices(
 }
 
 /**
- * The fingerprints that a decision on the chosen breaches decides about. An approval releases nothing that another breach of
- * the hold names, unless that one was approved before.
+ * The fingerprints that a decision on the chosen breaches decides about. An approval releases nothing that another
+ * breach of the hold names, unless that one was approved before.
  */
 export function decidedChanges(
   { state, breaches }: Hold,

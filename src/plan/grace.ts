@@ -18,8 +18,8 @@ export interface Grace {
   /** Left out: deleted at once. */
   readonly deleteAfter: Readonly<Partial<Record<Kind, DeleteAfter>>>
   /**
-   * For servers that do not show how new their data is: an absence counts only when two good reads found it that are this many
-   * milliseconds apart.
+   * For servers that do not show how new their data is: an absence counts only when two good reads found it that are
+   * this many milliseconds apart.
    */
   readonly confirmAfterMs: number
   /** Whether one address may lead to several servers, so that every absence needs a second read. */

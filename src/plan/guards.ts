@@ -63,8 +63,8 @@ export interface Breach {
   readonly detail: string
   readonly changes: readonly string[]
   /**
-   * Set where the evidence of a read objects: then only these changes wait and the others are applied. For whom they wait:
-   * for a person, or for a better read, which may come by itself.
+   * Set where the evidence of a read objects: then only these changes wait and the others are applied. For whom they
+   * wait: for a person, or for a better read, which may come by itself.
    */
   readonly waitsFor?: 'person' | 'better-read'
 }
@@ -88,7 +88,9 @@ const GUARDS: readonly Guard[] = [
   movedIds,
 ]
 
-/** Runs every guard on the whole plan. A plan without changes has nothing to hold but what it lets later runs delete. */
+/**
+ * Runs every guard on the whole plan. A plan without changes has nothing to hold but what it lets later runs delete.
+ */
 export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   if (plan.changes.length === 0) return firstContact(plan, facts)
   return GUARDS.flatMap((guard) => guard(plan, facts, limits))

@@ -10,8 +10,8 @@ import type { Selection } from './selection.ts'
 /**
  * Compares the members of every group of the source that exists in the directory or is created by the plan.
  *
- * @param afterwards who is in the directory after the plan's other changes: only these users can be members, and only these
- * groups can have any. Deleting a user also removes the user from all groups
+ * @param afterwards who is in the directory after the plan's other changes: only these users can be members, and only
+ *   these groups can have any. Deleting a user also removes the user from all groups
  * @param leaving users who are gone from the source, and whom the plan does not delete yet: they leave their groups
  */
 export function* planMembers(

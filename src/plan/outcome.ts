@@ -21,8 +21,8 @@ export type Outcome =
       readonly status: number | undefined
       readonly detail: string
       /**
-       * Who answered last during this attempt. If the service did, perhaps only this change fails; so it may be with the
-       * web page of a proxy.
+       * Who answered last during this attempt. If the service did, perhaps only this change fails; so it may be with
+       * the web page of a proxy.
        */
       readonly answeredBy: 'service' | 'proxy' | 'nobody'
       /** A look whether the change was done was answered with 429. */

@@ -8,7 +8,10 @@ import type { Breach } from './guards.ts'
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
   readonly database?: string | undefined
   readonly position?: ServerEvidence['position']
-  /** Of the servers that were not as new as the last good read, where they were when this sync added what only they have. */
+  /**
+   * Of the servers that were not as new as the last good read, where they were when this sync added what only they
+   * have.
+   */
   readonly added?: readonly Position[] | undefined
   /** ISO 8601: since when no read was as new as the last good one. */
   readonly notNewerSince?: string | undefined
@@ -41,8 +44,8 @@ export interface ServerJudgement {
   /** What to keep when the run completes. */
   readonly next: ServerMemory
   /**
-   * What to keep before anything is added on the word of a server that is not as new as the last good read: otherwise the
-   * next read of another server would delete it again. `undefined` where nothing can be kept.
+   * What to keep before anything is added on the word of a server that is not as new as the last good read: otherwise
+   * the next read of another server would delete it again. `undefined` where nothing can be kept.
    */
   readonly withAdditions?: ServerMemory | undefined
   /** What to keep when it does not, because it fails or is held; `undefined` where nothing was kept before. */
@@ -62,8 +65,8 @@ export interface Circumstances {
 const NEEDS_PERSON_AFTER_MS = 24 * 60 * 60 * 1000
 
 /**
- * Judges by the last good read how much a read of this server may change. The known position is replaced by one that has
- * all of it, or when a person accepts the server, and by nothing else.
+ * Judges by the last good read how much a read of this server may change. The known position is replaced by one that
+ * has all of it, or when a person accepts the server, and by nothing else.
  */
 export function judgeServer(
   memory: ServerMemory | undefined,

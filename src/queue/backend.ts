@@ -106,7 +106,10 @@ const WORKER_DEFAULTS = {
   maxStalledCount: 10,
 }
 
-/** In seconds and milliseconds: the one process of an embedded store hears of each job, and has nobody else's to take over. */
+/**
+ * In seconds and milliseconds: the one process of an embedded store hears of each job, and has nobody else's to take
+ * over.
+ */
 const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
 
 /**

@@ -15,7 +15,9 @@ export interface Times {
 export interface FenceTimes {
   /** Between two looks whether a run is still the current one. */
   readonly look: number
-  /** Without an answer of the store for so long, nobody knows whether the run is still the current one: nothing is sent. */
+  /**
+   * Without an answer of the store for so long, nobody knows whether the run is still the current one: nothing is sent.
+   */
   readonly blind: number
   /**
    * How soon after it was overtaken no request of a run is under way any more: `blind` and the client's time-out of a

@@ -18,9 +18,9 @@ export interface Source {
    */
   lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
   /**
-   * Looks again at groups that would lose members, because somebody may have been renamed while users and groups were read
-   * one after the other. The result has an entry for each of the groups. Throws like `read`. A source that reads everything
-   * at one moment does not have it.
+   * Looks again at groups that would lose members, because somebody may have been renamed while users and groups were
+   * read one after the other. The result has an entry for each of the groups. Throws like `read`. A source that reads
+   * everything at one moment does not have it.
    *
    * @param snapshot the result of `read` that the losses come from
    * @param losses for each id of a group, the ids of the users that it would lose

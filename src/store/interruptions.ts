@@ -20,8 +20,8 @@ interface Interrupted {
 }
 
 /**
- * Ends every begun run of the sync, because its process is gone. The waiting run that `next` names goes on from there: it
- * remembers how many ended so in a row, and waits because of them. `trx` is that of `withLease`.
+ * Ends every begun run of the sync, because its process is gone. The waiting run that `next` names goes on from there:
+ * it remembers how many ended so in a row, and waits because of them. `trx` is that of `withLease`.
  */
 export async function interruptRuns(
   trx: Db,

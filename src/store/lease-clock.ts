@@ -1,4 +1,6 @@
-/** Milliseconds of a clock that nobody sets and that all threads share; `performance.now()` would begin anew in each. */
+/**
+ * Milliseconds of a clock that nobody sets and that all threads share; `performance.now()` would begin anew in each.
+ */
 export function now(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }

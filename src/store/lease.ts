@@ -96,8 +96,8 @@ export async function freeDeadLeases(db: Db): Promise<void> {
 }
 
 /**
- * How long leases of others were not renewed, by the clock of this process that nobody sets. The database's own clock may be
- * set: back, and a dead process would keep its lease; ahead, and a living one would lose it.
+ * How long leases of others were not renewed, by the clock of this process that nobody sets. The database's own clock
+ * may be set: back, and a dead process would keep its lease; ahead, and a living one would lose it.
  */
 class RenewalWatch {
   readonly #seen = new Map<string, { readonly held: Renewed; readonly since: number }>()

@@ -16,7 +16,9 @@ export interface Pause {
   readonly why: 'limited' | 'outage'
 }
 
-/** Whether the pause of a row of `targets` holds now. A clock that was set back makes no pause longer than the longest. */
+/**
+ * Whether the pause of a row of `targets` holds now. A clock that was set back makes no pause longer than the longest.
+ */
 export const isInForce = sql<boolean>`not_before > clock_timestamp()
   AND not_before <= clock_timestamp() + make_interval(secs => ${LONGEST_MS / 1000})`
 
@@ -39,8 +41,8 @@ export async function pauseFor(db: Db, target: string, ms: number): Promise<void
 }
 
 /**
- * The next pause after an outage: twice as long as the one before, up to `lastMs`. What several chunks report before its
- * end is one outage.
+ * The next pause after an outage: twice as long as the one before, up to `lastMs`. What several chunks report before
+ * its end is one outage.
  */
 export async function pauseForOutage(
   db: Db,

@@ -39,8 +39,8 @@ async function logBytes(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Vacuums an embedded store every few seconds in which something was written, also during a long run. Disposing it waits for
- * what is under way.
+ * Vacuums an embedded store every few seconds in which something was written, also during a long run. Disposing it
+ * waits for what is under way.
  */
 export function startVacuum(db: Kysely<Tables>, log: Log | undefined): AsyncDisposable {
   let working: Promise<void> | undefined

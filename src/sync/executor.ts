@@ -48,8 +48,8 @@ export class Executor {
   }
 
   /**
-   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when somebody else has the lease:
-   * whoever holds it sees the waiting runs.
+   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when somebody else has the
+   * lease: whoever holds it sees the waiting runs.
    */
   async work(name: string, { scheduled }: WorkOptions): Promise<void> {
     const { db, syncs } = this.#deps

@@ -83,7 +83,8 @@ export async function rememberRun(
 }
 
 /**
- * Keeps, before a run adds what only a doubtful server has, where that server was. A run that is interrupted has added some of it.
+ * Keeps, before a run adds what only a doubtful server has, where that server was. A run that is interrupted has added
+ * some of it.
  */
 export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const server = additionsOf(planned)

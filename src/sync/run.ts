@@ -40,7 +40,9 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly directory: DirectorySnapshot
   /** What the read says of its server; `undefined` where the source has none. */
   readonly server: ServerJudgement | undefined
-  /** What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan. */
+  /**
+   * What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan.
+   */
   readonly breaches: readonly RecordedBreach[]
   /** Whether guards hold the plan, so that nothing of it is applied. */
   readonly isHeld: boolean
@@ -229,7 +231,9 @@ async function evidenceOf(
   }
 }
 
-/** The second look at every entry that the plan might delete; none where the policy or the first look forbids deletes. */
+/**
+ * The second look at every entry that the plan might delete; none where the policy or the first look forbids deletes.
+ */
 async function lookAgain(
   deps: RunDeps,
   source: SourceSnapshot,

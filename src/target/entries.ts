@@ -18,7 +18,9 @@ export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
-/** The user, or `undefined` on the service's 404. A 429 is thrown, because a worker frees its slot instead of waiting. */
+/**
+ * The user, or `undefined` on the service's 404. A 429 is thrown, because a worker frees its slot instead of waiting.
+ */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }

@@ -6,7 +6,9 @@ export const MARKER = 'mark-of-the-others'
 
 type Json = Record<string, any>
 
-/** The fixture of the tests with several pages of everything in organization 1, and each text of organization 2 marked. */
+/**
+ * The fixture of the tests with several pages of everything in organization 1, and each text of organization 2 marked.
+ */
 export function wideFixture(): string {
   const fixture = parse(FIXTURE_YAML) as Json
   const [own, other] = fixture['organizations'] as [Json, Json]

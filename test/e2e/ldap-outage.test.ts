@@ -21,7 +21,9 @@ const PAGE = 25
 const IN_USERS = 2
 const IN_GROUPS = 5
 
-/** The longest that a run may take with time-outs of 0.8 s each, on a busy machine; those of the default are a minute. */
+/**
+ * The longest that a run may take with time-outs of 0.8 s each, on a busy machine; those of the default are a minute.
+ */
 const PATIENCE_MS = 8000
 
 /** How each sync reaches its server, and the directory of its own that it writes to. */

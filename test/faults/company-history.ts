@@ -148,7 +148,8 @@ export class CompanyHistory {
       groups.set(teamId(number), { number, name: `Team ${number}`, members: someOf(ids, 4, random) })
     }
     if (!this.#options.onlyAdds && edit.teams > 0 && groups.size > 3) groups.delete([...groups.keys()][0]!)
-    // Whoever left is in no group; a group that lost everybody gets somebody, because an emptied one waits for a person.
+    // Whoever left is in no group; a group that lost everybody gets somebody, because an emptied one waits for a
+    // person.
     for (const [id, team] of groups) {
       const members = new Set([...team.members].filter((member) => users.has(member)))
       if (members.size === 0) members.add(ids[0]!)

@@ -102,8 +102,8 @@ async function workGoesOn(companySite: CompanySite, { restartedAt }: Kill): Prom
 }
 
 /**
- * What the service did more often than there were changes that needed it. Nothing is excused: also where a crash fell between
- * the answer and its journal line, the next attempt looks before it sends.
+ * What the service did more often than there were changes that needed it. Nothing is excused: also where a crash fell
+ * between the answer and its journal line, the next attempt looks before it sends.
  */
 async function repeated(companySite: CompanySite): Promise<readonly string[]> {
   const counts = new Map<string, number>()

@@ -193,8 +193,8 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
 }
 
 /**
- * The second look of a connection that hides somebody must be a healthy one, and it begins with page 2. An empty page is
- * the one that only newcomers are on: of others the second look would notice that they are missing.
+ * The second look of a connection that hides somebody must be a healthy one, and it begins with page 2. An empty page
+ * is the one that only newcomers are on: of others the second look would notice that they are missing.
  */
 function ldapPage({ ldap, page }: Scene): number {
   if (ldap === 'hide') return 1

@@ -7,8 +7,8 @@ export interface Shrunk {
 }
 
 /**
- * Looks for a smaller schedule that fails by the same check, with a bounded number of tries: which requests a fault hits
- * depends on the moment, so a failure may not come again.
+ * Looks for a smaller schedule that fails by the same check, with a bounded number of tries: which requests a fault
+ * hits depends on the moment, so a failure may not come again.
  */
 export async function shrink(
   found: Outcome,

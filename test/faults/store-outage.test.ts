@@ -77,8 +77,8 @@ function messages(daemon: Program): readonly string[] {
 }
 
 /**
- * Each outage is told once when it begins and once when it ends; a server that is starting may be away again. A queue in
- * the store may meet the outage in the middle of a request.
+ * Each outage is told once when it begins and once when it ends; a server that is starting may be away again. A queue
+ * in the store may meet the outage in the middle of a request.
  */
 function outageOf(server: string): RegExp {
   return new RegExp(

@@ -17,7 +17,9 @@ import { startPostgres } from '../support/postgres.ts'
 import { freePort, startServer, type ServerProcess } from '../support/server-process.ts'
 import { tempDir, type TempDir } from '../support/temp.ts'
 
-/** What the compose file mounts, used outside of containers: the scripts start the real servers, the files are loaded. */
+/**
+ * What the compose file mounts, used outside of containers: the scripts start the real servers, the files are loaded.
+ */
 
 const run = promisify(execFile)
 

@@ -26,7 +26,9 @@ export function refusedBySlidingWindow({ requests, perMs }: RequestLimit, times:
   return refused
 }
 
-/** The share of the limit that was used, without the first and the last period, in which the processes start and end. */
+/**
+ * The share of the limit that was used, without the first and the last period, in which the processes start and end.
+ */
 export function shareUsed({ requests, perMs }: RequestLimit, times: readonly number[]): number {
   const from = (times[0] ?? 0) + perMs
   const to = (times.at(-1) ?? 0) - perMs

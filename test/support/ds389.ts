@@ -143,7 +143,10 @@ async function makeInstance(directory: string, port: number, tlsPort: number, us
   return certificates
 }
 
-/** Turns TLS and the plug-in of change numbers on and the access log off, and corrects an RDN that the suffix template misspells. */
+/**
+ * Turns TLS and the plug-in of change numbers on and the access log off, and corrects an RDN that the suffix template
+ * misspells.
+ */
 function withSettings(dse: string, tlsPort: number): string {
   const settings = [
     'nsslapd-security: on',

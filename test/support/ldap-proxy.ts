@@ -39,7 +39,9 @@ export type LdapFault =
   /** Calls this function when the client requests the page, and forwards the request when it has ended. */
   | { readonly kind: 'call'; readonly page: number; readonly call: () => void | Promise<void> }
 
-/** A request of the connection's setup, in the order in which the client sends them; `position` comes again at the end. */
+/**
+ * A request of the connection's setup, in the order in which the client sends them; `position` comes again at the end.
+ */
 export type Step = 'starttls' | 'bind' | 'root' | 'who-am-i' | 'position'
 
 /** No answer, a closed connection, a notice of disconnection, or an answer with only this result code. */

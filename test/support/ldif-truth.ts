@@ -46,8 +46,8 @@ function truthOf(ldif: string): Truth {
 }
 
 /**
- * The changes from one content to another: sorted lines such as `update-user <id>`. Deleting a user also removes it from
- * the groups, so it needs no `set-members`.
+ * The changes from one content to another: sorted lines such as `update-user <id>`. Deleting a user also removes it
+ * from the groups, so it needs no `set-members`.
  */
 export function changesBetween(before: Truth, after: Truth): string[] {
   const changes: string[] = []

@@ -28,9 +28,9 @@ export function cpuMsSince(before: NodeJS.CpuUsage): number {
 const RESERVE_MS = 20
 
 /**
- * Watches for how long this process gets no CPU. `allowed` is the number of requests that a second may show for a limit:
- * on a busy machine requests that were sent in time arrive together, because the sender, the receiver or both were
- * stalled.
+ * Watches for how long this process gets no CPU. `allowed` is the number of requests that a second may show for a
+ * limit: on a busy machine requests that were sent in time arrive together, because the sender, the receiver or both
+ * were stalled.
  */
 export function watchStalls(): { allowed(limit: number): number } {
   const delays = monitorEventLoopDelay({ resolution: 5 })

@@ -69,7 +69,10 @@ export const moveTo = (employee: Employee, unit: string): string =>
 
 const OCCUPANTS = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
 
-/** `access to` lines: whoever has the role `blind` may not see this unit, this team, or the objectClass of what is below a DN. */
+/**
+ * `access to` lines: whoever has the role `blind` may not see this unit, this team, or the objectClass of what is below
+ * a DN.
+ */
 export const hiddenUnit = (unit: string): string => hidden(unitDn(unit))
 export const hiddenTeam = (name: string): string => hidden(teamDn(name))
 export const hiddenClasses = (dn: string): string => hidden(dn, ' attrs=objectClass')

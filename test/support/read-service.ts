@@ -1,6 +1,6 @@
 /**
- * The content of a directory. To check the product independently, this file uses nothing from `src/`: it reads the pages
- * of the API with fetch.
+ * The content of a directory. To check the product independently, this file uses nothing from `src/`: it reads the
+ * pages of the API with fetch.
  */
 export interface DirectoryContent {
   /** external_id → user; `duplicates` lists ids that occur twice. */

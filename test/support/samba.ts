@@ -38,8 +38,9 @@ export interface Samba extends VendorServer {
 
 /**
  * Starts Debian's Samba as an Active Directory domain controller with only LDAP and what replication needs, in a new
- * folder and on a new loopback address. It needs root for the ports 389, 636, 3268 and 3269. The LDIF records may contain
- * entries and modifications. Unlike Windows, Samba has no limit of 1,500 values of `member` or 1,000 entries per page.
+ * folder and on a new loopback address. It needs root for the ports 389, 636, 3268 and 3269. The LDIF records may
+ * contain entries and modifications. Unlike Windows, Samba has no limit of 1,500 values of `member` or 1,000 entries
+ * per page.
  */
 export function startSamba(records: string): Promise<Samba> {
   return startController('dc1', async (directory, config) => {

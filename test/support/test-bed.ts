@@ -26,8 +26,8 @@ export function useTestBed(name: string, options: StartOptions = {}): TestBed {
 }
 
 /**
- * A service, a proxy in front of it, and a store on PostgreSQL, for all tests of a file. Each test has an empty company,
- * and a sync and a directory of its own.
+ * A service, a proxy in front of it, and a store on PostgreSQL, for all tests of a file. Each test has an empty
+ * company, and a sync and a directory of its own.
  */
 class TestBed {
   service!: RunningService

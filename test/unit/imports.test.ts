@@ -3,8 +3,8 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 /**
- * Imports go one way. A unit is a folder of src or a file beside the folders, or both of one name. What a unit may import
- * besides itself and what is allowed everywhere: `values` in any form, `types` only with `import type`.
+ * Imports go one way. A unit is a folder of src or a file beside the folders, or both of one name. What a unit may
+ * import besides itself and what is allowed everywhere: `values` in any form, `types` only with `import type`.
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   errors: { values: '' },
@@ -87,8 +87,8 @@ function withoutComments(text: string): string {
 }
 
 /**
- * Every `import … from`, `export … from`, `import '…'` and `import('…')`. One whose names are each marked with `type` is
- * still a value import: with verbatimModuleSyntax the module is loaded.
+ * Every `import … from`, `export … from`, `import '…'` and `import('…')`. One whose names are each marked with `type`
+ * is still a value import: with verbatimModuleSyntax the module is loaded.
  */
 function importsOf(from: string, text: string): Import[] {
   const statement =

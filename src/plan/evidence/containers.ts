@@ -9,7 +9,9 @@ import { deletesById, type Evidence, type Finding, isUnapproved } from './findin
 /** Who cannot be read any more looks gone, or outside of a filter whose attributes are hidden. */
 const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'])
 
-/** Entries of one container that are absent by id, in which nobody is left: perhaps the reader may not see it any more. */
+/**
+ * Entries of one container that are absent by id, in which nobody is left: perhaps the reader may not see it any more.
+ */
 export function emptiedContainers(
   { source, sightings, waits }: PlanInputs,
   plan: Plan,

@@ -35,9 +35,9 @@ export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string
 }
 
 /**
- * Takes out of a plan what the evidence does not prove, and says what waits and why. What depends on a change that was taken out
- * (an e-mail that stays taken, a membership of somebody who is not created) is not planned either, because the plan is
- * made again without it.
+ * Takes out of a plan what the evidence does not prove, and says what waits and why. What depends on a change that was
+ * taken out (an e-mail that stays taken, a membership of somebody who is not created) is not planned either, because
+ * the plan is made again without it.
  *
  * @param first what `makePlan` made of the inputs
  */
@@ -80,7 +80,9 @@ function withoutProof(plan: Plan, { waitingGroups, nesting }: Evidence): ProvedP
   }
 }
 
-/** The inputs with what the second look says of groups that would lose members; the same inputs if it proved every loss. */
+/**
+ * The inputs with what the second look says of groups that would lose members; the same inputs if it proved every loss.
+ */
 function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evidence): PlanInputs {
   const prints = fingerprintsById(first, 'set-members')
   const deciding = new Map<string, LossLook>()
@@ -139,7 +141,10 @@ function reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Finding[] {
   })
 }
 
-/** Groups that keep members because the second look did not prove the loss: the next run looks again, or a person approves. */
+/**
+ * Groups that keep members because the second look did not prove the loss: the next run looks again, or a person
+ * approves.
+ */
 function unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Breach[] {
   const losing = findings.flatMap(({ holds }) => holds.filter(({ what }) => what === 'members'))
   const named = new Set(losing.flatMap(({ ids }) => ids))

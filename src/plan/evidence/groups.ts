@@ -14,8 +14,9 @@ import {
 import { hiddenGroups } from './nesting.ts'
 
 /**
- * Groups that lose all their members, or those of a group within them that cannot be read any more; and all groups where
- * none in the whole source lists a member. What waited in an earlier run goes on waiting, whoever of the members is back.
+ * Groups that lose all their members, or those of a group within them that cannot be read any more; and all groups
+ * where none in the whole source lists a member. What waited in an earlier run goes on waiting, whoever of the members
+ * is back.
  */
 export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence): Finding[] {
   if (inputs.waits?.allButNew !== undefined) return []
@@ -90,8 +91,8 @@ function stillWaiting(
 }
 
 /**
- * The ids of the groups that wait for a person from now on. A group that waited goes on waiting until a read shows that it
- * loses nobody, or what it loses was approved.
+ * The ids of the groups that wait for a person from now on. A group that waited goes on waiting until a read shows that
+ * it loses nobody, or what it loses was approved.
  */
 export function waitingGroupsAfter(
   inputs: PlanInputs,
@@ -108,7 +109,9 @@ export function waitingGroupsAfter(
   return [...waiting].toSorted()
 }
 
-/** The groups that have nobody any more, and lose nobody only because people of a container that cannot be read wait. */
+/**
+ * The groups that have nobody any more, and lose nobody only because people of a container that cannot be read wait.
+ */
 function groupsOfWaiting({ source, directory }: PlanInputs, found: readonly Finding[]): readonly string[] {
   const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
   const waiting = new Set(holds.filter(({ kind }) => kind === 'user').flatMap(({ ids }) => ids))

@@ -165,7 +165,9 @@ function whoLists({ groups }: SourceSnapshot, keys: readonly string[], still = '
   return `${names} ${still}${keys.length === 1 ? 'lists' : 'list'}`
 }
 
-/** Examples of the DNs that differ from this one in the first part or in the rest alone; of all where there are none. */
+/**
+ * Examples of the DNs that differ from this one in the first part or in the rest alone; of all where there are none.
+ */
 function examplesLike(dn: string, others: readonly string[]): string {
   const comma = dn.indexOf(',')
   const alike = others.filter(

@@ -5,9 +5,9 @@ import type { Reading } from './read-place.ts'
 import { findEntry } from './search.ts'
 
 /**
- * Throws `source-refused` for a base that showed nothing in this read, not even its own entry: Active Directory and 389-ds
- * answer "success, no entry" for what the reader may no longer see, and everybody below it would seem gone. Only bases
- * without any entry cost a request.
+ * Throws `source-refused` for a base that showed nothing in this read, not even its own entry: Active Directory and
+ * 389-ds answer "success, no entry" for what the reader may no longer see, and everybody below it would seem gone. Only
+ * bases without any entry cost a request.
  */
 export async function requireVisibleBases(
   { connection, filled }: Pick<Reading, 'connection' | 'filled'>,

@@ -42,8 +42,8 @@ const LONGEST = 100_000
 /**
  * One spelling for all spellings of a DN (RFC 4514, and RFC 1779's quotes and semicolons): types and values in lower
  * case, escapes resolved, blanks that mean nothing removed, the parts of a multi-valued RDN sorted. Two DNs name the
- * same entry when their normal forms are equal. `undefined` when the text is not a DN. Servers
- * may tell more apart (an attribute where case counts), so two entries can have one normal form. The empty DN is the empty text.
+ * same entry when their normal forms are equal. `undefined` when the text is not a DN. Servers may tell more apart (an
+ * attribute where case counts), so two entries can have one normal form. The empty DN is the empty text.
  */
 export function normalizeDn(dn: string): string | undefined {
   if (dn.length > LONGEST) return undefined

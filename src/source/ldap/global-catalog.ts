@@ -19,7 +19,10 @@ const UNIVERSAL = 8
 export interface GlobalCatalog {
   /** What groups must be asked for. */
   readonly groupAttributes: readonly string[]
-  /** Whether it shows a group without its members. Domains keep the members of other groups than universal ones to themselves. */
+  /**
+   * Whether it shows a group without its members. Domains keep the members of other groups than universal ones to
+   * themselves.
+   */
   hidesMembers(dn: string, lookup: Lookup): boolean
 }
 
@@ -74,7 +77,9 @@ export async function requireInCatalog(
   }
 }
 
-/** Those that the schema keeps out of the partial attribute set; a name that it does not have is nothing special here. */
+/**
+ * Those that the schema keeps out of the partial attribute set; a name that it does not have is nothing special here.
+ */
 async function notInCatalog(
   connection: LdapConnection,
   schema: string,

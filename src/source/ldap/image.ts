@@ -1,8 +1,8 @@
 import type { GroupFields, UserFields } from '../mapping.ts'
 
 /**
- * What a server said in one read: its entries, mapped, and who is a member of what, in the server's own words. `snapshotOf`
- * makes the snapshot of it.
+ * What a server said in one read: its entries, mapped, and who is a member of what, in the server's own words.
+ * `snapshotOf` makes the snapshot of it.
  */
 export interface LdapImage {
   readonly users: readonly UserRecord[]

@@ -76,8 +76,8 @@ function isWithin(entries: readonly LdapEntry[], others: readonly LdapEntry[] = 
 }
 
 /**
- * Every entry has an objectClass (RFC 4512, 2.4). Where none is shown, the reader may not see it, and perhaps nothing else that the
- * filter asks for: that a filter does not find the entry proves nothing then.
+ * Every entry has an objectClass (RFC 4512, 2.4). Where none is shown, the reader may not see it, and perhaps nothing
+ * else that the filter asks for: that a filter does not find the entry proves nothing then.
  */
 function hidesClass(entry: LdapEntry): boolean {
   return lookupIn(entry)('objectClass').length === 0
@@ -102,7 +102,9 @@ export async function requireLookup(connection: LdapConnection, place: Place): P
   }
 }
 
-/** Those of the ids that the server has, each with its entries. Byte for byte: its own comparison may well ignore case. */
+/**
+ * Those of the ids that the server has, each with its entries. Byte for byte: its own comparison may well ignore case.
+ */
 async function findIds(
   connection: LdapConnection,
   place: Place,

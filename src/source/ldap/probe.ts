@@ -18,8 +18,8 @@ import { digits } from '../../directory/wording.ts'
 const PAGING = '1.2.840.113556.1.4.319'
 
 /**
- * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it gives of
- * the users and groups. Throws when a base does not exist.
+ * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it
+ * gives of the users and groups. Throws when a base does not exist.
  */
 export async function probe(
   connection: OpenServer,

@@ -62,8 +62,8 @@ async function readRanges(
 }
 
 /**
- * Each range begins with the last value of the one before. The mark does not tell everything: the account of a member that
- * is deleted leaves the group without a change of the group, all values behind it move up, and one is never read.
+ * Each range begins with the last value of the one before. The mark does not tell everything: the account of a member
+ * that is deleted leaves the group without a change of the group, all values behind it move up, and one is never read.
  *
  * @returns the values of all ranges, or `undefined` when the entry changed between two of them
  */

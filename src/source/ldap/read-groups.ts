@@ -94,7 +94,8 @@ async function readOthers(
 
 /**
  * As `readOtherGroups`, where the members tell: what is below the same bases, is no user and is in a group itself. Only
- * where somebody names a group that was not read, or at a global catalog, whose members do not name all of their groups.
+ * where somebody names a group that was not read, or at a global catalog, whose members do not name all of their
+ * groups.
  */
 async function readOtherParents(
   reading: Reading,

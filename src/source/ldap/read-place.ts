@@ -27,9 +27,9 @@ export interface Reading {
 export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterText'>
 
 /**
- * Reads the entries of all bases, each once and with all of its values, and hands them on. Entries that the server sends
- * in parts come behind the others, because their other parts can only be asked for when the pages have ended. Throws
- * like `searchAll`.
+ * Reads the entries of all bases, each once and with all of its values, and hands them on. Entries that the server
+ * sends in parts come behind the others, because their other parts can only be asked for when the pages have ended.
+ * Throws like `searchAll`.
  *
  * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
  */

@@ -60,9 +60,9 @@ interface Locked {
 }
 
 /**
- * Tells disabled users from others. Somebody who came back may have a disabled account and another one of the same id. A
- * disabled account that was moved to another DN between the two searches is the same one still: an entry of its id counts
- * as another only where the account itself was met too.
+ * Tells disabled users from others. Somebody who came back may have a disabled account and another one of the same id.
+ * A disabled account that was moved to another DN between the two searches is the same one still: an entry of its id
+ * counts as another only where the account itself was met too.
  */
 function createSorting(
   { dns, ids }: Locked,

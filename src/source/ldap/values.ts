@@ -24,8 +24,8 @@ function formOf(attribute: string): Form {
 }
 
 /**
- * A value as text: a GUID and a SID as Microsoft writes them, other binary attributes and everything that is not UTF-8 as
- * lower-case hexadecimal digits, text byte for byte as it is.
+ * A value as text: a GUID and a SID as Microsoft writes them, other binary attributes and everything that is not UTF-8
+ * as lower-case hexadecimal digits, text byte for byte as it is.
  */
 export function valueText(attribute: string, bytes: Buffer): string {
   const form = formOf(attribute)
@@ -34,7 +34,9 @@ export function valueText(attribute: string, bytes: Buffer): string {
   return form === 'text' && isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('hex')
 }
 
-/** The values of an attribute that `valueText` writes like this: one, seldom two, none when it can be no value of it. */
+/**
+ * The values of an attribute that `valueText` writes like this: one, seldom two, none when it can be no value of it.
+ */
 export function valueBytes(attribute: string, text: string): Buffer[] {
   const form = formOf(attribute)
   if (form === 'guid' && GUID_TEXT.test(text)) return [guidBytes(text)]

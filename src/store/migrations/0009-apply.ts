@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** Changes are claimed in chunks, a sync has one active run and one open hold, and a target can ask to be left alone. */
+/**
+ * Changes are claimed in chunks, a sync has one active run and one open hold, and a target can ask to be left alone.
+ */
 export const apply: Migration = {
   async up(db: Kysely<never>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db)

@@ -5,7 +5,9 @@ const EXTENDED_VALUE = 0x8b
 /** The tag of `referral` (RFC 4511, 4.1.9). */
 const REFERRAL = 0xa3
 
-/** An entry as it came over the wire. Names are in lower case; values are bytes, because only they are what was sent. */
+/**
+ * An entry as it came over the wire. Names are in lower case; values are bytes, because only they are what was sent.
+ */
 export interface LdapEntry {
   readonly dn: string
   readonly attributes: ReadonlyMap<string, readonly Buffer[]>

@@ -36,8 +36,8 @@ export async function readRootDse(wire: Wire, url: string, ms: number): Promise<
 }
 
 /**
- * Asks whom the server takes this connection for (RFC 4532), where it offers that: `dn:cn=reader,…`, `u:EXAMPLE\reader`,
- * or nothing at all for an anonymous reader. `undefined` where it does not tell.
+ * Asks whom the server takes this connection for (RFC 4532), where it offers that: `dn:cn=reader,…`,
+ * `u:EXAMPLE\reader`, or nothing at all for an anonymous reader. `undefined` where it does not tell.
  */
 export async function askWhoAmI(
   wire: Wire,

@@ -121,8 +121,8 @@ function whyHidden(
 }
 
 /**
- * Every list is there and names no user, or the users show what they are in, and it is none of these groups. Where the users
- * alone tell who is in a group, that is no second witness.
+ * Every list is there and names no user, or the users show what they are in, and it is none of these groups. Where the
+ * users alone tell who is in a group, that is no second witness.
  */
 function isProvedEmpty(
   within: readonly GroupRecord[],

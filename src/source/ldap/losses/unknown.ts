@@ -20,9 +20,9 @@ interface Resolution {
 }
 
 /**
- * Reads what the lists of groups name: groups within them, where they are flattened, and DNs that were in no list of the
- * first read, because users may have got them meanwhile. Strangers of the first read are looked at only when a lost user is
- * not found below the bases, because somebody who has left the bases has such a DN.
+ * Reads what the lists of groups name: groups within them, where they are flattened, and DNs that were in no list of
+ * the first read, because users may have got them meanwhile. Strangers of the first read are looked at only when a lost
+ * user is not found below the bases, because somebody who has left the bases has such a DN.
  */
 export function resolveUnknown(
   again: Again,

@@ -48,8 +48,8 @@ async function usersInChain(reading: Reading, users: UserPlace, group: string): 
 }
 
 /**
- * The primary groups within each group. A search for each primary group finds the groups around it. Primary groups count
- * that are below the bases of the groups, as all groups within groups do.
+ * The primary groups within each group. A search for each primary group finds the groups around it. Primary groups
+ * count that are below the bases of the groups, as all groups within groups do.
  *
  * @returns a group's DN in its normal form → what users call the primary groups within it
  */

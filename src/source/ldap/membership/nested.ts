@@ -5,8 +5,8 @@ export interface GroupNode {
 }
 
 /**
- * The users of a group and of all groups within it, each once, however deep and in whatever circles. Groups that are not
- * in `nodes` have nobody.
+ * The users of a group and of all groups within it, each once, however deep and in whatever circles. Groups that are
+ * not in `nodes` have nobody.
  */
 export function flatten(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
   const users = new Set<string>()

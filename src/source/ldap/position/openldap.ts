@@ -1,7 +1,9 @@
 import type { Ask } from './ask.ts'
 import { type ContextState, type ServerState, unite } from './server-state.ts'
 
-/** A change sequence number: when, the how manieth of that moment, at which server id, the how manieth of that change. */
+/**
+ * A change sequence number: when, the how manieth of that moment, at which server id, the how manieth of that change.
+ */
 const CSN = /^\d{14}(?:\.\d{6})?Z#[0-9a-f]{6}#([0-9a-f]{2,3})#[0-9a-f]{6}$/i
 
 /**
