@@ -43,7 +43,8 @@ export async function openSite(
   times: Times = TIMES,
 ): Promise<Site> {
   await using stack = new AsyncDisposableStack()
-  const store = stack.use(await openStore(storeOptions(config.store, config.dataDir, command, log)))
+  const options = storeOptions(config.store, config.dataDir, command, log)
+  const store = stack.use(await openStore({ ...options, idleMs: times.fence.idle }))
   const { queue } = config
   const backend = stack.use(
     await openQueueBackend(

@@ -26,6 +26,8 @@ export interface FenceTimes {
   readonly settle: number
   /** The same for a process that is known to be dead: only what it had sent may still be under way. */
   readonly settleDead: number
+  /** A process that is frozen within a transaction keeps rows locked; the server ends the transaction after this time. */
+  readonly idle: number
 }
 
 /** Before a change that failed is tried again; the client's own retries of seconds come on top. */
@@ -71,7 +73,7 @@ export interface DaemonTimes {
 
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
-  fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000 },
+  fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 10_000 },
   retry: { phase: 5000, tail: 10_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },

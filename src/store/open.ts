@@ -38,7 +38,11 @@ export type PostgresOptions = {
   password?: () => Promise<string>
 }
 
-export type StoreOptions = (EmbeddedOptions | PostgresOptions) & { log?: Log }
+export type StoreOptions = (EmbeddedOptions | PostgresOptions) & {
+  log?: Log
+  /** A server ends a transaction, and its connection, when the process has been silent in it for so many milliseconds. */
+  idleMs?: number
+}
 
 /**
  * Opens the store and brings its tables up to date.
@@ -134,7 +138,7 @@ async function freeLeases(db: Kysely<Tables>): Promise<void> {
 
 async function openPostgres(
   stack: AsyncDisposableStack,
-  options: PostgresOptions & { log?: Log },
+  options: PostgresOptions & { log?: Log; idleMs?: number },
   outage: Outage,
 ): Promise<Pool> {
   const config = poolConfig(options)
@@ -147,11 +151,12 @@ async function openPostgres(
   return pool
 }
 
-function poolConfig({ url, password }: PostgresOptions): PoolConfig {
+function poolConfig({ url, password, idleMs }: PostgresOptions & { idleMs?: number }): PoolConfig {
+  const idle = idleMs === undefined ? '' : ` -c idle_in_transaction_session_timeout=${idleMs}`
   return {
     ...parseIntoClientConfig(url),
     ...(password === undefined ? {} : { password }),
-    options: '-c search_path=bullmq,public',
+    options: `-c search_path=bullmq,public${idle}`,
     application_name: 'dirsyncd',
     // The queue adds one for each worker, which keeps a connection to listen on.
     max: 10,

@@ -32,8 +32,11 @@ export function createOutage(
   }
 }
 
-/** Of SQL: no connection, or a server that stops, has crashed, starts, or has no connection left. */
-const SQL_STATES = /^(08\w{3}|57P0[123]|53300)$/
+/**
+ * Of SQL: no connection, a server that stops, has crashed, starts, or has no connection left, or one that ended the
+ * transaction of a process which was frozen.
+ */
+const SQL_STATES = /^(08\w{3}|57P0[123]|53300|25P03)$/
 /** What the drivers say without a code. */
 const MESSAGES =
   /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/

@@ -7,8 +7,10 @@ import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Change } from '../../src/plan/change.ts'
+import { FencedRun } from '../../src/store/fenced-run.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
+import { isAway } from '../../src/store/outage.ts'
 import { changesOf, noticesOf, storePlan } from '../../src/store/plans.ts'
 import { listQuarantine, releaseQuarantine } from '../../src/store/quarantine.ts'
 import { quarantineEntries } from '../../src/store/migrations/0004-quarantine-entries.ts'
@@ -327,6 +329,35 @@ describe('a PostgreSQL server that cannot be used', () => {
     await server.start()
     checkedOut.release(true)
     await vi.waitFor(() => store.pool.query('select 1'), 10_000)
+  })
+
+  test('a process that is frozen within a transaction keeps nobody from its rows for long', async () => {
+    const url = await server.createDatabase()
+    await using frozen = await openStore({ kind: 'postgres', url, idleMs: 100 })
+    await using other = await openStore({ kind: 'postgres', url })
+    const number = await addRun(frozen.db, {
+      sync: 'corp',
+      target: 'https://a',
+      mode: 'sync',
+      trigger: 'demand',
+    })
+    const fenced = await beginFenced(frozen, number)
+    const [locked, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const write = fenced.write(async (trx) => {
+      locked.resolve()
+      await thawed.promise
+      await stopRun(trx, number, 'token-refused', 'of the frozen process')
+    })
+    const outcome = write.catch((error: unknown) => error)
+    await locked.promise
+    let stopped = false
+    const elsewhere = new FencedRun(other.db, fenced)
+      .write((trx) => stopRun(trx, number, 'token-refused', 'of the other process'))
+      .then(() => (stopped = true))
+    await vi.waitFor(() => expect(stopped).toBe(true), 5000).finally(() => thawed.resolve())
+    await elsewhere
+    expect(isAway(await outcome)).toBe(true)
+    expect(await findRun(other.db, number)).toMatchObject({ stop_reason: 'of the other process' })
   })
 })
 

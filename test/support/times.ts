@@ -3,7 +3,7 @@ import { type Times, TIMES } from '../../src/queue/times.ts'
 /** About a tenth of the production times, except the lease: on a busy machine a short lease would expire. */
 export const QUICK: Times = {
   lease: TIMES.lease,
-  fence: { look: 250, blind: 2000, settle: 2500, settleDead: 500 },
+  fence: { look: 250, blind: 2000, settle: 2500, settleDead: 500, idle: 5000 },
   retry: { phase: 300, tail: 200 },
   limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
@@ -19,6 +19,13 @@ export const TENTH: Times = {
   ...divided(TIMES, 10),
   lease: divided(TIMES.lease, 3),
   limited: { longest: 20_000 },
+}
+
+/** For tests that outlast a lease, or the longest pause that a service can ask for. */
+export const INTERLEAVED: Times = {
+  ...TENTH,
+  lease: { ...TENTH.lease, expiry: 3000, renewal: 600 },
+  limited: { longest: 8000 },
 }
 
 function divided<T extends object>(times: T, by: number): T {

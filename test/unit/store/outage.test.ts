@@ -19,6 +19,11 @@ test.each([
     new Error('Client has encountered a connection error and is not queryable'),
     true,
   ],
+  [
+    'a server that ended the transaction of a frozen process',
+    Object.assign(new Error('terminating connection'), { code: '25P03' }),
+    true,
+  ],
   ['a server that takes no connection', new Error('timeout exceeded when trying to connect'), true],
   ['a Redis that reads its data', new Error('LOADING Redis is loading the dataset in memory'), true],
   ['a wrong statement', Object.assign(new Error('syntax error'), { code: '42601' }), false],
