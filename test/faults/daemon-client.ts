@@ -12,6 +12,7 @@ export interface RunJson {
   readonly finishedAt: string | null
   readonly hold: string | null
   readonly error: string | null
+  readonly waitsUntil: { readonly at: string; readonly why: string } | null
   readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
   readonly counts: {
     readonly sourceUsers: number

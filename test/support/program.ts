@@ -38,11 +38,13 @@ export interface ProgramOptions {
   readonly cwd?: string
   /** Runs `src/main.ts` with the timeouts of production, as an administrator does. */
   readonly asInProduction?: boolean
+  /** Runs this file instead, such as one that starts the program with other timeouts. */
+  readonly main?: string
 }
 
 /** Starts the program in its own process; disposing it kills the process. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  const main = options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM
+  const main = options.main ?? (options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM)
   // The kernel kills the program when the test run is killed.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,6 +2,7 @@ import type { Protection } from '../protection.ts'
 
 const CHUNKS = 'integration/apply-chunks.test.ts'
 const JUDGE = 'unit/apply/judge.test.ts'
+const INTERLEAVINGS = 'faults/interleavings.test.ts'
 const FRESHNESS = 'unit/apply/freshness.test.ts'
 const UPGRADE = 'integration/store-upgrade.test.ts'
 
@@ -134,6 +135,38 @@ export const APPLY: readonly Protection[] = [
     replace: 'workers.some(isDead) ?',
     test: CHUNKS,
     only: 'that a worker that may live sent',
+  },
+  {
+    name: 'apply-worker-that-was-frozen-sends-nothing-of-an-older-run',
+    file: 'apply/freshness.ts',
+    find: 'this.#asked.wall) < this.#limitMs',
+    replace: 'this.#asked.wall) < this.#limitMs * 1e6',
+    test: INTERLEAVINGS,
+    only: 'took its run over',
+  },
+  {
+    name: 'apply-change-under-way-is-not-sent-after-a-flush',
+    file: 'apply/waiting.ts',
+    find: '`c.chunk IS NULL AND (c.next_at',
+    replace: '`(c.next_at',
+    test: INTERLEAVINGS,
+    only: 'Redis is emptied',
+  },
+  {
+    name: 'apply-pause-of-a-day-is-cut-short',
+    file: 'apply/outcomes.ts',
+    find: 'Math.min(pause.ms, longestPauseMs)',
+    replace: 'Math.min(pause.ms, longestPauseMs * 1e6)',
+    test: INTERLEAVINGS,
+    only: 'a pause of a day',
+  },
+  {
+    name: 'apply-read-waits-for-a-pause-of-before-the-restart',
+    file: 'apply/read-pause.ts',
+    find: '      if (isDue || this.#looking !== undefined) await this.#look()\n',
+    replace: '      if (isDue && this.#looking !== undefined) await this.#look()\n',
+    test: INTERLEAVINGS,
+    only: 'a pause of a day',
   },
   {
     name: 'apply-fresh-answer-counts-from-its-question',

@@ -21,6 +21,14 @@ export const STORES: readonly Protection[] = [
     test: 'unit/store/migrations.test.ts',
   },
   {
+    name: 'stores-frozen-process-keeps-no-row-locked',
+    file: 'store/open.ts',
+    find: 'options: `-c search_path=bullmq,public${idle}`',
+    replace: 'options: `-c search_path=bullmq,public${idle.slice(0, 0)}`',
+    test: 'integration/store.test.ts',
+    only: 'frozen within a transaction',
+  },
+  {
     name: 'stores-data-dir-has-one-owner',
     file: 'store/owner.ts',
     find: 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE',
@@ -72,6 +80,14 @@ export const STORES: readonly Protection[] = [
     replace: 'chunks.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))',
     test: 'unit/store/embedded.test.ts',
     only: 'large values',
+  },
+  {
+    name: 'stores-run-whose-loop-was-blocked-stays-its-own',
+    file: 'store/lease-thread.ts',
+    find: '    plan({ ...message, clock: new LeaseClock(message.memory) }, renewal)',
+    replace: '    plan({ ...message, clock: new LeaseClock(message.memory) }, renewal * 100)',
+    test: 'faults/interleavings.test.ts',
+    only: 'event loop of the daemon',
   },
   {
     name: 'stores-lease-has-one-holder',
