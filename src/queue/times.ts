@@ -73,7 +73,7 @@ export interface DaemonTimes {
 
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
-  fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 10_000 },
+  fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 30_000 },
   retry: { phase: 5000, tail: 10_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
