@@ -55,10 +55,12 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
   }
 
   async function decideOn(number: number, decision: NewDecision): Promise<RunRecord> {
-    if ((await findRun(db, number)) === undefined)
+    const asked = await findRun(db, number)
+    if (asked === undefined)
       throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
     const awaits = await awaitsApplying(db, number)
     return decide(db, number, decision, (run, breaches) => {
+      requireUndecided(run, asked)
       requireHold(run, decision, awaits)
       requireNames(run, decision, breaches)
     })
@@ -85,6 +87,15 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
 
 function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
   return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
+}
+
+/** What was rejected may be approved later, but not by somebody who knows nothing of the rejection. */
+function requireUndecided({ run, hold }: RunRecord, asked: RunRecord): void {
+  if (hold !== 'rejected' || asked.hold === 'rejected') return
+  throw new DirsyncdError(
+    'run-unknown',
+    `Run ${run} was rejected by somebody else at the same time; dirsyncd approve ${run} releases it.`,
+  )
 }
 
 /** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */

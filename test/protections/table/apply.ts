@@ -385,6 +385,14 @@ export const APPLY: readonly Protection[] = [
     only: 'while another run replaces it',
   },
   {
+    name: 'apply-rejection-is-not-overruled-unseen',
+    file: 'control/local.ts',
+    find: "if (hold !== 'rejected' || asked.hold === 'rejected') return",
+    replace: "if (hold !== 'rejected' || asked.hold !== null) return",
+    test: 'integration/store-memory.test.ts',
+    only: 'approve and reject the same hold',
+  },
+  {
     name: 'apply-hold-is-decided-by-one-person',
     file: 'store/decisions.ts',
     find: '\n      .forUpdate()',
