@@ -8,6 +8,7 @@ import type { NewRun, RunRecord } from '../../src/store/runs.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
+import { inLong } from '../support/long.ts'
 import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
 
 let service: RunningService
@@ -91,6 +92,27 @@ test('another plan of the same hold is stored, and shown', async () => {
   const third = await harness.sync()
   expect(third).toMatchObject({ hold: 'open', hold_run: third.run })
   expect(await stored(third)).toBe(5)
+})
+
+test('a hold that stays open for many runs stays the one that a person decides on, and adds nothing to the store', async () => {
+  const { db } = opened.store
+  const rows = async (table: string) => {
+    const found = sql`SELECT FROM dirsyncd.runs AS r JOIN ${sql.table(table)} AS t ON t.run = r.run WHERE r.sync = ${sync}`
+    return (await found.execute(db)).rows.length
+  }
+  const stored = () =>
+    Promise.all(['changes', 'held_changes', 'journal'].map((name) => rows(`dirsyncd.${name}`)))
+  leave('a', 'b', 'c')
+  const first = await harness.sync()
+  const before = await stored()
+  for (let run = 0; run < inLong(10, 200); run += 1) {
+    expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: first.run })
+  }
+  expect(await stored()).toEqual(before)
+  expect(await harness.getRun(first.run)).toMatchObject({ hold: 'open' })
+  await control().approve(first.run, 'ada')
+  expect(await harness.sync()).toMatchObject({ state: 'done' })
+  expect(await rows('dirsyncd.journal')).toBe(before[2]! + 3)
 })
 
 test('who approves the hold of an earlier run approves what later runs show', async () => {
