@@ -7,15 +7,21 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** How many deletes within the last 24 hours nobody approved. */
+/**
+ * How many deletes within the last 24 hours nobody approved. One that may have been done counts, unless it was tried
+ * again.
+ */
 export async function deletedLastDay(
   db: Db,
   { sync, target }: SyncTarget,
 ): Promise<Readonly<Record<Guarded, number>>> {
   const { rows } = await sql<{ op: Op; removes: string }>`
-    SELECT op, sum(removes) AS removes FROM dirsyncd.journal
-    WHERE sync = ${sync} AND target = ${target} AND outcome IN ('applied', 'found') AND removes > 0 AND NOT approved
-      AND intent_at > now() - interval '24 hours'
+    SELECT op, sum(removes) AS removes FROM dirsyncd.journal AS j
+    WHERE sync = ${sync} AND target = ${target} AND outcome IN ('applied', 'found', 'unknown') AND removes > 0
+      AND NOT approved AND intent_at > now() - interval '24 hours'
+      AND (outcome <> 'unknown' OR NOT EXISTS (SELECT FROM dirsyncd.journal AS later
+        WHERE later.sync = j.sync AND later.target = j.target AND later.fingerprint = j.fingerprint
+          AND later.outcome IN ('applied', 'found', 'unknown') AND later.intent_at > j.intent_at))
     GROUP BY op`.execute(db)
   const counts = { users: 0, groups: 0, memberships: 0 }
   for (const row of rows) counts[GUARDED[row.op]] += Number(row.removes)

@@ -60,12 +60,12 @@ test('the deletes of the last day are counted, but for those that a person appro
   async function journal(
     op: Op,
     removes: number,
-    more: { approved?: boolean; hours?: number; target?: string; outcome?: string } = {},
+    more: { approved?: boolean; hours?: number; target?: string; outcome?: string; print?: string } = {},
   ) {
-    const { approved = false, hours = 1, target = TARGET, outcome = 'applied' } = more
+    const { approved = false, hours = 1, target = TARGET, outcome = 'applied', print = 'f' } = more
     await sql`INSERT INTO dirsyncd.journal
       (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, approved, intent_at)
-      VALUES (${usual}, 1, ${sync}, ${target}, ${op}, 'u1', 'f', 1, 'w', ${removes}, ${outcome},
+      VALUES (${usual}, 1, ${sync}, ${target}, ${op}, 'u1', ${print}, 1, 'w', ${removes}, ${outcome},
         ${approved}, now() - make_interval(hours => ${hours}))`.execute(db)
   }
   await journal('delete-user', 1)
@@ -78,6 +78,14 @@ test('the deletes of the last day are counted, but for those that a person appro
   await journal('delete-user', 1, { outcome: 'already' })
   await journal('create-user', 0)
   expect(await deletedLastDay(db, { sync, target: TARGET })).toEqual({ users: 3, groups: 1, memberships: 0 })
+  // Of a process that was killed: it may have been done.
+  await journal('delete-user', 1, { outcome: 'unknown', hours: 3, print: 'lost' })
+  expect(await deletedLastDay(db, { sync, target: TARGET })).toMatchObject({ users: 4 })
+  await journal('delete-user', 1, { outcome: 'unknown', hours: 2, print: 'lost' })
+  expect(await deletedLastDay(db, { sync, target: TARGET })).toMatchObject({ users: 4 })
+  // It had not been done.
+  await journal('delete-user', 1, { hours: 1, print: 'lost' })
+  expect(await deletedLastDay(db, { sync, target: TARGET })).toMatchObject({ users: 4 })
 })
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
