@@ -21,12 +21,14 @@ interface Interrupted {
 
 /**
  * Ends every begun run of the sync, because its process is gone. The waiting run that `next` names goes on from there:
- * it remembers how many ended so in a row, and waits because of them. `trx` is that of `withLease`.
+ * it remembers how many ended so in a row, and waits because of them unless it `beginsAtOnce`. `trx` is that of
+ * `withLease`.
  */
 export async function interruptRuns(
   trx: Db,
   sync: string,
   next: (interrupted: RunRecord) => Promise<number>,
+  { beginsAtOnce = false } = {},
 ): Promise<void> {
   const runs = await trx
     .selectFrom('dirsyncd.runs')
@@ -36,7 +38,7 @@ export async function interruptRuns(
     .where('state', '!=', 'waiting')
     .execute()
   for (const run of runs) {
-    const interrupted = asInterrupted(run)
+    const interrupted = asInterrupted(run, beginsAtOnce)
     await trx
       .updateTable('dirsyncd.runs')
       .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(interrupted) })
@@ -51,19 +53,20 @@ export async function interruptRuns(
   }
 }
 
-function asInterrupted(run: RunRecord): Interrupted {
+function asInterrupted(run: RunRecord, beginsAtOnce: boolean): Interrupted {
   const inRow = run.left_orderly || run.mode === 'plan' ? 0 : run.interruptions + 1
-  const waits =
-    inRow < INTERRUPTIONS_BEFORE_WAIT ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - INTERRUPTIONS_BEFORE_WAIT)
+  const isNoWait = beginsAtOnce || inRow < INTERRUPTIONS_BEFORE_WAIT
+  const waits = isNoWait ? 0 : FIRST_WAIT_MINUTES * 2 ** (inRow - INTERRUPTIONS_BEFORE_WAIT)
   return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
 }
 
 function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
-  if (waitMinutes === 0)
+  if (inRow < INTERRUPTIONS_BEFORE_WAIT)
     return 'the process that worked on this run ended; a new run goes on from what both sides say now'
+  const next = waitMinutes === 0 ? '' : `; the next run waits ${waitMinutes} minutes`
   return (
     `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
-    `and whether it has enough memory; the next run waits ${waitMinutes} minutes`
+    `and whether it has enough memory${next}`
   )
 }
 

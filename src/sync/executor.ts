@@ -83,7 +83,9 @@ export class Executor {
     if (run?.state !== 'waiting') return
     // A plan changes nothing, so it leaves interrupted runs to those that go on with their work.
     if (run.mode === 'sync') {
-      await withLease(db, lease, number, (trx) => interruptRuns(trx, name, async () => number))
+      await withLease(db, lease, number, (trx) =>
+        interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),
+      )
     }
     await this.#execute(setup, run, lease, AbortSignal.any([signal, lease.signal]))
   }

@@ -19,7 +19,7 @@ let sync: string
 let tests = 0
 
 beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 10) })
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
   opened = await backendNamed('postgres').open()
 })
 afterAll(async () => {
@@ -209,4 +209,18 @@ test('a whole run that waits already knows how many runs before it were interrup
   )
   await harness.executor.work(sync, { scheduled: false })
   expect(await harness.getRun(waiting)).toMatchObject({ state: 'done' })
+})
+
+test('a command begins its run at once, and knows how many before it were interrupted', async () => {
+  const { db } = opened.store
+  const killed = await harness.requestRun()
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({ state: 'reading', interruptions: 2 })
+    .where('run', '=', killed)
+    .execute()
+  const asked = await harness.requestRun()
+  await harness.executor.workOn(sync, asked)
+  expect((await harness.getRun(killed)).error).toMatch(/as with the 2 runs before: .* enough memory$/)
+  expect(await harness.getRun(asked)).toMatchObject({ state: 'done', interruptions: 3 })
 })

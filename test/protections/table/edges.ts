@@ -14,7 +14,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-a-command-makes-no-run-of-another-one',
     file: 'sync/executor.ts',
-    find: '      await withLease(db, lease, number, (trx) => interruptRuns(trx, name, async () => number))\n',
+    find: '      await withLease(db, lease, number, (trx) =>\n        interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),\n      )\n',
     replace: '      await this.#resume(setup, lease)\n',
     test: 'e2e/commands-at-once.test.ts',
     only: 'a limited sync',
