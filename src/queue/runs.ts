@@ -55,7 +55,7 @@ const OVERDUE_MS = 60_000
 
 /**
  * Sets the schedules again that the queue has lost: all of them when Redis was emptied, or one whose next job could not
- * be added in an outage. The time of such a job has passed.
+ * be added in an outage. The time of such a job has passed, as it has after the machine slept; its run is made now.
  */
 export async function restoreSchedules(
   queue: Queue<WakeJob>,
@@ -64,7 +64,10 @@ export async function restoreSchedules(
   const known = new Map((await queue.getJobSchedulers()).map(({ key, next }) => [key, next ?? 0]))
   const overdue = Date.now() - OVERDUE_MS
   for (const [sync, repeat] of schedules) {
-    if ((known.get(sync) ?? 0) < overdue) await setSchedule(queue, sync, repeat)
+    const next = known.get(sync)
+    if (next !== undefined && next >= overdue) continue
+    await setSchedule(queue, sync, repeat)
+    if (next !== undefined) await queue.add('wake', { sync, scheduled: true })
   }
 }
 

@@ -3,7 +3,14 @@ import { Cron } from 'croner'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
-import { openRunsQueue, setSchedules, startRunsWorker, wake } from '../../src/queue/runs.ts'
+import {
+  openRunsQueue,
+  restoreSchedules,
+  setSchedules,
+  startRunsWorker,
+  wake,
+  type WakeJob,
+} from '../../src/queue/runs.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { lastGood } from '../../src/store/last-good.ts'
 import { addRun, listRuns } from '../../src/store/runs.ts'
@@ -596,6 +603,26 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
         console.log(`${opened.backend.kind}: began after ${(readAt - askedAt).toFixed(0)} ms`)
         expect(readAt - askedAt).toBeLessThan(scaleToLoad(1000))
+        await setSchedules(queue, new Map())
+        await worker.close()
+      })
+
+      test('a run whose time passed while the machine slept is made when it wakes up', async () => {
+        const woken: WakeJob[] = []
+        const queue = openRunsQueue(opened.backend)
+        const worker = startRunsWorker(opened.backend, 1, async (job) => {
+          if (job.sync === name) woken.push(job)
+        })
+        const soon = new Date(Date.now() + 3_600_000)
+        const daily = new Map([
+          [name, { pattern: `${soon.getUTCMinutes()} ${soon.getUTCHours()} * * *`, tz: 'UTC' }],
+        ])
+        await setSchedules(queue, daily)
+        await restoreSchedules(queue, daily)
+        const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 2 * 3_600_000)
+        await restoreSchedules(queue, daily)
+        await vi.waitFor(() => expect(woken[0]).toEqual({ sync: name, scheduled: true }), 10_000)
+        clock.mockRestore()
         await setSchedules(queue, new Map())
         await worker.close()
       })

@@ -709,6 +709,14 @@ export const STORES: readonly Protection[] = [
     only: 'the first reason',
   },
   {
+    name: 'stores-run-is-made-after-the-machine-slept',
+    file: 'queue/runs.ts',
+    find: "    if (next !== undefined) await queue.add('wake', { sync, scheduled: true })\n",
+    replace: '',
+    test: 'integration/run-behaviour-postgres.test.ts',
+    only: 'while the machine slept',
+  },
+  {
     name: 'stores-hold-is-decided-once',
     file: 'control/local.ts',
     find: "if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return",
