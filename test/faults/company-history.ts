@@ -147,7 +147,7 @@ export class CompanyHistory {
       const number = 1000 * this.#edits + count
       groups.set(teamId(number), { number, name: `Team ${number}`, members: someOf(ids, 4, random) })
     }
-    if (!this.#options.onlyAdds && edit.teams > 0 && groups.size > 3) groups.delete([...groups.keys()][0]!)
+    if (!this.#options.onlyAdds && edit.teams > 0 && groups.size > 3) deleteSmall(groups)
     // Whoever left is in no group; a group that lost everybody gets somebody, because an emptied one waits for a
     // person.
     for (const [id, team] of groups) {
@@ -160,6 +160,19 @@ export class CompanyHistory {
   #idOf(number: number): string {
     const odd = this.#options.oddIds && number % 4 === 3
     return odd ? ODD[(number >> 2) % ODD.length]!(number) : `u${number}`
+  }
+}
+
+/**
+ * Deletes one small group. A run may read one file before an edit and the next one after it: a group of five or more
+ * would then seem to be emptied, and wait for a person.
+ */
+function deleteSmall(groups: Map<string, Team>): void {
+  for (const [id, { members }] of groups) {
+    if (members.size < 5) {
+      groups.delete(id)
+      return
+    }
   }
 }
 
