@@ -23,6 +23,11 @@ export interface PlanInputs {
   readonly rules: PlanRules
   /** By fingerprint, the changes not to make now: in quarantine, not converging, or rejected by a person. */
   readonly withheld: ReadonlyMap<string, Withheld>
+  /**
+   * Users whose change the service refused in the last run. It may refuse it again, so nobody else waits for an e-mail of
+   * theirs.
+   */
+  readonly refused?: ReadonlySet<string> | undefined
   /** What waits although the source says it. */
   readonly waits?: Waits | undefined
   /** If set, only these entries are changed. */

@@ -13,10 +13,11 @@ export function ruleUserEmails(
   selection: Selection,
   deleted: ReadonlySet<string>,
 ): EmailRulings {
-  const { source, directory, rules, withheld } = inputs
+  const { source, directory, rules, withheld, refused } = inputs
   if (rules.emails === 'shared') return NO_RULINGS
   const held = new Set<string>()
-  const keepsEmail = (id: string): boolean => !deleted.has(id) && !canMove(id, inputs, selection)
+  const keepsEmail = (id: string): boolean =>
+    refused?.has(id) === true || (!deleted.has(id) && !canMove(id, inputs, selection))
   for (;;) {
     const rulings = ruleEmails({
       writableUsers: usersWithWritableEmail(inputs, selection),

@@ -77,8 +77,9 @@ export async function forgetOutages(db: Db, target: string): Promise<void> {
   await db.updateTable('dirsyncd.targets').set({ outages: 0 }).where('target', '=', target).execute()
 }
 
-/** Pauses from this length on, in milliseconds, are worth a line for a person. */
+/** Pauses from this length on, in milliseconds, are worth a line for a person; from the second on also in a quiet log. */
 const NOTABLE_MS = 10_000
+const LONG_MS = 60_000
 
 /** Logs once that the service asked for a pause, however many requests find out. */
 export function createPauseLog(log: Log): (pause: Pause) => void {
@@ -87,7 +88,7 @@ export function createPauseLog(log: Log): (pause: Pause) => void {
     const now = performance.now()
     const begins = now >= endsAt
     endsAt = Math.max(endsAt, now + leftMs)
-    const level = leftMs >= NOTABLE_MS ? 'info' : 'debug'
+    const level = leftMs >= LONG_MS ? 'warn' : leftMs >= NOTABLE_MS ? 'info' : 'debug'
     if (begins) log[level]({ until: ends.toISOString() }, 'the service asks for a pause (429); requests wait')
   }
 }

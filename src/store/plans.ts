@@ -4,7 +4,7 @@ import type { Notice } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
-import type { ChangeState } from './run-types.ts'
+import type { ChangeState, SyncTarget } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
@@ -55,6 +55,15 @@ export async function storePlan(
         AND c.run = ${fenced.run} AND c.entry_id = j.entry_id
         AND (c.op LIKE '%-user') = (j.op LIKE '%-user')`.execute(trx)
   })
+}
+
+/** The users whose change the service refused in the last whole run, which ended without a decision why. */
+export async function refusedInLastRun(db: Db, { sync, target }: SyncTarget): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ id: string }>`SELECT entry_id AS id FROM dirsyncd.changes
+    WHERE run = (SELECT max(run) FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
+        AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0)
+      AND state = 'pending' AND refusals > 0 AND op IN ('update-user', 'delete-user')`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Stores notices under the numbers after `start`: a negative one puts them before those of the plan. */

@@ -11,7 +11,7 @@ import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
 import { decisionsOf, forgetOtherDecisions } from '../store/decisions.ts'
 import { quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
-import { unfinishedChanges } from '../store/plans.ts'
+import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
 import { forgetOtherQuarantined, quarantined } from '../store/quarantine.ts'
 import {
   directoryAfterLastGood,
@@ -40,6 +40,7 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
   const good = await lastGood(db, sync, target)
   return {
     withheld,
+    refused: await refusedInLastRun(db, { sync, target }),
     approved: decisions.approved,
     lastGood: good,
     directoryBefore: await directoryAfterLastGood(db, { sync, target }),

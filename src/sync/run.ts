@@ -18,6 +18,7 @@ import { bothOrNeither } from './both.ts'
 /** What a run remembers from earlier runs and from what people decided. */
 export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly withheld: ReadonlyMap<string, Withheld>
+  readonly refused: ReadonlySet<string>
   /** The fingerprints of the changes that a person approved. */
   readonly approved: ReadonlySet<string>
   /** The source in the last completed run of this sync on this directory, if there was one. */
@@ -162,7 +163,7 @@ type Read = Pick<PlanInputs, 'source' | 'directory' | 'sightings'> & Judged
 
 function inputsOf(
   { rules, only, grace }: RunDeps,
-  { memory: { withheld, absences, approved, now }, server, ...read }: Read,
+  { memory: { withheld, refused, absences, approved, now }, server, ...read }: Read,
 ): PlanInputs {
   const { deleteAfter, confirmAfterMs } = grace
   const confirming = server?.scope === 'confirmed-deletes'
@@ -174,7 +175,7 @@ function inputsOf(
   const doubt = 'the server may lack what the last good read had'
   const allButNew = server?.scope === 'additions' ? doubt : undefined
   const everything = server?.scope === 'nothing' ? doubt : undefined
-  return { ...read, rules, withheld, only, waits: { everything, allButNew, whyNotDeleted } }
+  return { ...read, rules, withheld, refused, only, waits: { everything, allButNew, whyNotDeleted } }
 }
 
 /** The plan of what the evidence proves. Groups that would lose members are looked at a second time first. */

@@ -14,6 +14,8 @@ export function textWidth(text: string): number {
 
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min` */
 export function timeTaken(milliseconds: number): string {
+  // The clock was set back meanwhile.
+  if (milliseconds < 0) return '?'
   const seconds = milliseconds / 1000
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`
   const whole = Math.round(seconds)

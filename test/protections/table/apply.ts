@@ -313,6 +313,22 @@ export const APPLY: readonly Protection[] = [
     only: 'knows how many runs',
   },
   {
+    name: 'apply-nobody-waits-for-the-email-of-somebody-whom-the-service-protects',
+    file: 'plan/rulings.ts',
+    find: 'refused?.has(id) === true || ',
+    replace: '(refused?.has(id) === true && id === "") || ',
+    test: 'unit/plan/emails.test.ts',
+    only: 'whom the service refused to change',
+  },
+  {
+    name: 'apply-refused-changes-of-the-last-run-are-known',
+    file: 'store/plans.ts',
+    find: "AND state = 'pending' AND refusals > 0 AND op IN",
+    replace: "AND state = 'pending' AND refusals < 0 AND op IN",
+    test: 'integration/run-refusals.test.ts',
+    only: 'whom the service protects',
+  },
+  {
     name: 'apply-paused-target-is-left-alone',
     file: 'apply/claim.ts',
     find: '!isLeased || isPaused || ',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DirectoryUser, UserEntry } from '../../../src/directory/entry.ts'
 import { canonicalEmail } from '../../../src/directory/normalize.ts'
-import type { Withheld } from '../../../src/plan/inputs.ts'
+import type { PlanInputs, Withheld } from '../../../src/plan/inputs.ts'
 import type { Plan } from '../../../src/plan/plan.ts'
 import { directoryOf, haveUser, linesOf, noticesOf, planOf, sourceOf, wantUser } from './build.ts'
 import { inLong } from '../../support/long.ts'
@@ -89,6 +89,16 @@ describe('two people with one e-mail', () => {
     const plan = planOf(sourceOf([person('a', X)], [], more), directoryOf([shown('old', X)]))
     expect(writtenIn(plan)).toEqual(['a ?'])
     expect(noticesOf(plan)).toContain('duplicate-email a')
+  })
+
+  test('somebody who is to be deleted and whom the service refused to change keeps it', () => {
+    const plan = (more: Partial<PlanInputs>) =>
+      planOf(sourceOf([person('a', X)]), directoryOf([shown('old', X)]), more)
+    expect(writtenIn(plan({}))).toEqual([`a ${X}`])
+    expect(writtenIn(plan({ refused: new Set(['old']) }))).toEqual(['a ?'])
+    expect(plan({ refused: new Set(['old']) }).changes.map(({ change }) => change.op)).toContain(
+      'delete-user',
+    )
   })
 
   test.each([

@@ -17,7 +17,13 @@ function createRecordedLog() {
 test('a pause is logged once, with its end, however many requests find out', () => {
   const { lines, say } = createRecordedLog()
   for (const leftMs of [900_000, 900_000, 850_000]) say(pauseOf(leftMs))
-  expect(lines).toMatchObject([{ level: 'info', until: ENDS.toISOString() }])
+  expect(lines).toMatchObject([{ level: 'warn', until: ENDS.toISOString() }])
+})
+
+test('a pause of less than a minute is no warning', () => {
+  const { lines, say } = createRecordedLog()
+  say(pauseOf(50_000))
+  expect(lines).toMatchObject([{ level: 'info' }])
 })
 
 test('a pause of a moment is for whoever looks for a fault', () => {
