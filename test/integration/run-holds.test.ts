@@ -100,15 +100,15 @@ test('a hold that stays open for many runs stays the one that a person decides o
     const found = sql`SELECT FROM dirsyncd.runs AS r JOIN ${sql.table(table)} AS t ON t.run = r.run WHERE r.sync = ${sync}`
     return (await found.execute(db)).rows.length
   }
-  const stored = () =>
+  const sizes = () =>
     Promise.all(['changes', 'held_changes', 'journal'].map((name) => rows(`dirsyncd.${name}`)))
   leave('a', 'b', 'c')
   const first = await harness.sync()
-  const before = await stored()
+  const before = await sizes()
   for (let run = 0; run < inLong(10, 200); run += 1) {
     expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: first.run })
   }
-  expect(await stored()).toEqual(before)
+  expect(await sizes()).toEqual(before)
   expect(await harness.getRun(first.run)).toMatchObject({ hold: 'open' })
   await control().approve(first.run, 'ada')
   expect(await harness.sync()).toMatchObject({ state: 'done' })
