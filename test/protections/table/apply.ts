@@ -414,7 +414,7 @@ export const APPLY: readonly Protection[] = [
     find: "if (hold !== 'rejected' || asked.hold === 'rejected') return",
     replace: "if (hold !== 'rejected' || asked.hold !== null) return",
     test: 'integration/store-memory.test.ts',
-    only: 'approve and reject the same hold',
+    only: 'reject and approve the same hold',
   },
   {
     name: 'apply-hold-is-decided-by-one-person',
