@@ -197,8 +197,10 @@ describe('leases on a PostgreSQL server', () => {
         expect(await take(`dead-${way}`, 'heir')).toBeUndefined()
         await sleep(100)
       }
-      const epochs = async () => (await take(`dead-${way}`, 'heir'))?.epoch
-      await expect.poll(epochs, { timeout: 20_000, interval: 20 }).toBe(8)
+      const stack = new AsyncDisposableStack()
+      onTestFinished(() => stack.disposeAsync())
+      const takenEpoch = async () => stack.use((await take(`dead-${way}`, 'heir')) ?? null)?.epoch
+      await expect.poll(takenEpoch, { timeout: 20_000, interval: 20 }).toBe(8)
     },
   )
 
