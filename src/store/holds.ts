@@ -9,26 +9,24 @@ import { finishRun, type RunRecord } from './runs.ts'
 /**
  * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has
  * one open hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it.
- * But no run of single entries replaces the hold of a whole run: its own counts as replaced from the beginning. Returns
- * the number of the run that carries the open hold.
+ * But no run of single entries replaces the hold of a whole run: its own counts as replaced from the beginning.
  */
 export async function holdRun(
   trx: Fenced,
   run: RunRecord,
   state: 'held' | 'done',
   { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
-): Promise<number> {
+): Promise<void> {
   const open = await openHold(trx, run.sync)
   const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
   if (open && !same && run.only_entries !== null && open.only_entries === null) {
     await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
-    return open.run
+    return
   }
   if (open && !same) await endHold(trx, open.run, 'replaced')
-  const holder = same ? open.run : run.run
   if (!same) await storeHeldChanges(trx, run.run, breaches)
-  await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run: holder })
-  return holder
+  const hold_run = same ? open.run : run.run
+  await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run })
 }
 
 /**

@@ -189,14 +189,16 @@ test('the schedule adds no run while a whole run waits', async () => {
   expect(last).toBe(waiting)
 })
 
+/** A run whose process is gone, as those of the two runs before it. Resolves with its number. */
+async function thirdKilled(): Promise<number> {
+  const run = await harness.requestRun()
+  const killed = { state: 'reading', interruptions: 2 } as const
+  await opened.store.db.updateTable('dirsyncd.runs').set(killed).where('run', '=', run).execute()
+  return run
+}
+
 test('a whole run that waits already knows how many runs before it were interrupted', async () => {
-  const { db } = opened.store
-  const killed = await harness.requestRun()
-  await db
-    .updateTable('dirsyncd.runs')
-    .set({ state: 'reading', interruptions: 2 })
-    .where('run', '=', killed)
-    .execute()
+  const killed = await thirdKilled()
   const waiting = await harness.requestRun()
   await harness.executor.work(sync, { scheduled: false })
   expect((await harness.getRun(killed)).error).toMatch('the next run waits 2 minutes')
@@ -205,20 +207,14 @@ test('a whole run that waits already knows how many runs before it were interrup
   expect(next.begin_after!.getTime()).toBeGreaterThan(Date.now() + 60_000)
   // The clock was set back since.
   await sql`UPDATE dirsyncd.runs SET begin_after = now() + interval '1 day' WHERE run = ${waiting}`.execute(
-    db,
+    opened.store.db,
   )
   await harness.executor.work(sync, { scheduled: false })
   expect(await harness.getRun(waiting)).toMatchObject({ state: 'done' })
 })
 
 test('a command begins its run at once, and knows how many before it were interrupted', async () => {
-  const { db } = opened.store
-  const killed = await harness.requestRun()
-  await db
-    .updateTable('dirsyncd.runs')
-    .set({ state: 'reading', interruptions: 2 })
-    .where('run', '=', killed)
-    .execute()
+  const killed = await thirdKilled()
   const asked = await harness.requestRun()
   await harness.executor.workOn(sync, asked)
   expect((await harness.getRun(killed)).error).toMatch(/as with the 2 runs before: .* enough memory$/)
