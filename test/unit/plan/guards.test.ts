@@ -131,11 +131,15 @@ test('deletes and updates of groups and added members have limits of their own',
 })
 
 test('an empty directory is free to be filled', () => {
-  const source = sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])])
+  const people = Array.from({ length: 30 }, (_, index) => `u${index}`)
+  const source = sourceOf(
+    people.map((id) => wantUser(id)),
+    [wantGroup('g', 'G', people)],
+  )
   const plan = planOf(source, directoryOf([]))
   const kind = { ...KIND, maxUpdatePercent: 10 }
   const limits = { ...LIMITS, users: kind, groups: kind, memberships: kind }
-  expect(checkGuards(plan, facts(2, 0, { lastGood: undefined }), limits)).toEqual([])
+  expect(checkGuards(plan, facts(30, 0, { lastGood: undefined }), limits)).toEqual([])
 })
 
 test('an empty source is held whatever the plan does', () => {
