@@ -11,6 +11,7 @@ export default defineConfig({
       'test/e2e/**/*.test.ts',
       'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection}.test.ts',
       'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
+      'test/unit/source/ldap/connection/broken-messages.test.ts',
     ],
     globalSetup: 'test/support/global-setup.ts',
     provide: { long: true },

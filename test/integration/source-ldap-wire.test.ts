@@ -138,6 +138,19 @@ describe('a server', () => {
     )
   })
 
+  test.each([
+    ['asks for StartTLS', { startTls: true }, 'source-unreachable', 'asking for StartTLS'],
+    ['reads', { startTls: false }, 'source-incomplete', 'reading "dc=example,dc=org"'],
+  ])('whose lengths lead nowhere does not hold up who %s', async (_, tls, code, doing) => {
+    const hostile = Buffer.from('3012020101780d0a0100040004008a84fffffffa', 'hex')
+    await using server = await startScript(({ socket }) => socket.write(hostile))
+    const reading = createLdapSource(options(server.url, { tls }), silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ name: 'DirsyncdError', code })
+    await expect(reading).rejects.toThrow(
+      `${server.url}: a broken message arrived (an element is cut off) while ${doing}`,
+    )
+  })
+
   test('that answers another request than was made is not believed', async () => {
     await using server = await startScript((request) =>
       request.socket.write(Buffer.concat([entry(request.id + 1, 'a'), result(request, 0)])),

@@ -51,7 +51,7 @@ async function readRanges(
   attributes: readonly string[],
 ): Promise<LdapEntry | undefined> {
   const first = await readEntry(connection, dn, attributes)
-  const whole = new Map<string, readonly Buffer[]>()
+  const whole = new Map<string, readonly string[]>()
   for (const [name, values] of first.attributes) {
     const range = rangeOf(name)
     const all = range === undefined ? values : await readRest(connection, first, { ...range, values })
@@ -71,7 +71,7 @@ async function readRest(
   connection: LdapConnection,
   first: LdapEntry,
   { attribute, next: second, values }: Values,
-): Promise<readonly Buffer[] | undefined> {
+): Promise<readonly string[] | undefined> {
   const { dn } = first
   const mark = markOf(first)
   const all = [...values]
@@ -85,7 +85,7 @@ async function readRest(
     }
     const [again, ...others] = found.values
     const last = all.at(-1)
-    if (again === undefined || last === undefined || !again.equals(last)) return undefined
+    if (again === undefined || last === undefined || again !== last) return undefined
     for (const value of others) all.push(value)
     next = found.next
   }
@@ -119,15 +119,17 @@ interface Range {
 }
 
 interface Values extends Range {
-  readonly values: readonly Buffer[]
+  readonly values: readonly string[]
 }
 
 function rangeOf(name: string): Range | undefined {
-  const match = /^(?<attribute>.+);range=(?<from>\d+)-(?<to>\d+|\*)$/i.exec(name)?.groups
+  // Every name of every entry is asked, and hardly one is a range.
+  if (!name.includes(';range=')) return undefined
+  const match = /^(?<attribute>.+);range=(?<from>\d+)-(?<to>\d+|\*)$/.exec(name)?.groups
   if (match === undefined) return undefined
   const { attribute = '', from = '', to = '' } = match
   return {
-    attribute: attribute.toLowerCase(),
+    attribute,
     from: Number(from),
     next: to === '*' ? undefined : Number(to) + 1,
   }
@@ -146,7 +148,7 @@ function rangeIn(entry: LdapEntry, attribute: string, from: number): Values | un
 
 function markOf({ attributes }: LdapEntry): string {
   const values = MARKS.flatMap((name) => attributes.get(name.toLowerCase()) ?? [])
-  return values.map((value) => value.toString('hex')).join(' ')
+  return values.join(' ')
 }
 
 function incomplete({ endpoint }: LdapConnection, dn: string, why: string): DirsyncdError {

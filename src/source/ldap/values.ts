@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Decode } from './connection/ber-reader.ts'
 import type { LdapEntry } from './connection/message.ts'
 import type { Lookup } from '../mapping.ts'
 
@@ -6,10 +7,12 @@ import type { Lookup } from '../mapping.ts'
 const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid', 'invocationid'])
 
 /** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
-const BINARY = new Set(['guid', 'jpegphoto', 'userpassword'])
+const BINARY = new Set(['guid', 'jpegphoto', 'repluptodatevector', 'userpassword'])
 
 /** Attributes whose bytes are a security identifier of Microsoft's. */
 const SIDS = new Set(['objectsid', 'sidhistory'])
+
+const NO_VALUES: readonly string[] = []
 
 const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -24,22 +27,40 @@ function formOf(attribute: string): Form {
 }
 
 /**
- * A value as text: a GUID and a SID as Microsoft writes them, other binary attributes and everything that is not UTF-8
- * as lower-case hexadecimal digits, text byte for byte as it is.
+ * What makes text of the values of an attribute: a GUID and a SID as Microsoft writes them, other binary attributes and
+ * everything that is not UTF-8 as lower-case hexadecimal digits, text byte for byte as it is.
  */
-export function valueText(attribute: string, bytes: Buffer): string {
-  const form = formOf(attribute)
-  if (form === 'guid' && bytes.length === 16) return guidText(bytes)
-  if (form === 'sid' && isSid(bytes)) return sidText(bytes)
-  return form === 'text' && isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('hex')
+export function valueDecoder(attribute: string): Decode<string> {
+  switch (formOf(attribute)) {
+    case 'guid':
+      return (bytes, start, end) =>
+        end - start === 16 ? guidText(bytes.subarray(start, end)) : hexText(bytes, start, end)
+    case 'sid':
+      return sidText
+    case 'hex':
+      return hexText
+    case 'text':
+      return plainText
+  }
+}
+
+function plainText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end)
+  // Bytes that are not UTF-8 become U+FFFD, which may also have been sent as it is.
+  const isSure = !text.includes('\ufffd') || isUtf8(bytes.subarray(start, end))
+  return isSure ? text : hexText(bytes, start, end)
+}
+
+function hexText(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString('hex', start, end)
 }
 
 /**
- * The values of an attribute that `valueText` writes like this: one, seldom two, none when it can be no value of it.
+ * The values of an attribute that its `valueDecoder` writes like this: one, seldom two, none when it can be no value of it.
  */
 export function valueBytes(attribute: string, text: string): Buffer[] {
   const form = formOf(attribute)
-  if (form === 'guid' && GUID_TEXT.test(text)) return [guidBytes(text)]
+  if (form === 'guid' && isGuid(text)) return [guidBytes(text)]
   if (form === 'sid' && text.startsWith('S-')) return sidBytes(text)
   const hex = /^(?:[0-9a-f]{2})+$/.test(text) ? Buffer.from(text, 'hex') : undefined
   if (form !== 'text') return hex === undefined ? [] : [hex]
@@ -49,8 +70,12 @@ export function valueBytes(attribute: string, text: string): Buffer[] {
 
 /** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */
 export function lookupIn(entry: LdapEntry): Lookup {
-  return (attribute) =>
-    (entry.attributes.get(attribute.toLowerCase()) ?? []).map((value) => valueText(attribute, value))
+  return (attribute) => entry.attributes.get(attribute.toLowerCase()) ?? NO_VALUES
+}
+
+/** Whether this is how `valueDecoder` writes 16 bytes of an attribute of this kind. */
+export function isGuid(text: string): boolean {
+  return GUID_TEXT.test(text)
 }
 
 export function guidText(bytes: Buffer): string {
@@ -70,18 +95,16 @@ function swapFirstFields(bytes: Buffer): Buffer {
   return swapped
 }
 
-/** Revision 1, the number of parts, six bytes of authority, and the parts with the lowest byte first. */
-function isSid(bytes: Buffer): boolean {
-  const [revision, parts = 0] = bytes
-  return revision === 1 && parts <= MOST_SID_PARTS && bytes.length === 8 + 4 * parts
-}
-
 const MOST_SID_PARTS = 15
 
-function sidText(bytes: Buffer): string {
-  const parts = [1, bytes.readUIntBE(2, 6)]
-  for (let at = 8; at < bytes.length; at += 4) parts.push(bytes.readUInt32LE(at))
-  return `S-${parts.join('-')}`
+/** Revision 1, the number of parts, six bytes of authority, and the parts with the lowest byte first. */
+function sidText(bytes: Buffer, start: number, end: number): string {
+  const parts = bytes[start + 1] ?? 0
+  const isSid = end - start === 8 + 4 * parts && bytes[start] === 1 && parts <= MOST_SID_PARTS
+  if (!isSid) return hexText(bytes, start, end)
+  const numbers = [1, bytes.readUIntBE(start + 2, 6)]
+  for (let at = start + 8; at < end; at += 4) numbers.push(bytes.readUInt32LE(at))
+  return `S-${numbers.join('-')}`
 }
 
 /** None for a text that is no SID or another spelling of one. */
@@ -95,5 +118,5 @@ function sidBytes(text: string): Buffer[] {
   bytes[1] = parts.length
   bytes.writeUIntBE(authority, 2, 6)
   for (const [index, part] of parts.entries()) bytes.writeUInt32LE(part, 8 + 4 * index)
-  return sidText(bytes) === text ? [bytes] : []
+  return sidText(bytes, 0, bytes.length) === text ? [bytes] : []
 }

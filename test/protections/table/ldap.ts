@@ -8,6 +8,7 @@ const LOSSES = 'integration/source-ldap-losses.test.ts'
 const MEMBERSHIP = 'integration/source-ldap-membership.test.ts'
 const SOURCE = 'integration/source-ldap.test.ts'
 const WIRE = 'integration/source-ldap-wire.test.ts'
+const BROKEN = 'unit/source/ldap/connection/broken-messages.test.ts'
 const OPTIONS = 'unit/source/ldap/options.test.ts'
 
 /** The LDAP source: `src/source/ldap/`. */
@@ -118,7 +119,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-next-range-must-begin-with-the-last-value',
     file: 'source/ldap/range.ts',
-    find: 'last === undefined || !again.equals(last)) return undefined',
+    find: 'last === undefined || again !== last) return undefined',
     replace: 'last === undefined) return undefined',
     test: AD,
   },
@@ -552,8 +553,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-id-does-not-depend-on-what-its-bytes-look-like',
     file: 'source/ldap/values.ts',
-    find: "return form === 'text' && isUtf8(bytes) ?",
-    replace: 'return isUtf8(bytes) ?',
+    find: "    case 'hex':\n      return hexText\n",
+    replace: "    case 'hex':\n      return plainText\n",
     test: 'unit/source/ldap/values.test.ts',
   },
   {
@@ -756,37 +757,64 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-announced-gigabytes-are-refused',
     file: 'source/ldap/connection/frames.ts',
-    find: 'if (length > LONGEST_MESSAGE) throw',
-    replace: 'if (length < 0) throw',
+    find: 'if (content > LONGEST_MESSAGE) throw',
+    replace: 'if (content < 0) throw',
     test: 'unit/source/ldap/connection/frames.test.ts',
+  },
+  {
+    name: 'ldap-length-leads-no-further-than-the-element-around-it',
+    file: 'source/ldap/connection/ber-reader.ts',
+    find: 'if (start + length > end) throw',
+    replace: 'if (start + length > bytes.length) throw',
+    test: BROKEN,
+  },
+  {
+    name: 'ldap-element-is-read-to-its-end',
+    file: 'source/ldap/connection/ber-reader.ts',
+    find: 'if (!this.isAtEnd) throw',
+    replace: 'if (this.#at > this.#end) throw',
+    test: BROKEN,
+  },
+  {
+    name: 'ldap-value-at-a-wrong-place-is-no-extension',
+    file: 'source/ldap/connection/ber-reader.ts',
+    find: 'const isContextSpecific = (tag & 0xc0) === 0x80',
+    replace: 'const isContextSpecific = (tag & 0xc0) !== 0x40',
+    test: BROKEN,
+  },
+  {
+    name: 'ldap-text-that-only-looks-like-utf-8-is-bytes',
+    file: 'source/ldap/values.ts',
+    find: "!text.includes('\\ufffd') || isUtf8(bytes.subarray(start, end))",
+    replace: 'text !== undefined',
+    test: 'unit/source/ldap/values.test.ts',
   },
   {
     name: 'ldap-result-without-a-code-is-no-success',
     file: 'source/ldap/connection/message.ts',
-    find: "if (code === null || matchedDn === null || diagnostic === null) throw new Error('a broken result arrived')",
-    replace:
-      "if (code === null || matchedDn === null || diagnostic === null)\n    return { operation, code: 0, diagnostic: '', referral: [], cookie: undefined, value: undefined }",
+    find: 'const code = reader.integer(ENUMERATED)',
+    replace: 'const code = reader.tag === ENUMERATED ? reader.integer(ENUMERATED) : 0',
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   {
     name: 'ldap-broken-paging-control-is-not-the-end',
     file: 'source/ldap/connection/message.ts',
-    find: "if (control.value?.cookie === undefined) throw new Error('a broken paged results control arrived')",
-    replace: 'if (control.value?.cookie === undefined) return Buffer.alloc(0)',
+    find: '  const valueEnd = reader.enter(OCTETS)\n',
+    replace: '  if (reader.tag !== OCTETS) return Buffer.alloc(0)\n  const valueEnd = reader.enter(OCTETS)\n',
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   {
     name: 'ldap-attribute-in-two-parts-keeps-both',
     file: 'source/ldap/connection/message.ts',
-    find: '[...(attributes.get(name) ?? []), ...decodeValues(reader)]',
-    replace: 'decodeValues(reader)',
+    find: 'others === undefined ? values : [...others, ...values]',
+    replace: 'others === undefined ? values : values',
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   {
     name: 'ldap-words-of-a-server-hold-no-control-characters',
     file: 'source/ldap/connection/message.ts',
-    find: 'diagnostic: printable(diagnostic)',
-    replace: 'diagnostic',
+    find: 'const diagnostic = printable(reader.text(OCTETS))',
+    replace: 'const diagnostic = reader.text(OCTETS)',
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   // What `check` and `explain` tell.

@@ -10,12 +10,12 @@ import { refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { deleteCandidates, makePlan, type Plan } from '../../../src/plan/plan.ts'
 import { compileOptions } from '../../../src/source/ldap/compile.ts'
-import type { LdapEntry } from '../../../src/source/ldap/connection/message.ts'
 import { Records } from '../../../src/source/ldap/records.ts'
 import { snapshotOf } from '../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../src/source/ldap/vendor.ts'
 import { inLong } from '../../support/long.ts'
 import { directoryOf } from './build.ts'
+import { ldapEntry } from '../../support/ldap-entry.ts'
 
 /** What the company's LDAP really holds: who is in which unit, and in which groups. */
 interface Truth {
@@ -50,13 +50,6 @@ const COMPILED = compileOptions(
   PROFILES['389ds'],
 )
 
-function entryOf(dn: string, attributes: Readonly<Record<string, readonly string[]>>): LdapEntry {
-  const values = Object.entries(attributes).map(
-    ([name, texts]) => [name.toLowerCase(), texts.map((text) => Buffer.from(text))] as const,
-  )
-  return { dn, attributes: new Map(values) }
-}
-
 function isHidden({ units }: Truth, lack: Lack, id: string): boolean {
   return lack.units.includes(units.get(id) ?? '') && !lack.shown.includes(id)
 }
@@ -77,14 +70,14 @@ function look(truth: Truth, lack: Lack): SourceSnapshot {
   const index = records.createIndex()
   const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
   const users = visible.map(([id, unit]) =>
-    records.userOf(entryOf(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] }), undefined),
+    records.userOf(ldapEntry(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] }), undefined),
   )
   for (const user of users) index.addUser(user)
   const listed = [...groups.keys()].map((id) => {
     const member = listOf(truth, lack, id).map((user) =>
       dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)),
     )
-    return records.groupOf(entryOf(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
+    return records.groupOf(ldapEntry(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
   })
   return snapshotOf({ users, groups: listed, others: [] }, COMPILED)
 }

@@ -1,41 +1,43 @@
 /** No honest message is longer; a length beyond it means that something else than LDAP is talking. */
 const LONGEST_MESSAGE = 256 * 1024 * 1024
 
+/** Takes a whole message: its content is in these bytes, from `start` up to `end`. */
+export type OnMessage = (bytes: Buffer, start: number, end: number) => void
+
 /** Cuts the bytes of a connection into whole LDAP messages. */
 export interface Framer {
-  /** Takes what arrived and returns the messages that are now whole. Throws when it cannot be LDAP. */
-  push(chunk: Buffer): Buffer[]
+  /** Takes what arrived, and hands on the messages that are now whole. Throws when it cannot be LDAP. */
+  push(chunk: Buffer): void
   /** Whether a message has begun and not ended. */
   readonly partial: boolean
 }
 
 /** Chunks are joined only when a message is whole: a group with a million members would be copied hundreds of times. */
-export function createFramer(): Framer {
+export function createFramer(onMessage: OnMessage): Framer {
   let chunks: Buffer[] = []
   let held = 0
   let needed = 0
 
-  function take(): Buffer[] {
+  function take(): void {
     const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, held)
-    const messages: Buffer[] = []
     let at = 0
-    needed = messageLength(bytes, at)
-    while (needed > 0 && bytes.length - at >= needed) {
-      messages.push(bytes.subarray(at, at + needed))
+    for (;;) {
+      const header = headerAt(bytes, at)
+      needed = header === undefined ? 0 : header.length + header.content
+      if (header === undefined || bytes.length - at < needed) break
+      onMessage(bytes, at + header.length, at + needed)
       at += needed
-      needed = messageLength(bytes, at)
     }
     const rest = bytes.subarray(at)
     chunks = rest.length > 0 ? [rest] : []
     held = rest.length
-    return messages
   }
 
   return {
     push(chunk) {
       chunks.push(chunk)
       held += chunk.length
-      return held < needed ? [] : take()
+      if (held >= needed) take()
     },
     get partial() {
       return held > 0
@@ -43,17 +45,23 @@ export function createFramer(): Framer {
   }
 }
 
-/** The length of the message that begins here, header included; 0 while the header is not whole. */
-function messageLength(bytes: Buffer, at: number): number {
+/** The lengths in bytes of the header of a message, and of what comes behind it. */
+interface Header {
+  readonly length: number
+  readonly content: number
+}
+
+/** `undefined` while the header is not whole. */
+function headerAt(bytes: Buffer, at: number): Header | undefined {
   const tag = bytes[at]
   const first = bytes[at + 1]
   if (tag !== undefined && tag !== 0x30) throw new Error('what arrived is not LDAP')
-  if (first === undefined) return 0
-  if (first < 0x80) return 2 + first
+  if (first === undefined) return undefined
+  if (first < 0x80) return { length: 2, content: first }
   const size = first & 0x7f
   if (size === 0 || size > 4) throw new Error('what arrived is not LDAP')
-  if (bytes.length < at + 2 + size) return 0
-  const length = bytes.readUIntBE(at + 2, size)
-  if (length > LONGEST_MESSAGE) throw new Error(`a message of ${length} bytes was announced`)
-  return 2 + size + length
+  if (bytes.length < at + 2 + size) return undefined
+  const content = bytes.readUIntBE(at + 2, size)
+  if (content > LONGEST_MESSAGE) throw new Error(`a message of ${content} bytes was announced`)
+  return { length: 2 + size, content }
 }

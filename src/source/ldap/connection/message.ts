@@ -1,16 +1,29 @@
-import { Ber, BerReader, ControlParser, PagedResultsControl, ProtocolOperation } from 'ldapts'
+import { ProtocolOperation } from 'ldapts'
+import { valueDecoder } from '../values.ts'
+import { BerReader, type Decode } from './ber-reader.ts'
 
-/** The tag of `responseValue` (RFC 4511, 4.12). */
-const EXTENDED_VALUE = 0x8b
+const SEQUENCE = 0x30
+const SET = 0x31
+const INTEGER = 0x02
+const BOOLEAN = 0x01
+const OCTETS = 0x04
+const ENUMERATED = 0x0a
 /** The tag of `referral` (RFC 4511, 4.1.9). */
 const REFERRAL = 0xa3
+/** The tags of `responseName` and `responseValue` (RFC 4511, 4.12). */
+const EXTENDED_NAME = 0x8a
+const EXTENDED_VALUE = 0x8b
 
-/**
- * An entry as it came over the wire. Names are in lower case; values are bytes, because only they are what was sent.
- */
+/** RFC 2696. */
+const PAGED_RESULTS = '1.2.840.113556.1.4.319'
+
+/** A server has some hundred attributes; one that names more than these is not worth the memory. */
+const MOST_KNOWN_ATTRIBUTES = 10_000
+
+/** An entry as it came over the wire. Names are in lower case; values are text, as `valueDecoder` makes it. */
 export interface LdapEntry {
   readonly dn: string
-  readonly attributes: ReadonlyMap<string, readonly Buffer[]>
+  readonly attributes: ReadonlyMap<string, readonly string[]>
 }
 
 export type Answer =
@@ -32,107 +45,149 @@ export interface LdapResult {
   readonly value: Buffer | undefined
 }
 
-/** Decodes one whole message. Throws when it is broken or of a kind that nobody asked for. */
-export function decodeAnswer(message: Buffer): Answer {
-  const reader = new BerReader(message)
-  reader.readSequence()
-  const messageId = reader.readInt()
-  const operation = reader.readSequence()
-  if (messageId === null || operation === null) throw new Error('a message without id or operation arrived')
-  switch (operation) {
-    case ProtocolOperation.LDAP_RES_SEARCH_ENTRY:
-      return { type: 'entry', messageId, entry: decodeEntry(reader) }
-    case ProtocolOperation.LDAP_RES_SEARCH_REF:
+const OPERATIONS = new Map<number, LdapResult['operation']>([
+  [ProtocolOperation.LDAP_RES_BIND, 'bind'],
+  [ProtocolOperation.LDAP_RES_SEARCH, 'search'],
+  [ProtocolOperation.LDAP_RES_EXTENSION, 'extended'],
+])
+
+/**
+ * Returns what decodes the messages of one connection: the content of a message, without its header. It throws when a
+ * message is broken or of a kind that nobody asked for.
+ *
+ * ldapts decodes lengths without bounds: twenty bytes of a hostile server keep it busy for ever.
+ */
+export function createAnswerDecoder(): Decode<Answer> {
+  const attributeOf = createAttributes()
+  return (bytes, start, end) => {
+    const reader = new BerReader(bytes, start, end)
+    const messageId = reader.integer(INTEGER)
+    const { tag } = reader
+    if (tag === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) {
+      const entry = decodeEntry(reader, attributeOf)
+      reader.leaveExtended(end)
+      return { type: 'entry', messageId, entry }
+    }
+    if (tag === ProtocolOperation.LDAP_RES_SEARCH_REF) {
+      reader.skip(tag)
+      reader.leaveExtended(end)
       return { type: 'reference', messageId }
-    case ProtocolOperation.LDAP_RES_SEARCH:
-      return { type: 'result', messageId, result: decodeResult('search', reader) }
-    case ProtocolOperation.LDAP_RES_BIND:
-      return { type: 'result', messageId, result: decodeResult('bind', reader) }
-    case ProtocolOperation.LDAP_RES_EXTENSION:
-      return { type: 'result', messageId, result: decodeResult('extended', reader) }
-    default:
-      throw new Error(`an unexpected message of type 0x${operation.toString(16)} arrived`)
+    }
+    const operation = OPERATIONS.get(tag)
+    if (tag < 0) throw new Error('a broken message arrived (it has no operation)')
+    if (operation === undefined) throw new Error(`a message of type 0x${tag.toString(16)} was not asked for`)
+    const result = decodeResult(reader, tag, operation)
+    const cookie = decodeCookie(reader)
+    reader.leaveExtended(end)
+    return { type: 'result', messageId, result: { ...result, cookie } }
   }
 }
 
-/** ldapts takes a result without a code for success, and loses the controls of a result with a referral. */
-function decodeResult(operation: LdapResult['operation'], reader: BerReader): LdapResult {
-  const end = reader.offset + reader.length
-  const code = reader.readEnumeration()
-  const matchedDn = reader.readString()
-  const diagnostic = reader.readString()
-  if (code === null || matchedDn === null || diagnostic === null) throw new Error('a broken result arrived')
-  const referral = decodeReferral(reader, end)
-  const value = operation === 'extended' ? decodeValue(reader, end) : undefined
-  reader.offset = end
-  return { operation, code, diagnostic: printable(diagnostic), referral, cookie: decodeCookie(reader), value }
+function decodeResult(
+  reader: BerReader,
+  tag: number,
+  operation: LdapResult['operation'],
+): Omit<LdapResult, 'cookie'> {
+  const outerEnd = reader.enter(tag)
+  const code = reader.integer(ENUMERATED)
+  // `matchedDN`: how far the server found the way to the base.
+  reader.skip(OCTETS)
+  const diagnostic = printable(reader.text(OCTETS))
+  const referral = decodeReferral(reader)
+  const value = operation === 'extended' ? decodeValue(reader) : undefined
+  reader.leaveExtended(outerEnd)
+  return { operation, code, diagnostic, referral, value }
 }
 
-function decodeReferral(reader: BerReader, end: number): string[] {
+function decodeReferral(reader: BerReader): string[] {
   const urls: string[] = []
-  if (reader.offset >= end || reader.peek() !== REFERRAL) return urls
-  reader.readSequence()
-  const behind = reader.offset + reader.length
-  while (reader.offset < behind) {
-    const url = reader.readString()
-    if (url === null) throw new Error('a broken result arrived')
-    urls.push(printable(url))
-  }
+  if (reader.tag !== REFERRAL) return urls
+  const outerEnd = reader.enter(REFERRAL)
+  while (!reader.isAtEnd) urls.push(printable(reader.text(OCTETS)))
+  reader.leave(outerEnd)
   return urls
 }
 
-/** It stands behind the name of the operation, where that is there. */
-function decodeValue(reader: BerReader, end: number): Buffer | undefined {
-  while (reader.offset < end) {
-    const tag = reader.peek() ?? 0
-    const part = reader.readString(tag, true)
-    if (part === null) throw new Error('a broken result arrived')
-    if (tag === EXTENDED_VALUE) return part
-  }
-  return undefined
+function decodeValue(reader: BerReader): Buffer | undefined {
+  if (reader.tag === EXTENDED_NAME) reader.skip(EXTENDED_NAME)
+  return reader.tag === EXTENDED_VALUE ? reader.octets(EXTENDED_VALUE) : undefined
 }
 
 function decodeCookie(reader: BerReader): Buffer | undefined {
-  if (reader.peek() !== ProtocolOperation.LDAP_CONTROLS) return undefined
-  reader.readSequence()
-  const end = reader.offset + reader.length
-  while (reader.offset < end) {
-    const control = ControlParser.parse(reader, [])
-    if (!(control instanceof PagedResultsControl)) continue
-    if (control.value?.cookie === undefined) throw new Error('a broken paged results control arrived')
-    // A copy, or these few bytes keep the whole chunk of the socket in memory.
-    return Buffer.from(control.value.cookie)
-  }
-  return undefined
+  if (reader.tag !== ProtocolOperation.LDAP_CONTROLS) return undefined
+  const outerEnd = reader.enter(ProtocolOperation.LDAP_CONTROLS)
+  let cookie: Buffer | undefined
+  while (!reader.isAtEnd) cookie ??= decodeControl(reader)
+  reader.leave(outerEnd)
+  return cookie
 }
 
-/**
- * ldapts' own decoder turns values into strings where they happen to be UTF-8 and drops a leading byte order mark, so
- * that one and the same attribute is sometimes bytes and sometimes text.
- */
-function decodeEntry(reader: BerReader): LdapEntry {
-  const dn = reader.readString() ?? ''
-  const attributes = new Map<string, readonly Buffer[]>()
-  reader.readSequence()
-  const end = reader.offset + reader.length
-  while (reader.offset < end) {
-    reader.readSequence()
-    const name = (reader.readString() ?? '').toLowerCase()
-    attributes.set(name, [...(attributes.get(name) ?? []), ...decodeValues(reader)])
+/** The cookie in this control; `undefined` where it is another control. */
+function decodeControl(reader: BerReader): Buffer | undefined {
+  const outerEnd = reader.enter(SEQUENCE)
+  const type = reader.text(OCTETS)
+  if (reader.tag === BOOLEAN) reader.skip(BOOLEAN)
+  if (type !== PAGED_RESULTS && reader.tag === OCTETS) reader.skip(OCTETS)
+  const cookie = type === PAGED_RESULTS ? decodePagedResults(reader) : undefined
+  reader.leaveExtended(outerEnd)
+  return cookie
+}
+
+function decodePagedResults(reader: BerReader): Buffer {
+  const valueEnd = reader.enter(OCTETS)
+  const outerEnd = reader.enter(SEQUENCE)
+  // How many entries there may be, which most servers do not tell.
+  reader.skip(INTEGER)
+  const cookie = reader.octets(OCTETS)
+  reader.leaveExtended(outerEnd)
+  reader.leave(valueEnd)
+  return cookie
+}
+
+interface Attribute {
+  /** In lower case. */
+  readonly name: string
+  readonly decode: Decode<string>
+}
+
+/** Thousands of entries have the same attributes, so each name is read once. */
+function createAttributes(): Decode<Attribute> {
+  const known = new Map<string, Attribute>()
+  return (bytes, start, end) => {
+    const spelled = bytes.toString('latin1', start, end)
+    let attribute = known.get(spelled)
+    if (attribute === undefined) {
+      const name = spelled.toLowerCase()
+      attribute = { name, decode: valueDecoder(name) }
+      if (known.size < MOST_KNOWN_ATTRIBUTES) known.set(spelled, attribute)
+    }
+    return attribute
   }
-  if (reader.offset !== end) throw new Error('a broken entry arrived')
+}
+
+function decodeEntry(reader: BerReader, attributeOf: Decode<Attribute>): LdapEntry {
+  const outerEnd = reader.enter(ProtocolOperation.LDAP_RES_SEARCH_ENTRY)
+  const dn = reader.text(OCTETS)
+  const attributes = new Map<string, readonly string[]>()
+  const listEnd = reader.enter(SEQUENCE)
+  while (!reader.isAtEnd) {
+    const attributeEnd = reader.enter(SEQUENCE)
+    const { name, decode } = reader.decode(OCTETS, attributeOf)
+    const values = decodeValues(reader, decode)
+    reader.leaveExtended(attributeEnd)
+    const others = attributes.get(name)
+    attributes.set(name, others === undefined ? values : [...others, ...values])
+  }
+  reader.leave(listEnd)
+  reader.leaveExtended(outerEnd)
   return { dn, attributes }
 }
 
-function decodeValues(reader: BerReader): Buffer[] {
-  const values: Buffer[] = []
-  reader.readSequence(ProtocolOperation.LBER_SET)
-  const end = reader.offset + reader.length
-  while (reader.offset < end) {
-    const value = reader.readString(Ber.OctetString, true)
-    if (value === null) throw new Error('a broken value arrived')
-    values.push(value)
-  }
+function decodeValues(reader: BerReader, decode: Decode<string>): string[] {
+  const values: string[] = []
+  const outerEnd = reader.enter(SET)
+  while (!reader.isAtEnd) values.push(reader.decode(OCTETS, decode))
+  reader.leave(outerEnd)
   return values
 }
 

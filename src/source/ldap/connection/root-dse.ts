@@ -45,7 +45,7 @@ export async function askWhoAmI(
   root: LdapEntry | undefined,
   ms: number,
 ): Promise<string | undefined> {
-  const offered = root?.attributes.get('supportedextension')?.some((oid) => oid.toString() === WHO_AM_I)
+  const offered = root?.attributes.get('supportedextension')?.includes(WHO_AM_I)
   if (offered !== true) return undefined
   const doing = within('asking who the reader is', ms)
   const result = await wire.exchange((messageId) => new ExtendedRequest({ messageId, oid: WHO_AM_I }), doing)
@@ -55,7 +55,7 @@ export async function askWhoAmI(
 
 /** Throws `source-unreachable` for a domain controller that says that it does not have everything yet. */
 export function requireSynchronized(url: string, root: LdapEntry | undefined): void {
-  const said = root?.attributes.get('issynchronized')?.map((value) => value.toString().toUpperCase())
+  const said = root?.attributes.get('issynchronized')?.map((value) => value.toUpperCase())
   if (said?.includes('FALSE') !== true) return
   const what = 'the domain controller says that it has not taken over everything yet (isSynchronized: FALSE)'
   throw new DirsyncdError('source-unreachable', `${url}: ${what}; wait for its replication`)

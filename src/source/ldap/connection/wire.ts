@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { Message } from 'ldapts'
 import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../../errors.ts'
 import { interruption } from '../../interruption.ts'
-import { createFramer } from './frames.ts'
+import { createFramer, type Framer } from './frames.ts'
 import { certificateDemand } from './tls-problem.ts'
-import { type Answer, decodeAnswer, type LdapEntry, type LdapResult } from './message.ts'
+import { type Answer, createAnswerDecoder, type LdapEntry, type LdapResult } from './message.ts'
 
 /** What is being done, for the sentence of an error, and the code of that error. */
 export interface Doing {
@@ -58,7 +58,7 @@ export class Wire {
   readonly #signal: AbortSignal
   #socket: Socket
   #ifLost: string | undefined
-  #framer = createFramer()
+  #framer: Framer
   #pending: Pending | undefined
   #failure: Failure | undefined
   #lastId = 0
@@ -69,6 +69,7 @@ export class Wire {
     this.#signal = signal
     this.#socket = line.socket
     this.#ifLost = line.ifLost
+    this.#framer = this.#createFramer()
     this.#listen()
     signal.addEventListener('abort', this.#onAbort)
     if (signal.aborted) this.#onAbort()
@@ -90,7 +91,7 @@ export class Wire {
   moveTo(line: Line): void {
     this.#socket = line.socket
     this.#ifLost = line.ifLost
-    this.#framer = createFramer()
+    this.#framer = this.#createFramer()
     this.#listen()
   }
 
@@ -113,6 +114,11 @@ export class Wire {
     this.#failure = (doing) => new DirsyncdError(doing.code, `${this.#url}: the connection is closed`)
     if (goodbye !== undefined) socket.end(goodbye(this.#lastId + 1).write())
     socket.destroySoon()
+  }
+
+  #createFramer(): Framer {
+    const decode = createAnswerDecoder()
+    return createFramer((bytes, start, end) => this.#take(decode(bytes, start, end)))
   }
 
   #listen(): void {
@@ -142,7 +148,7 @@ export class Wire {
   readonly #onData = (chunk: Buffer): void => {
     if (this.#pending !== undefined) this.#waitForMore(this.#pending)
     try {
-      for (const message of this.#framer.push(chunk)) this.#take(decodeAnswer(message))
+      this.#framer.push(chunk)
     } catch (error) {
       if (error instanceof DirsyncdError) this.#fail(() => error)
       else this.#lose(sentence(error), error)

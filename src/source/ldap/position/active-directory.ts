@@ -1,5 +1,5 @@
 import type { LdapEntry } from '../connection/message.ts'
-import { lookupIn, valueText } from '../values.ts'
+import { isGuid, lookupIn } from '../values.ts'
 import type { Ask } from './ask.ts'
 import { type ContextState, type ServerState, unite } from './server-state.ts'
 import { decodeUpToDateVector } from './up-to-date-vector.ts'
@@ -41,16 +41,17 @@ async function readOwn(
 ): Promise<OwnChanges | undefined> {
   if (dsServiceName === undefined || highestCommittedUSN === undefined) return undefined
   if (!NUMBER.test(highestCommittedUSN)) return undefined
-  const settings = await ask.entry(dsServiceName, ['invocationId'])
-  const [bytes] = settings?.attributes.get('invocationid') ?? []
-  if (bytes?.length !== 16) return undefined
-  return { invocationId: valueText('invocationId', bytes), highest: highestCommittedUSN }
+  const settings = await ask.values(dsServiceName, ['invocationId'])
+  const [invocationId] = settings('invocationId')
+  if (invocationId === undefined || !isGuid(invocationId)) return undefined
+  return { invocationId, highest: highestCommittedUSN }
 }
 
 function headState(head: LdapEntry, own: OwnChanges | undefined): Omit<ContextState, 'context'> {
   const lookup = lookupIn(head)
   const [database] = lookup('objectGUID')
-  const [vector] = head.attributes.get('repluptodatevector') ?? []
+  const [hex] = lookup('replUpToDateVector')
+  const vector = hex === undefined ? undefined : Buffer.from(hex, 'hex')
   // Without a vector the head is of the only controller, or this reader may not see it.
   const isAlone = lookup('msDS-masteredBy').length === 1
   const others =

@@ -47,7 +47,7 @@ function hintsOf(root: LdapEntry): Record<string, string> {
   const hints: Record<string, string> = {}
   for (const [name, [value]] of root.attributes) {
     const [plain = ''] = name.split(';')
-    if (value !== undefined && HINTS.some((hint) => hint === plain)) hints[name] = signed(value.toString())
+    if (value !== undefined && HINTS.some((hint) => hint === plain)) hints[name] = signed(value)
   }
   return hints
 }

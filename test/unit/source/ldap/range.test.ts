@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { isPartial } from '../../../../src/source/ldap/range.ts'
+import { ldapEntry } from '../../../support/ldap-entry.ts'
 
 function entry(...names: string[]) {
-  return { dn: 'cn=big', attributes: new Map(names.map((name) => [name, [Buffer.from('cn=a')]])) }
+  return ldapEntry('cn=big', Object.fromEntries(names.map((name) => [name, ['cn=a']])))
 }
 
 test('a range is a part of the values, whatever its end', () => {

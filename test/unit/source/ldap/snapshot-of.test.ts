@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
-import type { LdapEntry } from '../../../../src/source/ldap/connection/message.ts'
 import type { GlobalCatalog } from '../../../../src/source/ldap/global-catalog.ts'
 import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
 import { Records } from '../../../../src/source/ldap/records.ts'
 import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
+import { ldapEntry } from '../../../support/ldap-entry.ts'
 
 const BASE = 'dc=x'
 
@@ -24,13 +24,6 @@ interface World {
   readonly members?: string
   readonly catalog?: GlobalCatalog
   readonly withChain?: (group: GroupRecord) => GroupRecord
-}
-
-function entry(dn: string, attributes: Attributes): LdapEntry {
-  const values = Object.entries(attributes).map(([name, texts]) => {
-    return [name.toLowerCase(), texts.map((text) => Buffer.from(text))] as const
-  })
-  return { dn, attributes: new Map(values) }
 }
 
 function read({ users, disabled = {}, groups, others = {}, ...more }: World): SourceSnapshot {
@@ -52,7 +45,7 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
   const index = records.createIndex()
   const image: LdapImage = {
     users: Object.entries(users).map(([dn, attributes]) => {
-      return records.userOf(entry(dn, attributes), disabled[dn])
+      return records.userOf(ldapEntry(dn, attributes), disabled[dn])
     }),
     groups: [],
     others: [],
@@ -62,9 +55,9 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     {
       ...image,
       groups: Object.entries(groups).map(([dn, values]) =>
-        withChain(records.groupOf(entry(dn, values), index)),
+        withChain(records.groupOf(ldapEntry(dn, values), index)),
       ),
-      others: Object.entries(others).map(([dn, values]) => records.otherOf(entry(dn, values), index)),
+      others: Object.entries(others).map(([dn, values]) => records.otherOf(ldapEntry(dn, values), index)),
     },
     compiled,
   )

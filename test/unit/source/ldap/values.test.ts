@@ -1,6 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lookupIn, valueBytes, valueText } from '../../../../src/source/ldap/values.ts'
+import { lookupIn, valueBytes, valueDecoder } from '../../../../src/source/ldap/values.ts'
+import { ldapEntry } from '../../../support/ldap-entry.ts'
+
+/** The bytes stand between others, as in a message. */
+function valueText(attribute: string, bytes: Buffer): string {
+  const around = Buffer.concat([Buffer.from([1, 0xff]), bytes, Buffer.from([0xc3, 0x28])])
+  return valueDecoder(attribute)(around, 2, 2 + bytes.length)
+}
 
 const GUID = Buffer.from('33221100554477668899aabbccddeeff', 'hex')
 const GUID_TEXT = '00112233-4455-6677-8899-aabbccddeeff'
@@ -39,7 +46,7 @@ test('every SID leads back to its bytes', () => {
 })
 
 test('text is taken byte for byte', () => {
-  for (const text of [' Anna ', '\ufeffAnna', 'e\u0301', '\0']) {
+  for (const text of [' Anna ', '\ufffd', '\ufeffAnna', 'e\u0301', '\0']) {
     expect(valueText('uid', Buffer.from(text))).toBe(text)
     expect(valueBytes('uid', text)).toEqual([Buffer.from(text)])
   }
@@ -73,13 +80,7 @@ test('every value is found again by its text', () => {
 })
 
 test('names are compared without case, and options are another attribute', () => {
-  const lookup = lookupIn({
-    dn: 'uid=a',
-    attributes: new Map([
-      ['mail', [Buffer.from('a@x')]],
-      ['cn;lang-de', [Buffer.from('A')]],
-    ]),
-  })
+  const lookup = lookupIn(ldapEntry('uid=a', { mail: ['a@x'], 'cn;lang-de': ['A'] }))
   expect(lookup('MAIL')).toEqual(['a@x'])
   expect(lookup('cn')).toEqual([])
   expect(lookup('cn;lang-DE')).toEqual(['A'])

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
 import { namingContextsOf } from '../../../../../src/source/ldap/position/naming-contexts.ts'
+import { ldapEntry } from '../../../../support/ldap-entry.ts'
 
 const contexts = ['DC=Example, DC=org', 'ou=sub,dc=example,dc=org', 'CN=Configuration,DC=example,DC=org', '']
-const rootDse = {
-  dn: '',
-  attributes: new Map([['namingcontexts', contexts.map((context) => Buffer.from(context))]]),
-}
+const rootDse = ldapEntry('', { namingContexts: contexts })
 
 test.each<[string, string[], string[] | undefined]>([
   ['the suffix itself', ['dc=example,dc=org'], ['dc=example,dc=org']],

@@ -1,21 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { LdapEntry } from '../../../../../src/source/ldap/connection/message.ts'
 import { readActiveDirectory } from '../../../../../src/source/ldap/position/active-directory.ts'
 import type { Ask } from '../../../../../src/source/ldap/position/ask.ts'
 import { readDs389 } from '../../../../../src/source/ldap/position/ds389.ts'
 import { readOpenLdap } from '../../../../../src/source/ldap/position/openldap.ts'
 import { lookupIn } from '../../../../../src/source/ldap/values.ts'
-
-type Attributes = Readonly<Record<string, readonly (string | Buffer)[]>>
+import { type Attributes, ldapEntry } from '../../../../support/ldap-entry.ts'
 
 /** A server that shows these entries, whatever attributes it is asked for. */
 function showing(entries: Readonly<Record<string, Attributes>>): Ask {
-  const all = Object.entries(entries).map(([dn, attributes]): LdapEntry => {
-    const lower = Object.entries(attributes).map(
-      ([name, values]) => [name.toLowerCase(), values.map((value) => Buffer.from(value as string))] as const,
-    )
-    return { dn, attributes: new Map(lower) }
-  })
+  const all = Object.entries(entries).map(([dn, attributes]) => ldapEntry(dn, attributes))
   const entry = async (wanted: string) => all.find(({ dn }) => dn === wanted)
   return {
     entry,
