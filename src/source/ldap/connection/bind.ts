@@ -4,6 +4,7 @@ import { BindRequest } from 'ldapts'
 import { DirsyncdError, sentence } from '../../../errors.ts'
 import { type Endpoint, requirePrivacy } from './endpoint.ts'
 import type { LdapSourceOptions } from '../options.ts'
+import { logonProblem } from './logon-problem.ts'
 import { INVALID_CREDENTIALS, INVALID_DN, isOutage, resultInWords, SUCCESS } from './result.ts'
 import type { Doing, Wire } from './wire.ts'
 
@@ -82,9 +83,9 @@ export async function authenticate(
   )
   if (operation === 'bind' && code === SUCCESS) return
   const words = resultInWords(code, diagnostic)
-  const wrong = bind.external === true ? 'it knows no reader for it' : 'wrong password or unknown bind DN'
+  const unknown = bind.external === true ? 'it knows no reader for it' : 'wrong password or unknown bind DN'
   const why = new Map([
-    [INVALID_CREDENTIALS, `${wrong}, ${words}`],
+    [INVALID_CREDENTIALS, `${logonProblem(diagnostic) ?? unknown}: ${words}`],
     [INVALID_DN, `${words}; give the whole DN of the reader in bind.dn`],
   ])
   throw new DirsyncdError(
