@@ -78,7 +78,12 @@ function createPool(options: ClientOptions, { origin, timeouts }: Settings): Poo
     connections: options.connections ?? 32,
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyMs,
-    connect: { timeout: timeouts.connectMs, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    connect: {
+      timeout: timeouts.connectMs,
+      // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+      rejectUnauthorized: true,
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    },
     maxResponseSize: 64 * 1024 * 1024,
     // A broken HTTP/1.1 connection loses one answer; a broken HTTP/2 connection loses all answers in progress.
     allowH2: false,

@@ -20,7 +20,7 @@ export class Probing implements AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with the reason. */
   readonly refused = new Map<Operation, string>()
-  readonly #agent = new Agent({ connections: 4, pipelining: 1 })
+  readonly #agent = new Agent({ connections: 4, pipelining: 1, connect: { rejectUnauthorized: true } })
   readonly #cleanups: Cleanup[] = []
   readonly #made = new Map<string, Promise<unknown>>()
   /** `clean` replaces it, so that cleanups also run after an abort. */

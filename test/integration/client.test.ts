@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AccessManagementClient } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { readAllPages } from '../../src/client/pages.ts'
@@ -309,6 +309,8 @@ test('a certificate of an own authority is trusted when it is named, and only th
   await using trusting = clientOf(`https://localhost:${port}`, { ca: ca ?? '' })
   expect(await trusting.getDirectory(PARAMS)).toMatchObject({ id: 7 })
   const onRequest = vi.fn<() => void>()
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  onTestFinished(() => void vi.unstubAllEnvs())
   await using strict = clientOf(`https://localhost:${port}`)
   await expect(strict.getDirectory(PARAMS, { onRequest })).rejects.toMatchObject({
     kind: 'unreachable',

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pino } from 'pino'
 import { type Log, silentLog } from '../../src/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
@@ -338,6 +338,8 @@ describe('a server that is not as configured', () => {
     const { caFile } = await makeCertificates(directory, 'localhost')
     const ca = await readFile(caFile, 'utf8')
     await rm(directory, { recursive: true, force: true })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
     for (const more of [
       { url: slapd.ldapsUrl, tls: { ca, startTls: false } },
       { url: slapd.namedUrl, tls: { ca, startTls: true } },

@@ -28,6 +28,14 @@ export const EDGES: readonly Protection[] = [
     only: 'a limited sync',
   },
   {
+    name: 'edges-client-environment-does-not-switch-off-certificates',
+    file: 'client/client.ts',
+    find: 'rejectUnauthorized: true,',
+    replace: '',
+    test: 'integration/client.test.ts',
+    only: 'a certificate of an own authority',
+  },
+  {
     name: 'edges-client-lost-write-is-not-sent-again-without-a-look',
     file: 'client/call.ts',
     find: 'return !error.maybeDone || call.confirm !== undefined',

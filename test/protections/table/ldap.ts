@@ -604,10 +604,18 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-certificate-must-be-of-a-trusted-ca',
     file: 'source/ldap/connection/connect.ts',
-    find: 'connectTls({ ...endpoint.tls, ...client, socket })',
-    replace: 'connectTls({ ...endpoint.tls, ...client, socket, rejectUnauthorized: false })',
+    find: 'rejectUnauthorized: true',
+    replace: 'rejectUnauthorized: false',
     test: SOURCE,
     only: 'has another certificate authority|has a certificate for another host',
+  },
+  {
+    name: 'ldap-environment-does-not-switch-off-certificates',
+    file: 'source/ldap/connection/connect.ts',
+    find: 'socket, rejectUnauthorized: true }',
+    replace: 'socket }',
+    test: SOURCE,
+    only: 'has another certificate authority',
   },
   {
     name: 'ldap-certificate-must-be-for-the-host',
@@ -893,8 +901,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-host-that-ends-like-localhost-is-not-this-machine',
     file: 'source/ldap/connection/endpoint.ts',
-    find: "name.endsWith('.localhost')",
-    replace: "name.endsWith('localhost')",
+    find: "name === 'localhost'",
+    replace: "name.endsWith('.localhost')",
     test: OPTIONS,
   },
   {

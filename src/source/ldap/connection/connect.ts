@@ -31,7 +31,9 @@ export async function encrypt(
   signal: AbortSignal,
 ): Promise<TLSSocket> {
   const step = { event: 'secureConnect', what: 'connecting with TLS', option: 'handshake' } as const
-  return established(connectTls({ ...endpoint.tls, ...client, socket }), step, endpoint, ms, signal)
+  // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+  const tls = connectTls({ ...endpoint.tls, ...client, socket, rejectUnauthorized: true })
+  return established(tls, step, endpoint, ms, signal)
 }
 
 interface Step {

@@ -54,11 +54,14 @@ export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind
   )
 }
 
-/** Whether what is sent to this host stays on this machine; RFC 6761 reserves the name. */
+/**
+ * Whether what is sent to this host stays on this machine. A name below `localhost` may be anybody's: many resolvers
+ * ask the network for it, whatever RFC 6761 says.
+ */
 function isLoopback(host: string): boolean {
   const name = host.toLowerCase()
   if (isIP(name) === 4) return name.startsWith('127.')
-  return name === '::1' || name === 'localhost' || name.endsWith('.localhost')
+  return name === '::1' || name === 'localhost'
 }
 
 function checkClientCertificate(

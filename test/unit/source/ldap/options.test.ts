@@ -38,7 +38,7 @@ test.each<[string, Partial<LdapSourceOptions>]>([
     'bind: the password of "cn=me" would cross the network in the clear to ldap://b:389',
     { url: ['ldaps://a', 'ldap://b'], bind: READER },
   ],
-  ...['127.evil.org', 'evillocalhost', 'localhost.evil.org', '128.0.0.1'].map(
+  ...['127.evil.org', 'evillocalhost', 'ldap.localhost', 'localhost.evil.org', '128.0.0.1'].map(
     (host): [string, Partial<LdapSourceOptions>] => [
       `bind: the password of "cn=me" would cross the network in the clear to ldap://${host}:389`,
       { url: `ldap://${host}`, bind: READER },
