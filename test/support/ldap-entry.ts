@@ -1,5 +1,6 @@
-import { createAnswerDecoder, type Answer, type LdapEntry } from '../../src/source/ldap/connection/message.ts'
+import { createAnswerDecoder, type Answer } from '../../src/source/ldap/connection/message.ts'
 import { createFramer } from '../../src/source/ldap/connection/frames.ts'
+import type { LdapEntry } from '../../src/source/ldap/entry.ts'
 import { encode, encodeInteger, OCTETS, SEQUENCE, SET } from './ber.ts'
 
 const SEARCH_ENTRY = 0x64

@@ -4,9 +4,10 @@ import type { GroupMapping, UserMapping } from '../mapping.ts'
 import type { EntryTrace } from '../source.ts'
 import type { CompiledOptions, Place } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
+import { lookupIn } from './entry.ts'
 import { anyOf, bothOf } from './filter.ts'
 import { searchAll } from './search.ts'
-import { lookupIn, valueBytes } from './values.ts'
+import { valueBytes } from './values.ts'
 
 /** How the entry of this id came about; `undefined` where none is within the filter. */
 export async function explain(

@@ -5,9 +5,9 @@ import type { CompiledOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import { normalizeDn } from './dn.ts'
 import { isGlobalCatalog } from './connection/endpoint.ts'
+import { lookupIn } from './entry.ts'
 import { anyOf, attributesOf, bothOf } from './filter.ts'
 import { searchAll } from './search.ts'
-import { lookupIn } from './values.ts'
 
 /** What every global catalog is like, for a person. */
 export const ABOUT_CATALOGS =

@@ -3,10 +3,10 @@ import type { Sighting } from '../../directory/snapshot.ts'
 import { DirsyncdError } from '../../errors.ts'
 import type { CompiledOptions, DisabledRule, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import type { LdapEntry } from './connection/message.ts'
+import { type LdapEntry, lookupIn } from './entry.ts'
 import { anyOf, bothOf } from './filter.ts'
 import { findEntry, searchAll, searchSome } from './search.ts'
-import { lookupIn, valueBytes } from './values.ts'
+import { valueBytes } from './values.ts'
 
 const IDS_PER_SEARCH = 100
 

@@ -1,7 +1,7 @@
 import { DirsyncdError } from '../../errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
+import type { LdapEntry } from './entry.ts'
 import { ANYTHING } from './filter.ts'
-import type { LdapEntry } from './connection/message.ts'
 import { searchSome } from './search.ts'
 
 /** What changes with every change of an entry, as far as the server has it. */

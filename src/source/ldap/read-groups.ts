@@ -1,7 +1,7 @@
 import { NotFilter, PresenceFilter } from 'ldapts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
-import type { LdapEntry } from './connection/message.ts'
 import { dnKey } from './dn.ts'
+import type { LdapEntry } from './entry.ts'
 import { bothOf } from './filter.ts'
 import type { GroupRecord, LdapImage } from './image.ts'
 import { createChain } from './membership/in-chain.ts'

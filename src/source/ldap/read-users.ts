@@ -1,11 +1,10 @@
 import type { UserPlace } from './compile.ts'
-import type { LdapEntry } from './connection/message.ts'
+import { type LdapEntry, lookupIn } from './entry.ts'
 import { bothOf } from './filter.ts'
 import type { UserRecord } from './image.ts'
 import type { MemberIndex } from './membership/members.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
-import { lookupIn } from './values.ts'
 
 /** Reads the users, into the index too. Throws like `readPlace`. */
 export async function readUsers(

@@ -1,14 +1,13 @@
 import { usableId } from '../collect.ts'
 import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
-import type { LdapEntry } from './connection/message.ts'
 import { dnKey } from './dn.ts'
+import { type LdapEntry, lookupIn } from './entry.ts'
 import type { GlobalCatalog } from './global-catalog.ts'
 import type { GroupRecord, UserRecord } from './image.ts'
 import { createMemberIndex, type MemberIndex } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
 import { type PrimaryGroupRule, primaryGroupRule } from './membership/primary-group.ts'
-import { lookupIn } from './values.ts'
 
 const NO_VALUES: readonly string[] = []
 const NO_USER_FIELDS: UserFields = { email: undefined, name: undefined, employeeId: undefined, faults: [] }

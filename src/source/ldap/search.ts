@@ -1,7 +1,8 @@
 import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import type { LdapEntry, LdapResult } from './connection/message.ts'
+import type { LdapResult } from './connection/message.ts'
+import type { LdapEntry } from './entry.ts'
 import { ANYTHING } from './filter.ts'
 import type { SearchScope } from './options.ts'
 import {

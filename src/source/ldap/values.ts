@@ -1,7 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import type { Decode } from './connection/ber-reader.ts'
-import type { LdapEntry } from './connection/message.ts'
-import type { Lookup } from '../mapping.ts'
 
 /** Attributes whose 16 bytes are a GUID in Microsoft's order. */
 const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid', 'invocationid'])
@@ -11,8 +9,6 @@ const BINARY = new Set(['guid', 'jpegphoto', 'repluptodatevector', 'userpassword
 
 /** Attributes whose bytes are a security identifier of Microsoft's. */
 const SIDS = new Set(['objectsid', 'sidhistory'])
-
-const NO_VALUES: readonly string[] = []
 
 const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -66,11 +62,6 @@ export function valueBytes(attribute: string, text: string): Buffer[] {
   if (form !== 'text') return hex === undefined ? [] : [hex]
   const plain = Buffer.from(text)
   return hex === undefined || isUtf8(hex) ? [plain] : [plain, hex]
-}
-
-/** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */
-export function lookupIn(entry: LdapEntry): Lookup {
-  return (attribute) => entry.attributes.get(attribute.toLowerCase()) ?? NO_VALUES
 }
 
 /** Whether this is how `valueDecoder` writes 16 bytes of an attribute of this kind. */

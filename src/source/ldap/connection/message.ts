@@ -1,4 +1,5 @@
 import { ProtocolOperation } from 'ldapts'
+import type { LdapEntry } from '../entry.ts'
 import { valueDecoder } from '../values.ts'
 import { BerReader, type Decode } from './ber-reader.ts'
 
@@ -19,12 +20,6 @@ const PAGED_RESULTS = '1.2.840.113556.1.4.319'
 
 /** A server has some hundred attributes; one that names more than these is not worth the memory. */
 const MOST_KNOWN_ATTRIBUTES = 10_000
-
-/** An entry as it came over the wire. Names are in lower case; values are text, as `valueDecoder` makes it. */
-export interface LdapEntry {
-  readonly dn: string
-  readonly attributes: ReadonlyMap<string, readonly string[]>
-}
 
 export type Answer =
   | { readonly type: 'entry'; readonly messageId: number; readonly entry: LdapEntry }

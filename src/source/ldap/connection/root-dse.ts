@@ -1,6 +1,7 @@
 import { ExtendedRequest, PresenceFilter, SearchRequest } from 'ldapts'
 import { DirsyncdError } from '../../../errors.ts'
-import type { LdapEntry, LdapResult } from './message.ts'
+import type { LdapEntry } from '../entry.ts'
+import type { LdapResult } from './message.ts'
 import { isOutage, resultInWords, SUCCESS } from './result.ts'
 import type { Doing, Wire } from './wire.ts'
 

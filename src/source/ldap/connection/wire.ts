@@ -2,9 +2,10 @@ import type { Socket } from 'node:net'
 import type { Message } from 'ldapts'
 import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../../errors.ts'
 import { interruption } from '../../interruption.ts'
+import type { LdapEntry } from '../entry.ts'
 import { createFramer, type Framer } from './frames.ts'
 import { certificateDemand } from './tls-problem.ts'
-import { type Answer, createAnswerDecoder, type LdapEntry, type LdapResult } from './message.ts'
+import { type Answer, createAnswerDecoder, type LdapResult } from './message.ts'
 
 /** What is being done, for the sentence of an error, and the code of that error. */
 export interface Doing {

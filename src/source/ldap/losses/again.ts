@@ -1,12 +1,11 @@
 import type { SourceSnapshot } from '../../../directory/snapshot.ts'
 import type { CompiledOptions, GroupPlace } from '../compile.ts'
-import type { LdapEntry } from '../connection/message.ts'
 import { dnKey } from '../dn.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
 import type { MemberIndex } from '../membership/members.ts'
 import type { Reading } from '../read-place.ts'
 import type { Records } from '../records.ts'
-import { lookupIn } from '../values.ts'
 
 /** What the second look is about: the first read, and what it takes from each group. */
 export interface Losses {

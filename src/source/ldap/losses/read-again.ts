@@ -1,7 +1,7 @@
 import { PresenceFilter } from 'ldapts'
 import type { GroupPlace, UserPlace } from '../compile.ts'
-import type { LdapEntry } from '../connection/message.ts'
 import { dnKey } from '../dn.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 import { anyOf, bothOf } from '../filter.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
 import { createChain } from '../membership/in-chain.ts'
@@ -13,7 +13,7 @@ import { primaryNames } from '../read-image.ts'
 import { type Reading, readPlace } from '../read-place.ts'
 import { Records } from '../records.ts'
 import { tryPage } from '../search.ts'
-import { lookupIn, valueBytes } from '../values.ts'
+import { valueBytes } from '../values.ts'
 import {
   type Again,
   attributesOfGroups,

@@ -1,7 +1,7 @@
 import type { CompiledOptions, GroupPlace } from '../compile.ts'
 import type { LdapConnection } from '../connection/connection.ts'
+import { lookupIn } from '../entry.ts'
 import { findEntry } from '../search.ts'
-import { lookupIn } from '../values.ts'
 import type { List } from './again.ts'
 
 /**

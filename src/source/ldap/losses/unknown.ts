@@ -1,10 +1,9 @@
-import type { LdapEntry } from '../connection/message.ts'
 import { dnKey } from '../dn.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
 import { memberDn } from '../membership/members.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry } from '../search.ts'
-import { lookupIn } from '../values.ts'
 import { type Again, attributesOfGroups, type People, takeGroup, type Unresolved } from './again.ts'
 
 /** How many DNs that the first read does not know are looked at in one run, each with a request of its own. */

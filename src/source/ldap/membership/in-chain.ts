@@ -1,9 +1,10 @@
 import { ExtensibleFilter, type Filter } from 'ldapts'
 import type { GroupPlace, UserPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
+import { lookupIn } from '../entry.ts'
 import { anyOf, bothOf } from '../filter.ts'
 import { type Reading, readPlace } from '../read-place.ts'
-import { lookupIn, valueBytes } from '../values.ts'
+import { valueBytes } from '../values.ts'
 import type { PrimaryGroupRule } from './primary-group.ts'
 
 /** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows links through every group within a group. */

@@ -1,5 +1,5 @@
-import type { LdapEntry } from '../connection/message.ts'
-import { isGuid, lookupIn } from '../values.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
+import { isGuid } from '../values.ts'
 import type { Ask } from './ask.ts'
 import { type ContextState, type ServerState, unite } from './server-state.ts'
 import { decodeUpToDateVector } from './up-to-date-vector.ts'

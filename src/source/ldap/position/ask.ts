@@ -2,10 +2,9 @@ import { EqualityFilter, type Filter, PresenceFilter } from 'ldapts'
 import { DirsyncdError } from '../../../errors.ts'
 import type { Lookup } from '../../mapping.ts'
 import type { LdapConnection } from '../connection/connection.ts'
-import type { LdapEntry } from '../connection/message.ts'
 import { isOutage, resultInWords, SUCCESS } from '../connection/result.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 import { type Search, tryPage } from '../search.ts'
-import { lookupIn } from '../values.ts'
 
 /** Reads what a server says of itself. A refusal is no error: the server then says nothing. */
 export interface Ask {

@@ -1,7 +1,6 @@
 import type { Lookup } from '../../mapping.ts'
-import type { LdapEntry } from '../connection/message.ts'
 import { normalizeDn } from '../dn.ts'
-import { lookupIn } from '../values.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { Ask } from './ask.ts'
 import { type ContextState, type ServerState, unite } from './server-state.ts'
 

@@ -1,6 +1,5 @@
-import type { LdapEntry } from '../connection/message.ts'
 import { normalizeDn } from '../dn.ts'
-import { lookupIn } from '../values.ts'
+import { type LdapEntry, lookupIn } from '../entry.ts'
 
 /**
  * The naming contexts of the server that hold these bases, each once, as normal DNs; `undefined` where one of the bases

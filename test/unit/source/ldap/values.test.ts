@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lookupIn, valueBytes, valueDecoder } from '../../../../src/source/ldap/values.ts'
+import { lookupIn } from '../../../../src/source/ldap/entry.ts'
+import { valueBytes, valueDecoder } from '../../../../src/source/ldap/values.ts'
 import { ldapEntry } from '../../../support/ldap-entry.ts'
 
 /** The bytes stand between others, as in a message. */

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { BerReader } from '../../../../../src/source/ldap/connection/ber-reader.ts'
-import type { Answer, LdapEntry } from '../../../../../src/source/ldap/connection/message.ts'
+import type { Answer } from '../../../../../src/source/ldap/connection/message.ts'
+import type { LdapEntry } from '../../../../../src/source/ldap/entry.ts'
 import { valueDecoder } from '../../../../../src/source/ldap/values.ts'
 import {
   decodeAll,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { lookupIn } from '../../../../../src/source/ldap/entry.ts'
 import { readActiveDirectory } from '../../../../../src/source/ldap/position/active-directory.ts'
 import type { Ask } from '../../../../../src/source/ldap/position/ask.ts'
 import { readDs389 } from '../../../../../src/source/ldap/position/ds389.ts'
 import { readOpenLdap } from '../../../../../src/source/ldap/position/openldap.ts'
-import { lookupIn } from '../../../../../src/source/ldap/values.ts'
 import { type Attributes, ldapEntry } from '../../../../support/ldap-entry.ts'
 
 /** A server that shows these entries, whatever attributes it is asked for. */
