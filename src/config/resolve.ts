@@ -61,15 +61,27 @@ function queueConfig(parsed: ParsedConfig, context: ResolveContext): QueueConfig
 }
 
 function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): SyncConfig {
+  const directory = directoryConfig(sync.directory, option, context)
   return {
     name: sync.name,
     schedule: sync.schedule === undefined ? undefined : toSchedule(sync.schedule, sync.timezone),
-    source: sourceConfig(sync.source, option, context),
-    directory: directoryConfig(sync.directory, option, context),
+    source: withDomains(sourceConfig(sync.source, option, context), directory.allowedDomains),
+    directory,
     entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
     grace: graceOptions(sync),
+  }
+}
+
+function withDomains(source: SourceConfig, allowedDomains: readonly string[] = []): SourceConfig {
+  switch (source.type) {
+    case 'ldap':
+      return { type: 'ldap', options: { ...source.options, allowedDomains } }
+    case 'csv':
+      return { type: 'csv', options: { ...source.options, allowedDomains } }
+    case 'command':
+      return { type: 'command', options: { ...source.options, allowedDomains } }
   }
 }
 

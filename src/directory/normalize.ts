@@ -25,6 +25,12 @@ export function emailDomain(email: string): string {
   return at < 0 ? '' : canonical.slice(at + 1)
 }
 
+/** Whether the e-mail is in one of these domains. */
+export function isInDomains(email: string, domains: readonly string[]): boolean {
+  const domain = emailDomain(email)
+  return domains.some((one) => one.toLowerCase() === domain)
+}
+
 /** Compares by code unit, independent of the locale. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

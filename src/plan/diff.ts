@@ -1,5 +1,5 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../directory/entry.ts'
-import { canonicalName, emailDomain, isSameEmail } from '../directory/normalize.ts'
+import { canonicalName, isInDomains, isSameEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, CreateUser, Takes, UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
@@ -43,8 +43,7 @@ export function mayHaveEmail(
 ): boolean {
   if (allowedDomains.length === 0) return true
   if (have !== undefined && isSameEmail(email, have.email)) return true
-  const domain = emailDomain(email)
-  return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)
+  return isInDomains(email, allowedDomains)
 }
 
 /** Compares one group of the source with the directory's, but not its members. */

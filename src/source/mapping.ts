@@ -1,6 +1,15 @@
+import { isInDomains } from '../directory/normalize.ts'
 import { sentence } from '../errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'
-import { Fault, type Formula, type Lookup, show, createContext } from './mapping/formula.ts'
+import {
+  type Context,
+  Fault,
+  type Formula,
+  type Lookup,
+  type Preference,
+  show,
+  createContext,
+} from './mapping/formula.ts'
 import { compileValue, type ValueExpression } from './mapping/shorthand.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
@@ -73,10 +82,19 @@ const UNMAPPED: ValueMapping = {
   trace: () => [{ kind: 'result', text: 'not mapped', value: undefined }],
 }
 
-/** Throws `config-invalid` with a sentence that begins with the key, such as `users.map.name: unclosed "{"`. */
-export function compileUserMap(map: UserMap, key: string, check: NameCheck): UserMapping {
+/**
+ * Of several values of an attribute, `email` takes one in `allowedDomains` first. Throws `config-invalid` with a
+ * sentence that begins with the key, such as `users.map.name: unclosed "{"`.
+ */
+export function compileUserMap(
+  map: UserMap,
+  key: string,
+  check: NameCheck,
+  allowedDomains: readonly string[] = [],
+): UserMapping {
   const id = compileAttribute(map.external_id, `${key}.external_id`, check)
-  const email = compileMapping(map.email, `${key}.email`, check)
+  const isAllowed = (value: string) => isInDomains(value, allowedDomains)
+  const email = compileMapping(map.email, `${key}.email`, check, isAllowed)
   const name = compileMapping(map.name, `${key}.name`, check)
   const employeeId = compileMapping(map.employee_id, `${key}.employee_id`, check)
   const attributes = distinct([id], email.attributes, name.attributes, employeeId.attributes)
@@ -115,6 +133,7 @@ function compileMapping(
   expression: ValueExpression | undefined,
   key: string,
   check: NameCheck,
+  prefers?: Preference,
 ): ValueMapping {
   if (expression === undefined) return UNMAPPED
   const formula = compileValue(expression, key, check)
@@ -122,29 +141,29 @@ function compileMapping(
     attributes: distinct(formula.attributes),
     valueOf(lookup, onFault) {
       try {
-        return resultOf(formula, lookup)
+        return resultOf(formula, createContext(lookup, { prefers }))
       } catch (error) {
         onFault?.(`${key}: ${faultReason(error)}`)
         return undefined
       }
     },
-    trace: (lookup) => traceOf(formula, lookup),
+    trace: (lookup) => traceOf(formula, (steps) => createContext(lookup, { steps, prefers })),
   }
 }
 
-function resultOf(formula: Formula, lookup: Lookup, steps?: TraceStep[]): string | undefined {
-  const value = formula.evaluate(createContext(lookup, steps))
+function resultOf(formula: Formula, context: Context): string | undefined {
+  const value = formula.evaluate(context)
   if (typeof value !== 'string' || value === '') return undefined
   if (value.includes('\0')) throw new Fault('it holds a NUL character')
   if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')
   return value
 }
 
-function traceOf(formula: Formula, lookup: Lookup): readonly TraceStep[] {
+function traceOf(formula: Formula, contextWith: (steps: TraceStep[]) => Context): readonly TraceStep[] {
   const steps: TraceStep[] = []
   let value: string | undefined
   try {
-    value = resultOf(formula, lookup, steps)
+    value = resultOf(formula, contextWith(steps))
   } catch (error) {
     steps.push({ kind: 'fault', text: `stopped: ${faultReason(error)}` })
   }

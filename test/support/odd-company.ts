@@ -149,6 +149,8 @@ function mailsAt(index: number, uid: string): string[] {
       return [`${uid}@elsewhere.test`]
     case 15:
       return [`o'${uid}+tag@example.org`]
+    case 16:
+      return [`alias0.${uid}@elsewhere.test`, `${uid}@Example.org`, `z.${uid}@example.org`]
     default:
       return [`${uid}@example.org`]
   }

@@ -6,7 +6,7 @@
  *
  * - A value is trimmed. Of several values the first one by code unit is used.
  * - When several people have the same e-mail (ignoring case), the smallest id by code unit keeps it; others have none.
- * - People with an e-mail outside of the allowed domain are left out.
+ * - Of several e-mails one in the allowed domain goes first. People with none in it, but with another one, are left out.
  * - Only users of the directory are members of a group.
  * - The members of a primary group in Active Directory are the users with its number in `primaryGroupID`.
  */
@@ -97,8 +97,10 @@ function usersOf(
   const wanted = new Map<string, { name: string | null; email: string | null }>()
   for (const entry of people) {
     const id = idOf(entry, rules)
-    const email = smallest(valuesOf(entry, 'mail')) ?? null
-    if (email !== null && email.toLowerCase().split('@').at(-1) !== rules.allowedDomain) continue
+    const emails = valuesOf(entry, 'mail')
+    const isAllowed = (email: string) => email.trim().toLowerCase().endsWith(`@${rules.allowedDomain}`)
+    const email = smallest(emails.filter(isAllowed)) ?? smallest(emails) ?? null
+    if (email !== null && !isAllowed(email)) continue
     const name = rules.name
       .map((attribute) => smallest(valuesOf(entry, attribute)))
       .find((value) => value !== undefined)

@@ -27,10 +27,10 @@ export function createCommandSource(options: CommandSourceOptions, log: Log): So
   }
 }
 
-function compileMaps({ command, users, groups }: CommandSourceOptions): Maps {
+function compileMaps({ command, users, groups, allowedDomains }: CommandSourceOptions): Maps {
   if ((command[0] ?? '') === '') throw new DirsyncdError('config-invalid', 'command: there is no program')
   return {
-    user: compileUserMap(users.map, 'users.map', fieldProblem),
+    user: compileUserMap(users.map, 'users.map', fieldProblem, allowedDomains),
     group: groups && compileGroupMap(groups.map, 'groups.map', fieldProblem),
   }
 }

@@ -1,6 +1,8 @@
 import type { GroupMap, UserMap } from '../mapping.ts'
 
 export interface CommandSourceOptions {
+  /** Where the directory allows e-mails: of several values of an attribute, one in these domains goes first. */
+  readonly allowedDomains?: readonly string[]
   /** The program and its arguments; run without a shell. */
   readonly command: readonly string[]
   /** The folder in which it runs. */

@@ -31,7 +31,7 @@ export interface CompiledGroupColumn {
 
 /** Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function compileOptions(options: CsvSourceOptions): Compiled {
-  const { users, groups, members } = options
+  const { users, groups, members, allowedDomains } = options
   const file = groups !== undefined && 'map' in groups ? groups : undefined
   const column = groups !== undefined && 'column' in groups ? compileGroupColumn(groups) : undefined
   if (members !== undefined && file === undefined) {
@@ -39,7 +39,7 @@ export function compileOptions(options: CsvSourceOptions): Compiled {
       column === undefined ? 'none of groups, so add groups' : 'groups.column, so leave one of them out'
     throw invalid('members', `there is a file of members and ${what}`)
   }
-  const userMap = compileUserMap(users.map, 'users.map', anyColumn)
+  const userMap = compileUserMap(users.map, 'users.map', anyColumn, allowedDomains)
   return {
     users: compileFile(users, 'users', userMap, [userMap.id], column?.column),
     groups: file && compileGroups(file),

@@ -45,6 +45,8 @@ export interface MembersMap {
 }
 
 export interface CsvSourceOptions {
+  /** Where the directory allows e-mails: of several values of an attribute, one in these domains goes first. */
+  readonly allowedDomains?: readonly string[]
   readonly users: CsvFile<UserMap>
   readonly groups?: CsvFile<Omit<GroupMap, 'members'>> | GroupColumn
   readonly members?: CsvFile<MembersMap>

@@ -73,9 +73,9 @@ export function compileOptions(options: LdapSourceOptions, profile: VendorProfil
   }
 }
 
-function compileUsers({ users }: LdapSourceOptions, profile: VendorProfile): UserPlace {
+function compileUsers({ users, allowedDomains }: LdapSourceOptions, profile: VendorProfile): UserPlace {
   const external_id = users.map.external_id ?? given('users.map.external_id', profile.idAttribute, profile)
-  const map = compileUserMap({ ...users.map, external_id }, 'users.map', attributeProblem)
+  const map = compileUserMap({ ...users.map, external_id }, 'users.map', attributeProblem, allowedDomains)
   return {
     ...compilePlace(users, 'users', profile.userFilter, profile, map),
     disabled: compileDisabled(users, profile),

@@ -86,6 +86,8 @@ export interface LdapSourceOptions {
   readonly vendor?: Vendor
   /** What becomes of answers that name other servers: they are logged and not followed, or the read fails. */
   readonly referrals?: 'report' | 'refuse'
+  /** Where the directory allows e-mails: of several values of an attribute, one in these domains goes first. */
+  readonly allowedDomains?: readonly string[]
   readonly users: LdapUserOptions
   readonly groups?: LdapGroupOptions
 }

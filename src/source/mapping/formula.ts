@@ -23,9 +23,13 @@ export interface Context {
   readonly items: string[]
   /** `undefined` when no trace is wanted. */
   readonly steps: TraceStep[] | undefined
+  /** Which of several values of an attribute go before the others; `undefined` where all are equal. */
+  readonly prefers: Preference | undefined
   /** The units that are left; reading one character costs about one unit. */
   budget: number
 }
+
+export type Preference = (value: string) => boolean
 
 /** Why a value cannot be computed for one entry. Its message is part of a notice. */
 export class Fault extends Error {
@@ -40,8 +44,11 @@ const MAX_LIST = 10_000
 
 const BUDGET = 4_000_000
 
-export function createContext(lookup: Lookup, steps?: TraceStep[]): Context {
-  return { lookup, items: [], steps, budget: BUDGET }
+export function createContext(
+  lookup: Lookup,
+  { steps, prefers }: Partial<Pick<Context, 'steps' | 'prefers'>> = {},
+): Context {
+  return { lookup, items: [], steps, prefers, budget: BUDGET }
 }
 
 /** Throws a `Fault` when the evaluation has used up its budget. */
@@ -96,18 +103,22 @@ export function noteChoice(
 }
 
 /**
- * The attribute's first value by code unit. Servers return values in any order, and the same entry must have the same
- * value in every run.
+ * The attribute's first value by code unit, of those that the context prefers if there are such. Servers return values
+ * in any order, and the same entry must have the same value in every run.
  */
 export function readFirst(context: Context, attribute: string): string | null {
   const values = context.lookup(attribute)
-  let first: string | null = null
-  for (const value of values) {
-    charge(context, value.length + 1)
-    const trimmed = value.trim()
-    if (trimmed !== '' && (first === null || trimmed < first)) first = trimmed
-  }
+  const texts = values.map((value) => value.trim()).filter((text) => text !== '')
+  for (const value of values) charge(context, value.length + 1)
+  const preferred = texts.length > 1 && context.prefers ? texts.filter(context.prefers) : []
+  const first = smallest(preferred) ?? smallest(texts) ?? null
   noteAttribute(context, attribute, values, first)
+  return first
+}
+
+function smallest(texts: readonly string[]): string | undefined {
+  let first = texts[0]
+  for (const text of texts) if (first === undefined || text < first) first = text
   return first
 }
 

@@ -483,9 +483,9 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-foreign-domain-is-not-written',
-    file: 'plan/diff.ts',
-    find: 'return allowedDomains.some((allowed) => allowed.toLowerCase() === domain)',
-    replace: "return domain !== ''",
+    file: 'directory/normalize.ts',
+    find: 'return domains.some((one) => one.toLowerCase() === domain)',
+    replace: "return domains.length > 0 && domain !== ''",
     test: CHANGES,
   },
   {
@@ -525,16 +525,16 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-domain-is-compared-whole',
-    file: 'plan/diff.ts',
-    find: 'allowed.toLowerCase() === domain',
-    replace: 'domain.endsWith(allowed.toLowerCase())',
+    file: 'directory/normalize.ts',
+    find: 'one.toLowerCase() === domain',
+    replace: 'domain.endsWith(one.toLowerCase())',
     test: CHANGES,
   },
   {
     name: 'plan-domain-is-compared-in-any-case',
-    file: 'plan/diff.ts',
-    find: 'allowed.toLowerCase() === domain',
-    replace: 'allowed === domain',
+    file: 'directory/normalize.ts',
+    find: 'one.toLowerCase() === domain',
+    replace: 'one === domain',
     test: CHANGES,
   },
   {

@@ -184,10 +184,17 @@ export const SOURCES: readonly Protection[] = [
     test: 'unit/source/mapping/expression.test.ts',
   },
   {
+    name: 'sources-email-in-an-allowed-domain-goes-first',
+    file: 'source/mapping/formula.ts',
+    find: 'const first = smallest(preferred) ?? smallest(texts) ?? null',
+    replace: 'const first = smallest([...preferred, ...texts]) ?? null',
+    test: 'unit/source/mapping.test.ts',
+  },
+  {
     name: 'sources-order-of-values-decides-nothing',
     file: 'source/mapping/formula.ts',
-    find: '(first === null || trimmed < first)',
-    replace: 'first === null',
+    find: 'if (first === undefined || text < first) first = text',
+    replace: 'first ??= text',
     test: 'unit/source/mapping.test.ts',
   },
   {

@@ -21,6 +21,25 @@ function nameOf(
   )
 }
 
+test.each<[string, string[], string | undefined]>([
+  [
+    'one in an allowed domain goes first',
+    ['alias0@elsewhere.org', 'z@Example.ORG', 'b@example.org'],
+    'b@example.org',
+  ],
+  ['one below an allowed domain is not in it', ['a@sub.example.org', 'b@example.org'], 'b@example.org'],
+  ['none is allowed', ['b@elsewhere.org', 'a@elsewhere.org'], 'a@elsewhere.org'],
+  ['blanks around it', ['a@elsewhere.org', ' b@example.org '], 'b@example.org'],
+  ['one that is not allowed', ['a@elsewhere.org'], 'a@elsewhere.org'],
+])('of several e-mails: %s', (_, mail, expected) => {
+  const map = { external_id: 'id', email: 'mail', name: 'mail' }
+  const { email, name } = compileUserMap(map, 'users.map', ANY_NAME, ['example.org'])
+  const lookup = lookupOf({ mail })
+  expect(email.valueOf(lookup)).toBe(expected)
+  expect(email.trace(lookup).at(-1)).toMatchObject({ value: expected })
+  expect(name.valueOf(lookup)).toBe(mail.map((each) => each.trim()).toSorted()[0])
+})
+
 test.each<[string, ValueExpression, Record<string, string[]>, string | undefined]>([
   ['an attribute', 'cn', { cn: ['Anna'] }, 'Anna'],
   ['an attribute that is missing', 'cn', {}, undefined],
