@@ -60,7 +60,7 @@ const ldapGroupMap = groupMap
     members: attribute
       .exactOptional()
       .describe(
-        'Attribute with the members: DNs (member, uniqueMember) or user names (memberUid). Left out: that of the vendor.',
+        'Attribute with the members: DNs (member, uniqueMember) or user names (memberUid; in another case than the uid only where one user has it, and DNs too). Left out: that of the vendor.',
       ),
   })
   .describe('Which attribute becomes which field.')

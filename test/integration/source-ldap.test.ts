@@ -26,7 +26,13 @@ const MORE = [
     objectClass: ['posixGroup'],
     cn: ['posix'],
     gidNumber: ['100'],
-    memberUid: ['u000001', 'u000002', 'U000003', 'ghost'],
+    memberUid: ['u000001', 'u000002', 'U000003', person(4, BASE).dn.replaceAll(',', ', '), 'ghost'],
+  }),
+  ldif(`cn=outer,ou=unix,${BASE}`, {
+    objectClass: ['posixGroup'],
+    cn: ['outer'],
+    gidNumber: ['101'],
+    memberUid: ['u000005', `CN=posix,OU=unix,${BASE}`],
   }),
   ldif(`cn=unique,ou=unix,${BASE}`, {
     objectClass: ['groupOfUniqueNames'],
@@ -131,17 +137,21 @@ describe('a read', () => {
     expect(snapshot.users.size).toBe(PEOPLE)
   })
 
-  test('finds members by memberUid', async () => {
+  test('finds members by memberUid: names in any case, DNs of users and of groups', async () => {
     const groups = {
       base: `ou=unix,${BASE}`,
       scope: 'one' as const,
       filter: '(objectClass=posixGroup)',
       map: { external_id: 'cn', name: 'cn', members: 'memberUid' },
     }
-    const snapshot = await source({ groups }).read(NEVER)
-    const ids = [1, 2].map((index) => person(index, BASE).entryUuid).toSorted()
-    expect(snapshot.groups.get('posix')?.members).toEqual(ids)
-    expect(snapshot.notices[0]?.detail).toContain('2 members are no users of this sync: "U000003", "ghost"')
+    const snapshot = await source({ groups: { ...groups, nested: 'flatten' } }).read(NEVER)
+    const uuids = [0, 1, 2, 3, 4, 5].map((index) => person(index, BASE).entryUuid)
+    const ids = (people: number[]) => people.map((index) => uuids[index]).toSorted()
+    expect(snapshot.groups.get('posix')?.members).toEqual(ids([1, 2, 3, 4]))
+    expect(snapshot.groups.get('outer')?.members).toEqual(ids([1, 2, 3, 4, 5]))
+    expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
+      `cn=posix,ou=unix,${BASE}: 1 member is no user of this sync: "ghost"`,
+    ])
   })
 
   test('finds members by uniqueMember', async () => {

@@ -564,6 +564,21 @@ export const LDAP: readonly Protection[] = [
     replace: 'isUtf8(hex) ? [plain] : [plain]',
     test: 'unit/source/ldap/values.test.ts',
   },
+  {
+    name: 'ldap-user-name-in-another-case-is-of-one-user-only',
+    file: 'source/ldap/membership/members.ts',
+    find: 'else if (other.id !== user.id) ambiguous.add(name)',
+    replace: '',
+    test: 'unit/source/ldap/membership/members.test.ts',
+  },
+  {
+    name: 'ldap-user-name-counts-exactly-first',
+    file: 'source/ldap/membership/members.ts',
+    find: 'exact.get(member) ?? inAnyCase',
+    replace: 'inAnyCase',
+    test: 'unit/source/ldap/membership/members.test.ts',
+    only: 'exactly before in any case',
+  },
   // The connection, and who may read over it.
   {
     name: 'ldap-empty-password-is-not-sent',

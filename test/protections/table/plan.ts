@@ -810,7 +810,7 @@ export const PLAN: readonly Protection[] = [
     file: 'plan/members.ts',
     find: 'sortedUnique([...members, ...before.filter(isKept)])',
     replace: '[...members, ...before.filter(isKept)].toSorted()',
-    test: CHANGES,
+    test: 'unit/plan/evidence.test.ts',
   },
 
   // Patterns, ids and e-mails.

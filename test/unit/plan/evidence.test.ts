@@ -181,6 +181,16 @@ describe('a group that would lose members', () => {
     ])
   })
 
+  test('names once who is kept for two reasons: not proved absent, and still in it', () => {
+    const rest = everybody.filter((id) => id !== 's5')
+    const source = readOf(rest, ['o1', 's1', 's2', 's3', 's4'])
+    const inputs = inputsOf(source, { sightings: { user: new Map(), group: new Map() } })
+    const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
+    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+      { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4', 's5'] },
+    ])
+  })
+
   test('loses nobody when the second look does not prove it, and gets its new members', () => {
     const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
     const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])

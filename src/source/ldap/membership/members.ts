@@ -1,7 +1,11 @@
 import { normalizeDn } from '../dn.ts'
 import type { UserRecord } from '../image.ts'
 
-/** Finds the users that a group's members name, by DN or, for `memberUid`, by the users' `uid`. */
+/**
+ * Finds the users that a group's members name: by DN, or for `memberUid` by the users' `uid`. A `memberUid` in another
+ * case than the `uid` counts where only one user has it in any case, and one that is a DN counts as a DN: directories
+ * that have grown for long hold all of these.
+ */
 export interface MemberIndex {
   /** What the users must be asked for besides their mapping. */
   readonly attributes: readonly string[]
@@ -63,13 +67,36 @@ function createNames(): {
 }
 
 function indexByUid(): MemberIndex {
-  const names = createNames()
+  const exact = createNames()
+  const inAnyCase = createNames()
+  const users: UserRecord[] = []
+  let byDn: MemberIndex | undefined
+
+  function atDn(member: string): UserRecord | undefined {
+    if (memberDn('memberUid', member) === undefined) return undefined
+    // Most directories hold no DN here, and their users need no index by DN.
+    if (byDn === undefined) {
+      byDn = indexByDn(normalizeDn)
+      for (const user of users) byDn.addUser(user)
+    }
+    return byDn.resolve([member]).users[0]
+  }
+
   return {
     attributes: ['uid'],
     addUser(user) {
-      for (const uid of user.uids) names.add(uid, user)
+      users.push(user)
+      byDn?.addUser(user)
+      for (const uid of user.uids) {
+        exact.add(uid, user)
+        inAnyCase.add(uid.toLowerCase(), user)
+      }
     },
-    resolve: (members) => resolveWith(members, (uid) => names.get(uid)),
+    resolve: (members) =>
+      resolveWith(
+        members,
+        (member) => exact.get(member) ?? inAnyCase.get(member.toLowerCase()) ?? atDn(member),
+      ),
   }
 }
 
@@ -90,11 +117,11 @@ function isNobody(member: string): boolean {
   return member.trim() === ''
 }
 
-/** The DN that a member is, in its normal form; `undefined` where members are no DNs. */
+/** The DN that a member is, in its normal form; `undefined` for what is no DN, such as the name of a user. */
 export function memberDn(attribute: string, value: string): string | undefined {
   switch (attribute.toLowerCase()) {
     case 'memberuid':
-      return undefined
+      return value.includes('=') ? normalizeDn(value) : undefined
     case 'uniquemember':
       return normalizeDn(withoutUniqueId(value))
     default:

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createMemberIndex, type MemberIndex } from '../../../../../src/source/ldap/membership/members.ts'
 import type { UserRecord } from '../../../../../src/source/ldap/image.ts'
 import { cpuMsSince } from '../../../../support/machine-load.ts'
@@ -55,11 +55,36 @@ test('a DN of two users is nobody, whoever came first', () => {
   }
 })
 
-test('memberUid names users by uid, and by nothing else', () => {
+function byUid(...users: readonly UserRecord[]): MemberIndex {
   const index = createMemberIndex('MemberUid')
-  expect(index.attributes).toEqual(['uid'])
-  index.addUser(user('1', 'uid=a,dc=x', ['a', 'anna']))
-  expect(resolve(index, ['anna', 'A', 'uid=a,dc=x'])).toEqual({ ids: ['1'], nonUsers: ['A', 'uid=a,dc=x'] })
+  for (const each of users) index.addUser(each)
+  return index
+}
+
+describe('memberUid names users', () => {
+  test('by uid, in the case of the uid or another one', () => {
+    const index = byUid(user('1', 'uid=a,dc=x', ['a', 'Anna']))
+    expect(index.attributes).toEqual(['uid'])
+    expect(resolve(index, ['Anna', 'aNNA', 'A'])).toEqual({ ids: ['1', '1', '1'], nonUsers: [] })
+    expect(resolve(index, ['ann', 'x'])).toEqual({ ids: [], nonUsers: ['ann', 'x'] })
+  })
+
+  test('exactly before in any case, and nobody where the case would have to decide', () => {
+    const index = byUid(user('1', 'uid=1,dc=x', ['Anna']), user('2', 'uid=2,dc=x', ['anna']))
+    expect(resolve(index, ['anna', 'Anna', 'ANNA'])).toEqual({ ids: ['2', '1'], nonUsers: ['ANNA'] })
+  })
+
+  test('by DN, in any spelling, also users that are added later', () => {
+    const index = byUid(user('1', 'uid=a,dc=x', ['a']))
+    expect(resolve(index, ['UID=A, dc=x', 'uid=b,dc=x', 'a=']).ids).toEqual(['1'])
+    index.addUser(user('2', 'uid=b,dc=x', ['b']))
+    expect(resolve(index, ['UID=A, dc=x', 'uid=b,dc=x']).ids).toEqual(['1', '2'])
+  })
+
+  test('by a uid that looks like a DN before the DN', () => {
+    const index = byUid(user('1', 'uid=a,dc=x', ['a']), user('2', 'uid=b,dc=x', ['uid=a,dc=x']))
+    expect(resolve(index, ['uid=a,dc=x']).ids).toEqual(['2'])
+  })
 })
 
 test('a uid of two users is nobody', () => {
