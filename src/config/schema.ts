@@ -19,6 +19,13 @@ import {
 /** Every section is strict: an unknown key is an error. Every option has a description, for `config/schema.json`. */
 
 const count = z.int().min(0)
+/** Null is natural where it means no limit elsewhere, but deletes always have one. */
+const deleteCount = z
+  .int({
+    error: ({ input }) =>
+      input === null ? 'must be a number: deletes always have a limit, which may be large' : undefined,
+  })
+  .min(0)
 const percent = z.number().min(0).max(100)
 const id = z.int().min(1)
 
@@ -60,9 +67,9 @@ const entryLimits = () => z.strictObject({ ...limits(50), deleteAfter }).prefaul
 const memberLimits = () => z.strictObject(limits(null)).prefault({})
 
 const limits = (updatePercent: number | null) => ({
-  maxDeletes: count.default(50).describe('Most deletes of one run.'),
+  maxDeletes: deleteCount.default(50).describe('Most deletes of one run.'),
   maxDeletePercent: percent.default(10).describe('Most deletes of one run, as a share of what is there.'),
-  maxDeletesPerDay: count.default(100).describe('Most deletes of 24 hours that nobody approved.'),
+  maxDeletesPerDay: deleteCount.default(100).describe('Most deletes of 24 hours that nobody approved.'),
   maxUpdates: count.nullable().default(null).describe('Most updates of one run; null is no limit.'),
   maxUpdatePercent: percent
     .nullable()
@@ -98,6 +105,9 @@ const directory = z
   .strictObject({
     baseUrl: url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })
       .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
+      .refine((value) => !/\/api\/v2(\/|$)/.test(value), {
+        error: 'must not have /api/v2, which is added to it; leave that out, and what is behind it',
+      })
       .describe('Address of the access-management service, without /api/v2.'),
     organizationId: id.describe('Number of the organization.'),
     directoryId: id.describe('Number of the directory that becomes equal to the source.'),

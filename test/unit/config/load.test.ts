@@ -97,6 +97,18 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     text: CORP.replace('{ env: TOKEN }', 'hunter2-hunter2'),
     line: `dirsyncd.yaml:8:90: syncs[0].directory.token: must say where the secret is, not the secret itself; ${SECRET_REMEDY}`,
   },
+  ...['/api/v2', '/api/v2/', '/gateway/api/v2/organizations/1'].map((path) => ({
+    name: `a base URL with ${path}`,
+    text: CORP.replace('https://access.example.com', `https://access.example.com${path}`),
+    line:
+      'dirsyncd.yaml:8:18: syncs[0].directory.baseUrl: must not have /api/v2, which is added to it; leave that out, and ' +
+      'what is behind it',
+  })),
+  {
+    name: 'no limit of deletes',
+    text: CORP.replace('    source', '    guards: { users: { maxDeletes: null } }\n    source'),
+    line: 'dirsyncd.yaml:3:24: syncs[0].guards.users.maxDeletes: must be a number: deletes always have a limit, which may be large',
+  },
   {
     name: 'a missing secret',
     text: CORP.replace(', password: { env: LDAP_PASSWORD }', ''),
