@@ -275,5 +275,8 @@ describe('bases', () => {
   test('of which one does not exist are an error', async () => {
     const reading = source({ users: { base: [PEOPLE, `ou=nowhere,${BASE}`] } }).read(NEVER)
     await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
+    await expect(reading).rejects.toThrow(
+      `has no entry "ou=nowhere,${BASE}", the base of the search: noSuchObject`,
+    )
   })
 })
