@@ -182,6 +182,22 @@ describe('the same truth comes from', () => {
   })
 })
 
+test('check says that disabled accounts are kept, and that a filter lets computers in', async () => {
+  await odd.configure(sourceOf({ users: { filter: '(objectClass=user)' } }))
+  const { stdout } = await odd.site.run('check')
+  const disabled = (await idsOf(isDisabled)).length
+  expect(disabled).toBeGreaterThan(1)
+  const isComputer = (entry: Entry) => valuesOf(entry, 'objectClass').includes('computer')
+  const computers = parseLdif(await dumpLdif(server, server.admin)).filter(isComputer).length
+  expect(stdout).toMatch(/disabled +\d+ users cannot log in and are kept like everybody else/)
+  expect(stdout).toContain(`the filter lets ${computers} computers in; (objectCategory=person)`)
+  await odd.configure(sourceOf({ users: { disabled: 'skip' } }))
+  const { stdout: other } = await odd.site.run('check')
+  expect(other).not.toMatch(/kept like everybody else|computers in/)
+  await odd.configure(sourceOf())
+  expect((await odd.site.run('check')).stdout).toContain(`${disabled} users cannot log in and are kept`)
+})
+
 test('a base that does not exist refuses the read, and nobody is deleted', async () => {
   await odd.configure(sourceOf({ users: { base: [SAMBA_BASE, `OU=Nowhere,${SAMBA_BASE}`] } }))
   const { code, stderr } = await odd.site.run('sync', 'odd')

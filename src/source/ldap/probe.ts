@@ -10,6 +10,7 @@ import { lookupIn } from './entry.ts'
 import { bothOf } from './filter.ts'
 import { ABOUT_CATALOGS } from './global-catalog.ts'
 import type { LdapSourceOptions } from './options.ts'
+import { probeAccounts } from './probe-accounts.ts'
 import { probePosition } from './position/probe-position.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
@@ -43,6 +44,7 @@ export async function probe(
     if (place !== undefined)
       lines.push(...(await probePlace(connection, label, place, compiled.pageSize, pages)))
   }
+  lines.push(...(await probeAccounts(connection, compiled)))
   return [...lines, ...noLimits(pages, compiled.pageSize)]
 }
 

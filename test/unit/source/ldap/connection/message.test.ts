@@ -85,6 +85,7 @@ test('an attribute has none, one or several values, in one part or in two', () =
 
 test.each([
   ['a result without a code, which is no success', ber(0x30, ID, ber(0x65))],
+  ['a result with its texts alone', ber(0x30, ID, ber(0x65, ber(0x04, ''), ber(0x04, '')))],
   ['a result without its texts', ber(0x30, ID, ber(0x65, ber(0x0a, [0])))],
   ['a paging control without a value', ber(0x30, ID, result(0), ber(0xa0, ber(0x30, PAGING)))],
   ['a message that nobody asked for', ber(0x30, ID, ber(0x79))],
