@@ -48,6 +48,10 @@ function isPerson(entry: Entry): boolean {
   return classes.includes('user') && !classes.includes('computer')
 }
 
+function isComputer(entry: Entry): boolean {
+  return valuesOf(entry, 'objectClass').includes('computer')
+}
+
 function isDisabled(entry: Entry): boolean {
   return (Number(valuesOf(entry, 'userAccountControl')[0]) & 2) !== 0
 }
@@ -187,7 +191,6 @@ test('check says that disabled accounts are kept, and that a filter lets compute
   const { stdout } = await odd.site.run('check')
   const disabled = (await idsOf(isDisabled)).length
   expect(disabled).toBeGreaterThan(1)
-  const isComputer = (entry: Entry) => valuesOf(entry, 'objectClass').includes('computer')
   const computers = parseLdif(await dumpLdif(server, server.admin)).filter(isComputer).length
   expect(stdout).toMatch(/disabled +\d+ users cannot log in and are kept like everybody else/)
   expect(stdout).toContain(`the filter lets ${computers} computers in; (objectCategory=person)`)

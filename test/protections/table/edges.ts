@@ -3,15 +3,6 @@ import type { Protection } from '../protection.ts'
 /** Client, target, configuration, command line and pages. */
 export const EDGES: readonly Protection[] = [
   {
-    name: 'edges-a-command-applies-no-changes-before-its-own-run',
-    file: 'compose/control.ts',
-    find: '    const workers = stack.use(new AsyncDisposableStack())\n',
-    replace:
-      '    const workers = stack.use(new AsyncDisposableStack())\n    startChangeWorkers(workers, config.syncs, site, clients)\n',
-    test: 'e2e/commands-at-once.test.ts',
-    only: 'a plan and a sync',
-  },
-  {
     name: 'edges-a-command-makes-no-run-of-another-one',
     file: 'sync/executor.ts',
     find: '      await withLease(db, lease, number, (trx) =>\n        interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),\n      )\n',
@@ -408,7 +399,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-config-deletes-are-limited-by-default',
     file: 'config/schema.ts',
-    find: 'maxDeletes: count.default(50)',
+    find: 'maxDeletes: deleteCount.default(50)',
     replace: 'maxDeletes: count.default(1_000_000)',
     test: 'unit/config/load.test.ts',
     only: 'defaults are safe',

@@ -785,20 +785,6 @@ export const LDAP: readonly Protection[] = [
     test: 'unit/source/ldap/connection/frames.test.ts',
   },
   {
-    name: 'ldap-length-leads-no-further-than-the-element-around-it',
-    file: 'source/ldap/connection/ber-reader.ts',
-    find: 'if (start + length > end) throw',
-    replace: 'if (start + length > bytes.length) throw',
-    test: BROKEN,
-  },
-  {
-    name: 'ldap-element-is-read-to-its-end',
-    file: 'source/ldap/connection/ber-reader.ts',
-    find: 'if (!this.isAtEnd) throw',
-    replace: 'if (this.#at > this.#end) throw',
-    test: BROKEN,
-  },
-  {
     name: 'ldap-value-at-a-wrong-place-is-no-extension',
     file: 'source/ldap/connection/ber-reader.ts',
     find: 'const isContextSpecific = (tag & 0xc0) === 0x80',

@@ -112,7 +112,10 @@ function decodeCookie(reader: BerReader): Buffer | undefined {
   if (reader.tag !== ProtocolOperation.LDAP_CONTROLS) return undefined
   const outerEnd = reader.enter(ProtocolOperation.LDAP_CONTROLS)
   let cookie: Buffer | undefined
-  while (!reader.isAtEnd) cookie ??= decodeControl(reader)
+  while (!reader.isAtEnd) {
+    const found = decodeControl(reader)
+    cookie ??= found
+  }
   reader.leave(outerEnd)
   return cookie
 }

@@ -79,7 +79,7 @@ function cookie(text: string): Buffer {
     encode(0x01, Buffer.from([0xff])),
     encode(OCTETS, 'y'),
   )
-  return encode(0xa0, other, paging)
+  return encode(0xa0, other, paging, other)
 }
 
 afterEach(() => {
@@ -127,7 +127,8 @@ function entryIn(wire: Tlv): LdapEntry[] {
   const [dn, list] = decodeAll(operation.content)
   const attributes = new Map<string, string[]>()
   for (const attribute of decodeAll(list!.content)) {
-    const [description, set] = decodeAll(attribute.content)
+    const [description, set, ...extensions] = decodeAll(attribute.content)
+    for (const { tag } of extensions) expect(tag & 0xc0).toBe(0x80)
     const name = description!.content.toString('latin1').toLowerCase()
     const decode = valueDecoder(name)
     const values = decodeAll(set!.content).map(({ content }) => decode(content, 0, content.length))

@@ -30,10 +30,15 @@ test('a result has its code, what the server says and the cookie', () => {
   })
 })
 
-test('the cookie is found behind a referral and behind other controls', () => {
+test('the cookie is found behind a referral, and among other controls', () => {
   const other = ber(0x30, ber(0x04, '1.2.3.4'), ber(0x01, [0]))
   const control = ber(0x30, PAGING, ber(0x01, [0xff]), ber(0x04, ber(0x30, ber(0x02, [0]), ber(0x04, 'on'))))
-  const message = ber(0x30, ID, result(10, ber(0xa3, ber(0x04, 'ldap://x'))), ber(0xa0, other, control))
+  const message = ber(
+    0x30,
+    ID,
+    result(10, ber(0xa3, ber(0x04, 'ldap://x'))),
+    ber(0xa0, other, control, other),
+  )
   expect(decodeAnswer(message)).toMatchObject({
     result: { code: 10, referral: ['ldap://x'], cookie: Buffer.from('on') },
   })
