@@ -186,13 +186,14 @@ function tlsOptions(
 }
 
 function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['timeouts'] {
-  const { connect, handshake = connect, bind = connect, answer, firstAnswer = answer } = timeouts
+  const { connect, handshake = connect, bind = connect, answer, firstAnswer = answer, read } = timeouts
   return {
     connectMs: connect,
     handshakeMs: handshake,
     bindMs: bind,
     firstAnswerMs: firstAnswer,
     answerMs: answer,
+    readMs: read,
   }
 }
 

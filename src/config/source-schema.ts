@@ -190,6 +190,7 @@ export const ldapSource = z
         answer: timeout
           .prefault('60s')
           .describe('The longest silence of the server in the middle of an answer.'),
+        read: timeout.prefault('1h').describe('For a whole read, from the connection to the last entry.'),
       })
       .prefault({})
       .describe('How long the server may take.'),

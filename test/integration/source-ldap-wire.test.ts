@@ -121,6 +121,22 @@ describe('a server', () => {
     expect(snapshot.users.size).toBe(16)
   })
 
+  test('that is never silent and does not come to an end is left after the time of a whole read', async () => {
+    await using server = await startScript(async (request) => {
+      for (let index = 0; index < 120 && !request.socket.destroyed; index += 1) {
+        request.socket.write(entry(request.id, `u${index}`))
+        await delay(20)
+      }
+      request.socket.write(result(request, 0))
+    })
+    const timeouts = { connectMs: 5000, answerMs: 5000, readMs: 700 }
+    const reading = createLdapSource(options(server.url, { timeouts }), silentLog()).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+    await expect(reading).rejects.toThrow(
+      /: the whole read took longer than 0\.7 s while reading "dc=example,dc=org" .*\(timeouts\.read\)$/,
+    )
+  })
+
   test('whose answer to a bind drips does not stretch its time', async () => {
     await using server = await startScript(async ({ socket }) => {
       socket.write(Buffer.from([SEQUENCE, 0x82, 0x10, 0x00]))

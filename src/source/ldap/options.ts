@@ -81,6 +81,8 @@ export interface LdapSourceOptions {
     readonly firstAnswerMs?: number
     /** Milliseconds of silence in the middle of an answer. */
     readonly answerMs: number
+    /** Milliseconds for all that is asked over one connection; by default an hour. */
+    readonly readMs?: number
   }
   /** Left out: found from what the server says about itself. */
   readonly vendor?: Vendor

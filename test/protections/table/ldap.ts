@@ -770,6 +770,14 @@ export const LDAP: readonly Protection[] = [
     only: 'stalls in the middle of a page',
   },
   {
+    name: 'ldap-read-has-an-end',
+    file: 'source/ldap/connection/wire.ts',
+    find: 'setTimeout(this.#onDeadline, patience.readMs)',
+    replace: 'setTimeout(this.#onDeadline, patience.readMs * 1000)',
+    test: WIRE,
+    only: 'does not come to an end',
+  },
+  {
     name: 'ldap-read-stops-when-it-is-told-to',
     file: 'source/ldap/connection/wire.ts',
     find: "    signal.addEventListener('abort', this.#onAbort)\n",

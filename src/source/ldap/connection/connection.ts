@@ -12,6 +12,8 @@ import { isOutage, resultInWords, SUCCESS } from './result.ts'
 import { askWhoAmI, readRootDse, requireSynchronized } from './root-dse.ts'
 import { type Doing, Wire } from './wire.ts'
 
+const AN_HOUR_MS = 3_600_000
+
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
 /** How the connection is encrypted, and what the server's certificate says. */
@@ -90,8 +92,9 @@ function limitsOf({
   bindMs = connectMs,
   answerMs,
   firstAnswerMs = answerMs,
+  readMs = AN_HOUR_MS,
 }: LdapSourceOptions['timeouts']): Required<LdapSourceOptions['timeouts']> {
-  return { connectMs, handshakeMs, bindMs, firstAnswerMs, answerMs }
+  return { connectMs, handshakeMs, bindMs, firstAnswerMs, answerMs, readMs }
 }
 
 function unbind(messageId: number): UnbindRequest {

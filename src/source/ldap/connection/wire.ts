@@ -21,6 +21,8 @@ export interface Patience {
   readonly firstAnswerMs: number
   /** Milliseconds of silence in the middle of one. */
   readonly answerMs: number
+  /** Milliseconds from the connection to its end: a byte now and then is no silence. */
+  readonly readMs: number
 }
 
 /** A connection that can be used, and what a person may think of where it is lost before anything was answered. */
@@ -57,6 +59,7 @@ export class Wire {
   readonly #url: string
   readonly #patience: Patience
   readonly #signal: AbortSignal
+  readonly #deadline: NodeJS.Timeout
   #socket: Socket
   #ifLost: string | undefined
   #framer: Framer
@@ -72,6 +75,7 @@ export class Wire {
     this.#ifLost = line.ifLost
     this.#framer = this.#createFramer()
     this.#listen()
+    this.#deadline = setTimeout(this.#onDeadline, patience.readMs)
     signal.addEventListener('abort', this.#onAbort)
     if (signal.aborted) this.#onAbort()
   }
@@ -108,7 +112,7 @@ export class Wire {
 
   /** Sends a last message, if there is one, and closes. */
   close(goodbye?: (messageId: number) => Message): void {
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#stopWatching()
     const socket = this.#stopListening()
     this.#takePending()
     if (this.#failure !== undefined) return
@@ -139,6 +143,19 @@ export class Wire {
         .off('error', this.#onError)
         // Without a listener an error would end the process.
         .on('error', () => undefined)
+    )
+  }
+
+  #stopWatching(): void {
+    clearTimeout(this.#deadline)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+
+  readonly #onDeadline = (): void => {
+    this.#lose(
+      `the whole read took longer than ${this.#patience.readMs / 1000} s`,
+      undefined,
+      'timeouts.read',
     )
   }
 
@@ -216,7 +233,7 @@ export class Wire {
 
   #fail(reason: Failure): void {
     this.#failure ??= reason
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#stopWatching()
     this.#socket.destroy()
     const pending = this.#takePending()
     pending?.reject(this.#failure(pending.doing))
