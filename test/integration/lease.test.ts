@@ -268,8 +268,9 @@ describe('other processes', () => {
   test('one whose loop does not turn for far too long is replaced, and learns it', async () => {
     const holder = await startHolder('stuck', { ...TIMES, blocked: 400 })
     holder.send({ do: 'block', ms: 3 * TIMES.expiry })
-    await using heir = await vi.waitFor(() => mustTake('stuck', 'heir'), { timeout: 20_000, interval: 20 })
-    expect(heir.epoch).toBe(2)
+    await using stack = new AsyncDisposableStack()
+    const epochOfHeir = async () => stack.use(await take('stuck', 'heir'))?.epoch
+    await expect.poll(epochOfHeir, { timeout: 20_000, interval: 20 }).toBe(2)
     expect(await holder.next()).toEqual({ lost: true })
   })
 

@@ -309,14 +309,6 @@ export const STORES: readonly Protection[] = [
     test: 'unit/store/outage.test.ts',
   },
   {
-    name: 'stores-overtaken-run-writes-nothing',
-    file: 'store/fenced-run.ts',
-    find: 'ON l.sync = r.sync AND l.epoch = r.epoch',
-    replace: 'ON l.sync = r.sync',
-    test: RUNS,
-    only: 'runs on postgres > fencing > what an overtaken run left',
-  },
-  {
     name: 'stores-value-that-does-not-stay-is-not-written-for-ever',
     file: 'store/convergence.ts',
     find: 'HAVING count(*) = 2 AND',
@@ -493,20 +485,12 @@ export const STORES: readonly Protection[] = [
     only: 'runs on postgres .* the next time of',
   },
   {
-    name: 'stores-email-is-not-given-away-before-it-is-free',
-    file: 'apply/drain.ts',
-    find: "      if (part.phase === 'take-emails') await prepareTakers(trx, fenced.run, { atEnd: part.tail })\n",
-    replace: '      void prepareTakers\n',
-    test: 'integration/run-identity.test.ts',
-    only: 'is not given away',
-  },
-  {
     name: 'stores-chain-of-emails-waits-for-its-end',
     file: 'apply/prepare.ts',
     find: "JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id",
     replace: 'JOIN keeping ON false',
     test: 'integration/run-identity.test.ts',
-    only: 'is not given away',
+    only: 'for good ends at once',
   },
   {
     name: 'stores-redis-that-may-drop-jobs-is-named',
@@ -555,14 +539,6 @@ export const STORES: readonly Protection[] = [
     replace: 'ORDER BY number LIMIT',
     test: 'e2e/holds.test.ts',
     only: 'a directory with 20 strangers',
-  },
-  {
-    name: 'stores-plan-is-only-a-plan',
-    file: 'sync/run.ts',
-    find: "  if (deps.mode === 'plan') return 'planned'\n",
-    replace: '',
-    test: 'e2e/holds.test.ts',
-    only: 'the plan shows each as a delete',
   },
   {
     name: 'stores-planned-change-was-not-dropped',
