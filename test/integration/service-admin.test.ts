@@ -251,10 +251,21 @@ test('a token is not revoked by the beginning of an id that another one has, too
 
 test('many at once on PostgreSQL get ids of their own', async () => {
   await using stack = new AsyncDisposableStack()
-  const site = await openAdminSite(stack, { store: await createDatabase(), fixture: false })
+  const store = await createDatabase()
+  const site = await openAdminSite(stack, { store, fixture: false })
   const create = (name: string) => one(site, 'organization', 'create', '--name', name, '--domain', 'a.org')
-  const made = await Promise.all(['a', 'b', 'c', 'd'].map(create))
-  expect(made.map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4])
+  expect(await create('first')).toMatchObject({ id: 1 })
+  const other = new Client({ connectionString: store })
+  await other.connect()
+  stack.defer(() => other.end())
+  // Nobody begins before all are there.
+  await other.query('begin; lock table access_management.organizations')
+  const creating = Promise.all(['a', 'b', 'c', 'd'].map(create))
+  const waiting =
+    "select 1 from pg_locks where relation = 'access_management.organizations'::regclass and not granted"
+  await expect.poll(async () => (await other.query(waiting)).rowCount, { timeout: 20_000 }).toBe(4)
+  await other.query('commit')
+  expect((await creating).map(({ id }) => id).toSorted()).toEqual([2, 3, 4, 5])
 })
 
 test('two services begin one empty PostgreSQL database together', async () => {

@@ -485,14 +485,6 @@ export const STORES: readonly Protection[] = [
     only: 'runs on postgres .* the next time of',
   },
   {
-    name: 'stores-chain-of-emails-waits-for-its-end',
-    file: 'apply/prepare.ts',
-    find: "JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id",
-    replace: 'JOIN keeping ON false',
-    test: 'integration/run-identity.test.ts',
-    only: 'for good ends at once',
-  },
-  {
     name: 'stores-redis-that-may-drop-jobs-is-named',
     file: 'queue/redis.ts',
     find: '    await warnOfEviction(redis, log)\n',
