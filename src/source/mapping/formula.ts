@@ -108,17 +108,19 @@ export function noteChoice(
  */
 export function readFirst(context: Context, attribute: string): string | null {
   const values = context.lookup(attribute)
-  const texts = values.map((value) => value.trim()).filter((text) => text !== '')
-  for (const value of values) charge(context, value.length + 1)
-  const preferred = texts.length > 1 && context.prefers ? texts.filter(context.prefers) : []
-  const first = smallest(preferred) ?? smallest(texts) ?? null
+  const prefers = values.length > 1 ? context.prefers : undefined
+  let first: string | null = null
+  let isPreferred = false
+  for (const value of values) {
+    charge(context, value.length + 1)
+    const text = value.trim()
+    if (text === '') continue
+    const goesFirst = prefers?.(text) === true
+    if (first !== null && (goesFirst === isPreferred ? text >= first : isPreferred)) continue
+    first = text
+    isPreferred = goesFirst
+  }
   noteAttribute(context, attribute, values, first)
-  return first
-}
-
-function smallest(texts: readonly string[]): string | undefined {
-  let first = texts[0]
-  for (const text of texts) if (first === undefined || text < first) first = text
   return first
 }
 

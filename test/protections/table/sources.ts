@@ -186,15 +186,15 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-email-in-an-allowed-domain-goes-first',
     file: 'source/mapping/formula.ts',
-    find: 'const first = smallest(preferred) ?? smallest(texts) ?? null',
-    replace: 'const first = smallest([...preferred, ...texts]) ?? null',
+    find: 'const goesFirst = prefers?.(text) === true',
+    replace: 'const goesFirst = prefers?.(text) === undefined',
     test: 'unit/source/mapping.test.ts',
   },
   {
     name: 'sources-order-of-values-decides-nothing',
     file: 'source/mapping/formula.ts',
-    find: 'if (first === undefined || text < first) first = text',
-    replace: 'first ??= text',
+    find: '(goesFirst === isPreferred ? text >= first : isPreferred)',
+    replace: '(goesFirst === isPreferred || isPreferred)',
     test: 'unit/source/mapping.test.ts',
   },
   {
