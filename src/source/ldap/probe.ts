@@ -6,6 +6,7 @@ import type { LdapConnection, TlsFacts } from './connection/connection.ts'
 import type { OpenServer } from './connection/servers.ts'
 import { normalizeDn } from './dn.ts'
 import { isGlobalCatalog } from './connection/endpoint.ts'
+import { PAGED_RESULTS } from './connection/message.ts'
 import { lookupIn } from './entry.ts'
 import { bothOf } from './filter.ts'
 import { ABOUT_CATALOGS } from './global-catalog.ts'
@@ -15,8 +16,6 @@ import { probePosition } from './position/probe-position.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { digits } from '../../directory/wording.ts'
-
-const PAGING = '1.2.840.113556.1.4.319'
 
 /**
  * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it
@@ -107,7 +106,7 @@ function readerLine({ identity }: LdapConnection, { bind }: LdapSourceOptions): 
 function pagingLine(root: Lookup, { pageSize }: CompiledOptions): ProbeLine {
   const label = 'paging'
   if (pageSize === undefined) return { label, detail: 'not used with this vendor', level: 'info' }
-  if (root('supportedControl').includes(PAGING)) {
+  if (root('supportedControl').includes(PAGED_RESULTS)) {
     return { label, detail: `offered; pages of ${digits(pageSize)} are asked for`, level: 'ok' }
   }
   return { label, detail: 'not offered, or not shown to this reader', level: 'warn' }

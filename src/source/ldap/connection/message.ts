@@ -15,8 +15,8 @@ const REFERRAL = 0xa3
 const EXTENDED_NAME = 0x8a
 const EXTENDED_VALUE = 0x8b
 
-/** RFC 2696. */
-const PAGED_RESULTS = '1.2.840.113556.1.4.319'
+/** The paged results control (RFC 2696). */
+export const PAGED_RESULTS = '1.2.840.113556.1.4.319'
 
 /** A server has some hundred attributes; one that names more than these is not worth the memory. */
 const MOST_KNOWN_ATTRIBUTES = 10_000
