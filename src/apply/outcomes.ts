@@ -94,8 +94,8 @@ export interface Orders {
 export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
   return fenced.write(async (trx, run) => {
     const intentAt = await beat(trx, group.chunk)
-    await journal(trx, fenced.run, run, { ...group, intentAt })
-    await count(trx, fenced.run, run, group)
+    const written = await journal(trx, fenced.run, run, { ...group, intentAt })
+    await count(trx, fenced.run, run, { ...group, settled: written })
     await report(trx, fenced.run, run, group)
     if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
     return { run, pause: await pauseOf(trx, run.target) }
@@ -113,18 +113,19 @@ async function beat(trx: Fenced, chunk: string): Promise<Date> {
   return row.intent_at
 }
 
+/** Returns what it wrote: not those whose outcomes the store already had, when nobody had heard of it. */
 async function journal(
   trx: Fenced,
   run: number,
   { sync, target }: LockedRun,
   { chunk, worker, settled, intentAt }: Flush & { readonly intentAt: Date },
-): Promise<void> {
-  if (settled.length === 0) return
+): Promise<readonly Settled[]> {
+  if (settled.length === 0) return []
   const rows = settled.map(({ detail, ...row }) => ({
     ...row,
     detail: detail === undefined ? null : storable(detail),
   }))
-  await sql`WITH s AS (
+  const { rows: written } = await sql<{ number: number }>`WITH s AS (
       SELECT * FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS s(number int, state text, attempts int,
         refusals int, tail boolean, unsure boolean, "waitMs" float8, status int, requests int, detail text,
         "wasThere" boolean)
@@ -141,12 +142,16 @@ async function journal(
       FROM done WHERE state = 'quarantined'
       ON CONFLICT (sync, target, fingerprint) DO UPDATE
       SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()
+    ), journaled AS (
+      INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
+        removes, intent_at, ended_at, outcome, status, requests, detail, approved)
+      SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
+        removes, ${intentAt}, now(), state, status, requests, detail, approved
+      FROM done WHERE state <> 'pending'
     )
-    INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
-      removes, intent_at, ended_at, outcome, status, requests, detail, approved)
-    SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
-      removes, ${intentAt}, now(), state, status, requests, detail, approved
-    FROM done WHERE state <> 'pending'`.execute(trx)
+    SELECT number FROM done`.execute(trx)
+  const numbers = new Set(written.map(({ number }) => number))
+  return settled.filter(({ number }) => numbers.has(number))
 }
 
 async function count(

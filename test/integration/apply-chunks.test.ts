@@ -337,7 +337,7 @@ test.each([
   expect(sent).toEqual(['a'])
 })
 
-test('outcomes of which nobody heard that they were written are journaled once', async () => {
+test('outcomes of which nobody heard that they were written are journaled and counted once', async () => {
   const fenced = await begin([create('a'), create('b')])
   const chunk = (await claimOf(fenced))!
   const group = { ...endOf({ ...chunk, changes: chunk.changes.slice(0, 1) }, 'applied'), isLast: false }
@@ -345,6 +345,7 @@ test('outcomes of which nobody heard that they were written are journaled once',
   await flush(fenced, group)
   await flush(fenced, endOf({ ...chunk, changes: chunk.changes.slice(1) }, 'applied'))
   expect(await journal(fenced)).toEqual(['a applied', 'b applied'])
+  expect(await findRun(db, fenced.run)).toMatchObject({ outcomes: { applied: 2 } })
 })
 
 test('what a run that ended had under way is journaled as unknown, and the next plan has it looked up', async () => {

@@ -97,6 +97,14 @@ export const APPLY: readonly Protection[] = [
     only: 'of which nobody heard',
   },
   {
+    name: 'apply-outcome-is-counted-once',
+    file: 'apply/outcomes.ts',
+    find: '{ ...group, settled: written }',
+    replace: '(void written, group)',
+    test: CHUNKS,
+    only: 'of which nobody heard',
+  },
+  {
     name: 'apply-what-an-ended-run-sent-is-journaled',
     file: 'apply/claim.ts',
     find: '    FROM changed`.execute(db)',
