@@ -15,6 +15,7 @@ import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
 import { type ChunkJob, changesQueueName } from './job.ts'
 import { Streaks } from './judge.ts'
+import { Reclaimed } from './outcomes.ts'
 
 export interface ChangeWorkerDeps {
   readonly db: Kysely<Tables>
@@ -77,7 +78,7 @@ export class ChangeWorker {
       await this.#applyJob(job)
     } catch (error) {
       // The queue need not know: what is left comes back from the store.
-      if (error instanceof Overtaken || isAway(error)) return
+      if (error instanceof Overtaken || error instanceof Reclaimed || isAway(error)) return
       this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
     }
   }
