@@ -1,4 +1,4 @@
-import type { Memory } from './contender.ts'
+import type { Memory, Times } from './contender.ts'
 import type { ContenderProcess } from './processes.ts'
 
 /** One line of the table: our code and its floor (see README.md). */
@@ -17,6 +17,8 @@ export interface Comparison {
   readonly floor: Figures
   /** Median time of our code divided by that of the floor. */
   readonly ratio: number
+  /** The same of the CPU time of the two processes. */
+  readonly cpuRatio: number
   /** Other results, one sentence each. */
   readonly notes?: readonly string[]
 }
@@ -25,6 +27,7 @@ export interface Figures extends Memory {
   /** Milliseconds of each repetition in order, without the warm-up. */
   readonly ms: readonly number[]
   readonly medianMs: number
+  readonly medianCpuMs: number
   readonly perSecond: number
 }
 
@@ -44,15 +47,15 @@ export interface ComparisonOptions {
 /** Runs both sides alternately, after one warm-up repetition each, and closes both. */
 export async function compare(options: ComparisonOptions): Promise<Comparison> {
   const { ours, floor, before = async () => undefined, repetitions, count } = options
-  const times: { ours: number[]; floor: number[] } = { ours: [], floor: [] }
+  const times: { ours: Times[]; floor: Times[] } = { ours: [], floor: [] }
   for (let turn = 0; turn <= repetitions; turn++) {
     await before()
-    const floorMs = await floor.run()
+    const floorTimes = await floor.run()
     await before()
-    const oursMs = await ours.run()
+    const oursTimes = await ours.run()
     if (turn === 0) continue
-    times.floor.push(floorMs)
-    times.ours.push(oursMs)
+    times.floor.push(floorTimes)
+    times.ours.push(oursTimes)
   }
   const figures = {
     ours: figuresOf(times.ours, count, await ours.close()),
@@ -60,12 +63,15 @@ export async function compare(options: ComparisonOptions): Promise<Comparison> {
   }
   const { id, title, floorTitle, service } = options
   const ratio = figures.ours.medianMs / figures.floor.medianMs
-  return { id, title, floorTitle, service, count, ...figures, ratio }
+  const cpuRatio = figures.ours.medianCpuMs / figures.floor.medianCpuMs
+  return { id, title, floorTitle, service, count, ...figures, ratio, cpuRatio }
 }
 
-function figuresOf(ms: readonly number[], count: number, memory: Memory): Figures {
+function figuresOf(times: readonly Times[], count: number, memory: Memory): Figures {
+  const ms = times.map((each) => each.ms)
   const medianMs = median(ms)
-  return { ms, medianMs, perSecond: count / (medianMs / 1000), ...memory }
+  const medianCpuMs = median(times.map(({ cpuMs }) => cpuMs))
+  return { ms, medianMs, medianCpuMs, perSecond: count / (medianMs / 1000), ...memory }
 }
 
 function median(values: readonly number[]): number {

@@ -8,13 +8,19 @@ export type ContenderRequest =
   | { readonly cpu: true }
   | { readonly close: true }
 
-/** Its reply: ready, the milliseconds of one repetition, its CPU time, its memory use, or an error. */
+/** Its reply: ready, the times of one repetition, its CPU time, its memory use, or an error. */
 export type ContenderReply =
   | { readonly ready: true }
-  | { readonly ms: number }
+  | Times
   | { readonly cpuMs: number }
   | { readonly memory: Memory }
   | { readonly failed: string }
+
+/** Milliseconds of one repetition, and of CPU that its process used meanwhile. */
+export interface Times {
+  readonly ms: number
+  readonly cpuMs: number
+}
 
 /** Peak resident memory in bytes, up to the end of the warm-up and after it. */
 export interface Memory {
@@ -49,7 +55,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
       return { ready: true }
     }
     if (contender === undefined) throw new Error('nothing was opened')
-    if ('run' in request) return { ms: await repeat(contender) }
+    if ('run' in request) return repeat(contender)
     if ('cpu' in request) return { cpuMs: cpuTime() }
     const memory = { startBytes, peakBytes: peakMemory() }
     await profile?.write()
@@ -57,7 +63,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     return { memory }
   }
 
-  async function repeat(opened: Contender): Promise<number> {
+  async function repeat(opened: Contender): Promise<Times> {
     if (repetitions === warmUps) {
       startBytes = peakMemory()
       resetPeakMemory()
@@ -65,8 +71,9 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     }
     repetitions += 1
     const start = performance.now()
+    const cpuStart = cpuTime()
     await opened.run()
-    return performance.now() - start
+    return { ms: performance.now() - start, cpuMs: cpuTime() - cpuStart }
   }
 
   process.on('message', (request: ContenderRequest) => {

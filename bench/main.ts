@@ -5,6 +5,7 @@ import { benchCsv } from './csv.ts'
 import { benchCreates, benchEmbedded } from './creates.ts'
 import { benchIdle } from './idle.ts'
 import { thisMachine } from './machine.ts'
+import { benchLdap } from './ldap.ts'
 import { benchMillion } from './million.ts'
 import { render, renderBudget, renderIdle } from './render.ts'
 import { benchUnchanged } from './unchanged.ts'
@@ -17,6 +18,7 @@ const BENCHES = {
   workers: benchWorkers,
   million: benchMillion,
   csv: benchCsv,
+  ldap: benchLdap,
 } as const
 
 const NAMES = [...Object.keys(BENCHES), 'budget', 'idle']

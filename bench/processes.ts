@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { ContenderReply, ContenderRequest, Memory } from './contender.ts'
+import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
 
 /** The handle of a contender in its own process. */
 export interface ContenderProcess extends AsyncDisposable {
-  /** Runs one repetition. Resolves with its milliseconds. */
-  run(): Promise<number>
+  /** Runs one repetition. */
+  run(): Promise<Times>
   /** Ends the process. Resolves with its memory use. */
   close(): Promise<Memory>
 }
@@ -47,7 +47,7 @@ export async function startContender(
   return {
     async run() {
       const reply = await send(child, name, { run: true })
-      return 'ms' in reply ? reply.ms : 0
+      return 'ms' in reply ? reply : { ms: 0, cpuMs: 0 }
     },
     async cpuMs() {
       const reply = await send(child, name, { cpu: true })
@@ -78,13 +78,13 @@ export function openedAnew(
     async run() {
       await using stack = new AsyncDisposableStack()
       const contender = stack.use(await open(stack))
-      const ms = await contender.run()
+      const times = await contender.run()
       const { startBytes, peakBytes } = await contender.close()
       memory = {
         startBytes: Math.max(memory.startBytes, startBytes),
         peakBytes: Math.max(memory.peakBytes, peakBytes),
       }
-      return ms
+      return times
     },
     close: () => Promise.resolve(memory),
     [Symbol.asyncDispose]: () => Promise.resolve(),

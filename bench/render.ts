@@ -17,6 +17,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       'a second',
       'peak memory',
       'ratio',
+      'of CPU',
     ],
     ...comparisons.map((each) => [
       each.title,
@@ -25,6 +26,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       each.floorTitle,
       ...cells(each.floor),
       each.ratio.toFixed(2),
+      each.cpuRatio.toFixed(2),
     ]),
   ]
   const notes = comparisons.flatMap(({ title, notes: seen = [] }) => seen.map((note) => `${title}: ${note}`))
