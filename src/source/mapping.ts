@@ -8,6 +8,7 @@ import {
   type Lookup,
   type Preference,
   show,
+  begin,
   createContext,
 } from './mapping/formula.ts'
 import { compileValue, type ValueExpression } from './mapping/shorthand.ts'
@@ -104,12 +105,16 @@ export function compileUserMap(
     name,
     employeeId,
     attributes,
-    fieldsOf: (lookup) =>
-      withFaults((onFault) => ({
+    fieldsOf(lookup) {
+      let faults = NO_FAULTS
+      const onFault = (detail: string) => (faults = [...faults, detail])
+      return {
         email: email.valueOf(lookup, onFault),
         name: name.valueOf(lookup, onFault),
         employeeId: employeeId.valueOf(lookup, onFault),
-      })),
+        faults,
+      }
+    },
   }
 }
 
@@ -125,7 +130,11 @@ export function compileGroupMap(map: GroupMap, key: string, check: NameCheck): G
     name,
     members,
     attributes,
-    fieldsOf: (lookup) => withFaults((onFault) => ({ name: name.valueOf(lookup, onFault) })),
+    fieldsOf(lookup) {
+      let faults = NO_FAULTS
+      const onFault = (detail: string) => (faults = [...faults, detail])
+      return { name: name.valueOf(lookup, onFault), faults }
+    },
   }
 }
 
@@ -137,17 +146,18 @@ function compileMapping(
 ): ValueMapping {
   if (expression === undefined) return UNMAPPED
   const formula = compileValue(expression, key, check)
+  const context = createContext({ prefers })
   return {
     attributes: distinct(formula.attributes),
     valueOf(lookup, onFault) {
       try {
-        return resultOf(formula, createContext(lookup, { prefers }))
+        return resultOf(formula, begin(context, lookup))
       } catch (error) {
         onFault?.(`${key}: ${faultReason(error)}`)
         return undefined
       }
     },
-    trace: (lookup) => traceOf(formula, (steps) => createContext(lookup, { steps, prefers })),
+    trace: (lookup) => traceOf(formula, (steps) => begin(createContext({ steps, prefers }), lookup)),
   }
 }
 
@@ -174,15 +184,6 @@ function traceOf(formula: Formula, contextWith: (steps: TraceStep[]) => Context)
 /** Any error concerns only this value of this entry, so it never ends a run. */
 function faultReason(error: unknown): string {
   return error instanceof Fault ? error.message : `it could not be computed (${sentence(error)})`
-}
-
-function withFaults<F>(read: (onFault: (detail: string) => void) => F): F & { faults: readonly string[] } {
-  let faults: string[] | undefined
-  const fields = read((detail) => {
-    faults ??= []
-    faults.push(detail)
-  })
-  return { ...fields, faults: faults ?? NO_FAULTS }
 }
 
 function distinct(...lists: (readonly string[])[]): string[] {

@@ -9,6 +9,15 @@ export interface LdapEntry {
 }
 
 /** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */
-export function lookupIn(entry: LdapEntry): Lookup {
-  return (attribute) => entry.attributes.get(attribute.toLowerCase()) ?? NO_VALUES
+export function lookupIn({ attributes }: LdapEntry): Lookup {
+  return (attribute) => attributes.get(lowerCaseOf(attribute)) ?? NO_VALUES
+}
+
+/** The few names of the configuration: a new text for each of a million lookups would be hashed each time. */
+const lowerCase = new Map<string, string>()
+
+function lowerCaseOf(attribute: string): string {
+  let name = lowerCase.get(attribute)
+  if (name === undefined) lowerCase.set(attribute, (name = attribute.toLowerCase()))
+  return name
 }

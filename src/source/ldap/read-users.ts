@@ -72,7 +72,7 @@ function createSorting(
   const undecided: LdapEntry[] = []
   return {
     add(entry) {
-      if (dns.has(entry.dn)) {
+      if (dns.size > 0 && dns.has(entry.dn)) {
         for (const id of idsOf(entry)) met.add(id)
         take(entry, true)
       } else if (ids.size > 0 && idsOf(entry).some((id) => ids.has(id))) undecided.push(entry)

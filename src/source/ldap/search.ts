@@ -56,7 +56,7 @@ export async function searchAll(
   for (let { pageSize } = search; ;) {
     const before = new Set(handedOn)
     const outcome = await searchPages(connection, { ...search, pageSize }, (entry) => {
-      if (before.delete(entry.dn)) return
+      if (before.size > 0 && before.delete(entry.dn)) return
       if (handedOn.size < longest) handedOn.add(entry.dn)
       onEntry(entry)
     })

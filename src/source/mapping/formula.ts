@@ -18,7 +18,7 @@ export interface Formula {
 
 /** The state of one evaluation for one entry. */
 export interface Context {
-  readonly lookup: Lookup
+  lookup: Lookup
   /** The current items of the list methods being evaluated, the innermost last. */
   readonly items: string[]
   /** `undefined` when no trace is wanted. */
@@ -44,11 +44,17 @@ const MAX_LIST = 10_000
 
 const BUDGET = 4_000_000
 
-export function createContext(
-  lookup: Lookup,
-  { steps, prefers }: Partial<Pick<Context, 'steps' | 'prefers'>> = {},
-): Context {
-  return { lookup, items: [], steps, prefers, budget: BUDGET }
+export function createContext({ steps, prefers }: Partial<Pick<Context, 'steps' | 'prefers'>> = {}): Context {
+  return { lookup: () => [], items: [], steps, prefers, budget: BUDGET }
+}
+
+/** Makes the context that of another entry. One serves all entries, because no evaluation is open while another begins. */
+export function begin(context: Context, lookup: Lookup): Context {
+  context.lookup = lookup
+  // Setting the length costs more than the rest, and only a fault leaves items behind.
+  if (context.items.length > 0) context.items.length = 0
+  context.budget = BUDGET
+  return context
 }
 
 /** Throws a `Fault` when the evaluation has used up its budget. */

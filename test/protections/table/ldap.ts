@@ -81,7 +81,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-entry-of-a-page-cut-off-comes-only-once',
     file: 'source/ldap/search.ts',
-    find: '      if (before.delete(entry.dn)) return\n',
+    find: '      if (before.size > 0 && before.delete(entry.dn)) return\n',
     replace: '',
     test: AD,
   },
@@ -821,10 +821,17 @@ export const LDAP: readonly Protection[] = [
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   {
+    name: 'ldap-attribute-is-the-one-that-was-sent',
+    file: 'source/ldap/connection/message.ts',
+    find: '  for (let at = 0; at < name.length; at += 1) if (bytes[start + at] !== name[at]) return false\n',
+    replace: '  void bytes\n',
+    test: 'unit/source/ldap/connection/message.test.ts',
+  },
+  {
     name: 'ldap-attribute-in-two-parts-keeps-both',
     file: 'source/ldap/connection/message.ts',
-    find: 'others === undefined ? values : [...others, ...values]',
-    replace: 'others === undefined ? values : values',
+    find: 'else for (const value of values) others.push(value)',
+    replace: 'else attributes.set(name, values)',
     test: 'unit/source/ldap/connection/message.test.ts',
   },
   {

@@ -143,30 +143,55 @@ function decodePagedResults(reader: BerReader): Buffer {
 }
 
 interface Attribute {
+  readonly spelled: Buffer
   /** In lower case. */
   readonly name: string
   readonly decode: Decode<string>
+  /** The attribute that came behind it when it was met last. */
+  next: Attribute | undefined
 }
 
-/** Thousands of entries have the same attributes, so each name is read once. */
+/** Thousands of entries have the same attributes in the same order, so each name is made a text once. */
 function createAttributes(): Decode<Attribute> {
   const known = new Map<string, Attribute>()
-  return (bytes, start, end) => {
+  let last: Attribute | undefined
+
+  function lookUp(bytes: Buffer, start: number, end: number): Attribute {
     const spelled = bytes.toString('latin1', start, end)
-    let attribute = known.get(spelled)
-    if (attribute === undefined) {
-      const name = spelled.toLowerCase()
-      attribute = { name, decode: valueDecoder(name) }
-      if (known.size < MOST_KNOWN_ATTRIBUTES) known.set(spelled, attribute)
+    const found = known.get(spelled)
+    if (found !== undefined) return found
+    const name = spelled.toLowerCase()
+    const made = {
+      spelled: Buffer.from(spelled, 'latin1'),
+      name,
+      decode: valueDecoder(name),
+      next: undefined,
     }
+    if (known.size < MOST_KNOWN_ATTRIBUTES) known.set(spelled, made)
+    return made
+  }
+
+  return (bytes, start, end) => {
+    const guess = last?.next
+    const attribute =
+      guess !== undefined && isAt(bytes, start, end, guess.spelled) ? guess : lookUp(bytes, start, end)
+    if (last !== undefined) last.next = attribute
+    last = attribute
     return attribute
   }
+}
+
+/** Quicker than `Buffer.compare` for the few bytes of a name. */
+function isAt(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (end - start !== name.length) return false
+  for (let at = 0; at < name.length; at += 1) if (bytes[start + at] !== name[at]) return false
+  return true
 }
 
 function decodeEntry(reader: BerReader, attributeOf: Decode<Attribute>): LdapEntry {
   const outerEnd = reader.enter(ProtocolOperation.LDAP_RES_SEARCH_ENTRY)
   const dn = reader.text(OCTETS)
-  const attributes = new Map<string, readonly string[]>()
+  const attributes = new Map<string, string[]>()
   const listEnd = reader.enter(SEQUENCE)
   while (!reader.isAtEnd) {
     const attributeEnd = reader.enter(SEQUENCE)
@@ -174,7 +199,8 @@ function decodeEntry(reader: BerReader, attributeOf: Decode<Attribute>): LdapEnt
     const values = decodeValues(reader, decode)
     reader.leaveExtended(attributeEnd)
     const others = attributes.get(name)
-    attributes.set(name, others === undefined ? values : [...others, ...values])
+    if (others === undefined) attributes.set(name, values)
+    else for (const value of values) others.push(value)
   }
   reader.leave(listEnd)
   reader.leaveExtended(outerEnd)

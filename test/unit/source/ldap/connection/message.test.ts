@@ -8,6 +8,14 @@ function ber(tag: number, ...content: (Buffer | string | number[])[]): Buffer {
   return Buffer.concat([Buffer.from([tag, body.length]), body])
 }
 
+/** One BER element of any length. */
+function long(tag: number, ...content: Buffer[]): Buffer {
+  const body = Buffer.concat(content)
+  const header = Buffer.from([tag, 0x84, 0, 0, 0, 0])
+  header.writeUInt32BE(body.length, 2)
+  return Buffer.concat([header, body])
+}
+
 function decodeAnswer(message: Buffer): Answer {
   const [answer, ...others] = decodeStream(message)
   if (answer === undefined || others.length > 0) throw new Error('not one message')
@@ -86,6 +94,34 @@ test('an attribute has none, one or several values, in one part or in two', () =
       ['more', ['b', 'c', 'd']],
     ]),
   )
+})
+
+test('entries of one connection may have their attributes in any order', () => {
+  const entries = [
+    ['cn', 'sn', 'mail'],
+    ['cn', 'sn', 'mail'],
+    ['cn', 'dn', 'mail'],
+    ['sn', 'CN'],
+    ['cn', 'sn', 'mails'],
+    [],
+    ['mail', 'sn', 'cn'],
+  ]
+  const messages = entries.map((names) => {
+    const parts = names.map((name) => ber(0x30, ber(0x04, name), ber(0x31, ber(0x04, `the ${name}`))))
+    return ber(0x30, ID, ber(0x64, ber(0x04, ''), ber(0x30, ...parts)))
+  })
+  const answers = decodeStream(Buffer.concat(messages))
+  expect(answers.map((answer) => answer.type === 'entry' && answer.entry.attributes)).toEqual(
+    entries.map((names) => new Map(names.map((name) => [name.toLowerCase(), [`the ${name}`]]))),
+  )
+})
+
+test('an attribute in 100,000 parts takes no longer than 100,000 attributes', () => {
+  const part = ber(0x30, ber(0x04, 'a'), ber(0x31, ber(0x04, 'b')))
+  const parts = long(0x30, Buffer.concat(Array.from({ length: 100_000 }, () => part)))
+  const answer = decodeAnswer(long(0x30, ID, long(0x64, ber(0x04, ''), parts)))
+  const values = answer.type === 'entry' ? answer.entry.attributes.get('a') : undefined
+  expect(values).toHaveLength(100_000)
 })
 
 test.each([
