@@ -84,6 +84,11 @@ export class ApiError extends Error {
     return this.failure.foreign === 'web-page'
   }
 
+  /** Whether the answer is not the service's, but that of a proxy: a web page, or a redirect to one. */
+  get isOfProxy(): boolean {
+    return this.isWebPage || this.failure.foreign === 'redirect'
+  }
+
   /** The same request may succeed within seconds. */
   get transient(): boolean {
     return this.failure.transient === true

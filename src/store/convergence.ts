@@ -10,10 +10,10 @@ export interface Unconverged {
   readonly detail: string
 }
 
-/** Changes that were applied twice in a row within the last day, and that no run has seen in the directory since. */
+/** Changes that were made twice in a row within the last day, and that no run has seen in the directory since. */
 export async function unconverged(db: Db, of: SyncTarget): Promise<readonly Unconverged[]> {
   const { rows } =
-    await sql<Unconverged>`SELECT fingerprint, detail FROM (${appliedTwice(of)}) AS twice`.execute(db)
+    await sql<Unconverged>`SELECT fingerprint, detail FROM (${writtenTwice(of)}) AS twice`.execute(db)
   return rows
 }
 
@@ -48,20 +48,23 @@ export async function quarantineUnconverged(
   if (withheld.length === 0) return
   await sql`
     WITH twice AS (
-      SELECT * FROM (${appliedTwice({ sync, target })}) AS twice WHERE fingerprint = ANY(${withheld}::text[])
+      SELECT * FROM (${writtenTwice({ sync, target })}) AS twice WHERE fingerprint = ANY(${withheld}::text[])
     ), settled AS (
       UPDATE dirsyncd.journal SET settled = true
       WHERE sync = ${sync} AND target = ${target} AND fingerprint IN (SELECT fingerprint FROM twice)
     )
-    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, code, detail)
-    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'does-not-converge', detail FROM twice
+    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, code, detail, tried_at)
+    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'does-not-converge', detail, tried_at FROM twice
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
-    SET code = EXCLUDED.code, detail = EXCLUDED.detail, tried_at = now()`.execute(db)
+    SET code = EXCLUDED.code, detail = EXCLUDED.detail, tried_at = EXCLUDED.tried_at`.execute(db)
 }
 
 /** The newest two writes to an entry with one operation, where both did the same. */
-function appliedTwice(of: SyncTarget) {
-  return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, CASE WHEN op LIKE 'delete-%'
+function writtenTwice(of: SyncTarget) {
+  return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, max(intent_at) AS tried_at, CASE
+      WHEN bool_and(outcome <> 'applied')
+      THEN 'was to be deleted twice: the service says that it is not there, and lists it all the same'
+      WHEN op LIKE 'delete-%'
       THEN 'was deleted twice, and the directory still shows it: the service does not delete it, or somebody creates it again'
       ELSE 'was written twice, and the directory still shows another value: the service does not keep it, or somebody ' ||
         'changes it back' END AS detail
@@ -73,9 +76,10 @@ function appliedTwice(of: SyncTarget) {
     HAVING count(*) = 2 AND count(DISTINCT fingerprint) = 1`
 }
 
-/** Applied writes that no run has seen in the directory yet. */
+/** Writes that no run has seen in the directory yet, and deletes of what the service says it does not have. */
 function openWrites({ sync, target }: SyncTarget) {
-  return sql`SELECT id, op, entry_id, fingerprint FROM dirsyncd.journal
-    WHERE sync = ${sync} AND target = ${target} AND outcome = 'applied' AND NOT settled
+  return sql`SELECT id, op, entry_id, fingerprint, outcome, intent_at FROM dirsyncd.journal
+    WHERE sync = ${sync} AND target = ${target} AND NOT settled
+      AND (outcome = 'applied' OR (outcome IN ('already', 'found') AND op LIKE 'delete-%'))
       AND op NOT LIKE 'create-%' AND intent_at > now() - interval '24 hours'`
 }

@@ -38,8 +38,8 @@ function outcomeOf(error: ApiError): Outcome {
     case 'unauthorized':
       return stop(error)
     case 'unexpected-answer':
-      // A proxy's page in the place of an answer: whether the service did the change is unknown.
-      if (error.isWebPage) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }
+      // Whether the service did the change is unknown.
+      if (error.isOfProxy) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }
       if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':

@@ -341,13 +341,16 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await expectEqual()
       })
 
-      test('because a proxy answers its change with a web page fails alone', async () => {
+      test.each([
+        ['a web page', LOGIN, 'the answer 200 is a web page'],
+        ['a redirect', { status: 302, headers: { location: '/login' } }, 'answered 302 Found, a redirect'],
+      ])('because a proxy answers its change with %s fails alone', async (_, answer, said) => {
         const { sync, startWorker, messages } = harness({ giveUpMs: 8000 })
         await startWorker()
         await sync()
         for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
         proxy.intercept = ({ method, url }) =>
-          method === 'PATCH' && url.endsWith('/users/u9') ? LOGIN : undefined
+          method === 'PATCH' && url.endsWith('/users/u9') ? answer : undefined
         const run = await sync()
         expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 11, failed: 1 } } })
         expect(runExitCode(run)).toBe(4)
@@ -355,7 +358,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const changes = await changesOf(opened.store.db, run.run, 100)
         expect(changes.find(({ state }) => state === 'failed')).toMatchObject({
           change: { id: 'u9' },
-          detail: expect.stringContaining('the answer 200 is a web page'),
+          detail: expect.stringContaining(said),
         })
         proxy.intercept = () => undefined
         await sync()

@@ -96,6 +96,20 @@ test('a delete without effect is left alone after two runs, and is in quarantine
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['u1', 'u2'])
 })
 
+test('whoever the service lists and yet does not have when it is to delete them is left alone after two runs', async () => {
+  company.users.delete('u3')
+  company.groups.delete('g1')
+  bed.proxy.intercept = ({ method, url }) =>
+    method !== 'POST' && /\/(u3|g1)$/.test(url) ? { status: 404, answer: {} } : undefined
+  expect(await run()).toMatchObject({ counts: { outcomes: { already: 2 } } })
+  expect(await run()).toMatchObject({ counts: { outcomes: { already: 2 } } })
+  const left = await run()
+  expect(left.counts?.notices).toEqual({ 'does-not-converge': 2 })
+  const [notice] = await noticesOf(bed.opened.store.db, left.run, 10)
+  expect(notice?.detail).toContain('the service says that it is not there, and lists it all the same')
+  expect(runExitCode(left)).toBe(4)
+})
+
 test('a delete without effect is counted also where the grace begins again after it', async () => {
   await reopen({ grace: { deleteAfter: { user: { runs: 2 } } } })
   company.users.delete('u3')

@@ -828,8 +828,15 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-web-page-for-everything-does-not-stop-the-run',
     file: 'target/try-change.ts',
-    find: "if (error.isWebPage) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }",
+    find: "if (error.isOfProxy) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }",
     replace: '',
+    test: 'unit/target/try-change.test.ts',
+  },
+  {
+    name: 'edges-target-redirect-of-one-entry-does-not-stop-the-run',
+    file: 'client/api-error.ts',
+    find: "return this.isWebPage || this.failure.foreign === 'redirect'",
+    replace: 'return this.isWebPage',
     test: 'unit/target/try-change.test.ts',
   },
   {

@@ -333,6 +333,14 @@ export const STORES: readonly Protection[] = [
     only: 'a delete without effect is left alone',
   },
   {
+    name: 'stores-delete-of-what-is-not-there-and-listed-is-not-sent-for-ever',
+    file: 'store/convergence.ts',
+    find: "outcome = 'applied' OR (outcome IN ('already', 'found') AND op LIKE 'delete-%')",
+    replace: "outcome = 'applied'",
+    test: CONVERGENCE,
+    only: 'does not have when it is to delete them',
+  },
+  {
     name: 'stores-delete-that-waits-was-not-seen-done',
     file: 'sync/memory.ts',
     find: "    ...absent.user.map((id) => deleteFingerprint('user', id)),\n",

@@ -14,7 +14,7 @@ test.each([
   ['a 422', [{ status: 422 }], { result: 'refused', status: 422 }],
   ['a 403', [{ status: 403 }], { result: 'forbidden', status: 403 }],
   ['a 401', [{ status: 401 }], { result: 'stop', code: 'token-refused' }],
-  ['a redirect', [{ status: 301 }], { result: 'stop', code: 'directory-unexpected' }],
+  ['a redirect', [{ status: 301 }], { result: 'unavailable', status: 301, answeredBy: 'proxy' }],
   [
     'a 429',
     [{ status: 429, headers: { 'retry-after': '3' } }],
