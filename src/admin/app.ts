@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Control } from '../control/control.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
+import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { statusPage } from './pages/status.ts'
 
 export interface AdminOptions {
@@ -32,6 +32,13 @@ const runFilter = z.object({
 })
 const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000) })
 
+/** All other errors are the fault of who asks. */
+const STATUSES = new Map<ErrorCode, number>([
+  ['run-unknown', 404],
+  ['internal', 500],
+  ['store-unavailable', 503],
+])
+
 /** The admin pages and the operations behind them. Never listens by itself. */
 export function buildAdminApp(options: AdminOptions): FastifyInstance {
   const { control } = options
@@ -39,7 +46,7 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
   app.setErrorHandler((error, _request, reply) => {
     const code =
       error instanceof DirsyncdError ? error.code : error instanceof z.ZodError ? 'usage' : 'internal'
-    const status = code === 'run-unknown' ? 404 : code === 'internal' ? 500 : 400
+    const status = STATUSES.get(code) ?? 400
     const message = error instanceof z.ZodError ? faultsOf(error) : sentence(error)
     return reply.status(status).send({ code, message })
   })

@@ -165,7 +165,7 @@ export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): 
       WHERE r.run = k.run AND r.sync = ${sync} AND r.finished_at IS NOT NULL
       RETURNING k.chunk, k.run, k.first, k.last, k.worker, k.intent_at, r.target
     ), changed AS (
-      UPDATE dirsyncd.changes AS c SET unsure = true, chunk = NULL FROM closed AS k
+      UPDATE dirsyncd.changes AS c SET state = 'unknown', unsure = true, chunk = NULL FROM closed AS k
       WHERE c.run = k.run AND c.number BETWEEN k.first AND k.last AND c.chunk = k.chunk
       RETURNING c.*, k.worker, k.intent_at, k.target
     )

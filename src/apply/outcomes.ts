@@ -11,7 +11,7 @@ import { MOST_REFUSALS } from './waiting.ts'
 export interface Settled {
   readonly number: number
   /** `pending` where it is tried again. */
-  readonly state: Exclude<ChangeState, 'dropped'>
+  readonly state: Exclude<ChangeState, 'dropped' | 'unknown'>
   readonly attempts: number
   readonly refusals: number
   /** Left to the end of the run, now or before. */

@@ -39,9 +39,11 @@ export function addApprove(program: Command, run: Runner): void {
 async function approve(session: Session, number: number, only: DecisionOptions['only']): Promise<number> {
   const { compose, config, log } = session
   await using control = await compose.openControl(config, log)
+  const isRejected = (await control.run(number, { limit: 0 }))?.hold === 'rejected'
   const approved = await control.approve(number, whoAmI(), only)
   const applying = isPlanStillHeld(approved) ? undefined : await findApprovalRun(control, approved)
-  if (!session.json) session.print(approvedLine(approved, only, applying))
+  const overruled = isRejected ? [`Run ${number} had been rejected; this approval overrules that.`] : []
+  if (!session.json) session.print(...overruled, approvedLine(approved, only, applying))
   else if (applying === undefined) session.printJson(approved)
   return applying === undefined ? 0 : await followRun(session, control, applying, { all: false })
 }

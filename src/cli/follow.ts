@@ -3,12 +3,15 @@ import type { Control, RunState, RunSummary, RunView } from '../control/control.
 import { DirsyncdError } from '../errors.ts'
 import type { Session } from './context.ts'
 import { leftBehind, runExitCode } from './exit-code.ts'
-import { createProgress } from './render/progress.ts'
+import { clearLine, createProgress } from './render/progress.ts'
 import { renderReport } from './render/report.ts'
 import { printable } from '../printable.ts'
 import { fold } from './render/wrap.ts'
 
 const POLL_MS = 300
+
+/** How long a store may be away while a command waits: the run goes on meanwhile, or when it answers again. */
+const PATIENCE_MS = 10 * 60_000
 
 /** How many changes are read; enough for some of every operation of a usual plan. */
 const SOME = 1000
@@ -32,21 +35,48 @@ export async function followRun(
   run: number,
   options: FollowOptions,
 ): Promise<number> {
-  const finished = await waitForRun(session, control, run)
-  const view = await readRun(control, run, session.json || options.all ? ALL : detailLimit(finished))
+  const read = patiently(session, run, (limit) => readRun(control, run, limit))
+  const finished = await waitForRun(session, run, read)
+  const view = await read(session.json || options.all ? ALL : detailLimit(finished))
   if (session.json) session.printJson(view)
   else session.print(...fold(renderReport({ ...view, error: null }, options), session.columns))
   if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
   return runExitCode(view)
 }
 
-async function waitForRun(session: Session, control: Control, run: number): Promise<RunSummary> {
+type Read = (limit: number) => Promise<RunView>
+
+async function waitForRun(session: Session, run: number, read: Read): Promise<RunSummary> {
   using progress = createProgress(session.stderr, !session.json)
   for (;;) {
-    const current = await readRun(control, run, 0)
+    const current = await read(0)
     if (FINAL.has(current.state)) return current
     progress.update(current)
     await pause(session.signal, run)
+  }
+}
+
+/** Reads on where the store does not answer, and says so once. */
+function patiently({ stderr, signal }: Session, run: number, read: Read): Read {
+  let awaySince: number | undefined
+  return async (limit) => {
+    for (;;) {
+      try {
+        const view = await read(limit)
+        awaySince = undefined
+        return view
+      } catch (error) {
+        if (!(error instanceof DirsyncdError) || error.code !== 'store-unavailable') throw error
+        if (awaySince === undefined) {
+          awaySince = performance.now()
+          stderr.write(
+            `${clearLine(stderr)}${error.message} Run ${run} waits for it, and so does this command.\n`,
+          )
+        }
+        if (performance.now() - awaySince > PATIENCE_MS) throw error
+      }
+      await pause(signal, run)
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
+import { isAway } from '../store/outage.ts'
 import { describeProcess } from '../store/process-name.ts'
 import { cancelRun, findRun } from '../store/runs.ts'
 import {
@@ -98,7 +99,7 @@ class OwnWork {
 
   /** Throws the error that ended the work, so that no caller waits for a run that never starts. */
   throwIfFailed(): void {
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.#failure !== undefined) throw isAway(this.#failure) ? lostStore() : this.#failure
   }
 
   async #workAfter(before: Promise<void> | undefined, sync: string, run: number): Promise<void> {
@@ -116,8 +117,9 @@ class OwnWork {
     this.#executor ??= this.#prepare()
     let waits = false
     while (!signal.aborted) {
-      await this.#executor.workOn(sync, run)
+      const isMade = await this.#executor.workOn(sync, run)
       if ((await findRun(this.#parts.site.store.db, run))?.finished_at !== null) return
+      if (isMade && !signal.aborted) throw lostStore()
       waits ||= await this.#sayWhoHolds(sync, run)
       await sleep(500, undefined, { signal })
     }
@@ -167,6 +169,11 @@ class OwnWork {
     )
     return true
   }
+}
+
+function lostStore(): DirsyncdError {
+  const what = 'The store did not answer for too long, so the work on this run ended before its end'
+  return new DirsyncdError('interrupted', `${what}; the next run goes on from what both sides say then.`)
 }
 
 /** The command prints how its run ended, so the executor logs only at the levels info and debug. */

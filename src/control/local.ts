@@ -1,8 +1,9 @@
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
+import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { changesOf, countChanges, countNotices, noticesOf } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
@@ -28,10 +29,12 @@ export interface LocalControlDeps {
   readonly wake: (sync: string, run: number) => Promise<void>
 }
 
+type Operations = Omit<Control, typeof Symbol.asyncDispose>
+
 const DETAIL_LIMIT = 1000
 
 /** The operations on opened stores, for the daemon and for commands where no daemon runs. */
-export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof Symbol.asyncDispose> {
+export function createLocalControl(deps: LocalControlDeps): Operations {
   const { db } = deps
 
   function targetOf(sync: string): string {
@@ -66,7 +69,7 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
     })
   }
 
-  return {
+  return explainingOutages({
     requestRun: ({ sync, mode, only }) => request(sync, { mode, trigger: 'demand', only }),
     run: async (number, detail) => {
       const run = await findRun(db, number)
@@ -82,7 +85,24 @@ export function createLocalControl(deps: LocalControlDeps): Omit<Control, typeof
       summary(db, await decideOn(number, { decision: 'rejected', by, only })),
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
-  }
+  })
+}
+
+/** The same operations; each throws `store-unavailable` where a server that it needs is away. */
+function explainingOutages(operations: Operations): Operations {
+  const explaining = Object.entries(operations).map(([name, operate]) => [
+    name,
+    async (...args: unknown[]) => {
+      try {
+        return await (operate as (...args: unknown[]) => Promise<unknown>)(...args)
+      } catch (error) {
+        if (!isAway(error)) throw error
+        const why = `The store or the queue does not answer (${sentence(error)}).`
+        throw new DirsyncdError('store-unavailable', why, { cause: error })
+      }
+    },
+  ])
+  return Object.fromEntries(explaining) as Operations
 }
 
 function unknownSync(sync: string, known: readonly string[]): DirsyncdError {

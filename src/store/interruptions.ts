@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Fenced } from './fenced-run.ts'
+import { outcomesAtEnd } from './plans.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
 
@@ -10,7 +11,7 @@ const INTERRUPTIONS_BEFORE_WAIT = 3
 const FIRST_WAIT_MINUTES = 2
 const LONGEST_WAIT_MINUTES = 60
 
-/** A run that ended with its process. */
+/** A run that nobody works on any more. */
 interface Interrupted {
   readonly run: RunRecord
   /** How many runs in a row ended so, this one included. */
@@ -39,9 +40,15 @@ export async function interruptRuns(
     .execute()
   for (const run of runs) {
     const interrupted = asInterrupted(run, beginsAtOnce)
+    const counts = run.counts && { ...run.counts, outcomes: await outcomesAtEnd(trx, run.run) }
     await trx
       .updateTable('dirsyncd.runs')
-      .set({ state: 'failed', finished_at: sql<Date>`now()`, error: whyInterrupted(interrupted) })
+      .set({
+        state: 'failed',
+        finished_at: sql<Date>`now()`,
+        error: whyInterrupted(interrupted),
+        ...(counts !== null && { counts: JSON.stringify(counts) }),
+      })
       .where('run', '=', run.run)
       .execute()
     const { inRow, waitMinutes } = interrupted
@@ -60,12 +67,15 @@ function asInterrupted(run: RunRecord, beginsAtOnce: boolean): Interrupted {
   return { run, inRow, waitMinutes: Math.min(waits, LONGEST_WAIT_MINUTES) }
 }
 
+/** Nobody can tell these from the outside. */
+const WHAT_HAPPENED = 'the process that worked on this run ended, or did not reach the store for too long'
+
 function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
   if (inRow < INTERRUPTIONS_BEFORE_WAIT)
-    return 'the process that worked on this run ended; a new run goes on from what both sides say now'
+    return `${WHAT_HAPPENED}; a new run goes on from what both sides say now`
   const next = waitMinutes === 0 ? '' : `; the next run waits ${waitMinutes} minutes`
   return (
-    `the process that worked on this run ended while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
+    `${WHAT_HAPPENED}, while it was ${run.state}, as with the ${inRow - 1} runs before: see its log, ` +
     `and whether it has enough memory${next}`
   )
 }

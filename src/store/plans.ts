@@ -104,8 +104,9 @@ export interface ChangeRecord {
   readonly detail: string | null
 }
 
-/** A change that is pending when its run ends is dropped: only a new plan may want it again. */
-const STATE = sql<ChangeState>`CASE WHEN c.state = 'pending' AND r.state IN ('done', 'failed') THEN 'dropped' ELSE c.state END`
+/** What a change is when its run has ended: of what was under way nobody knows, and only a new plan may want the rest. */
+const STATE_AT_END = sql<ChangeState>`CASE WHEN c.state <> 'pending' THEN c.state
+  WHEN c.chunk IS NULL THEN 'dropped' ELSE 'unknown' END`
 
 /**
  * At most `limit` changes of a run, in their order. Those that went wrong are chosen first, then equally many of each
@@ -113,8 +114,9 @@ const STATE = sql<ChangeState>`CASE WHEN c.state = 'pending' AND r.state IN ('do
  */
 export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
   const { rows } = await sql<ChangeRecord>`
-    SELECT number, change, ${STATE} AS state, status, detail FROM (
-      SELECT *, state IN ('quarantined', 'failed', 'missing') AS wrong,
+    SELECT number, change, status, detail,
+      CASE WHEN r.state IN ('done', 'failed') THEN ${STATE_AT_END} ELSE c.state END AS state FROM (
+      SELECT *, state IN ('quarantined', 'failed', 'missing', 'unknown') AS wrong,
         row_number() OVER (PARTITION BY op ORDER BY number) AS place
       FROM dirsyncd.changes WHERE run = ${run}
       ORDER BY wrong DESC, place, number LIMIT ${limit}
@@ -172,15 +174,12 @@ export async function unfinishedChanges(
     .execute()
 }
 
-/** How many changes of a run are in each state. */
-export async function outcomesOf(db: Db, run: number): Promise<Partial<Record<ChangeState, number>>> {
-  const rows = await db
-    .selectFrom('dirsyncd.changes')
-    .select(['state', ({ fn }) => fn.countAll<string>().as('count')])
-    .where('run', '=', run)
-    .groupBy('state')
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.state, Number(row.count)]))
+/** How many changes of a run have come to what, when it ends. */
+export async function outcomesAtEnd(db: Db, run: number): Promise<Partial<Record<ChangeState, number>>> {
+  const { rows } = await sql<{ state: ChangeState; count: number }>`
+    SELECT ${STATE_AT_END} AS state, count(*)::integer AS count FROM dirsyncd.changes AS c
+    WHERE run = ${run} GROUP BY 1`.execute(db)
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }
 
 /**

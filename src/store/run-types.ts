@@ -39,7 +39,7 @@ export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
 /**
  * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there
  * was nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended
- * first.
+ * first. `unknown`: the run ended before its answer came; the next plan has it looked up.
  */
 export type ChangeState =
   | 'pending'
@@ -50,6 +50,7 @@ export type ChangeState =
   | 'quarantined'
   | 'failed'
   | 'dropped'
+  | 'unknown'
 
 export interface RunCounts {
   readonly sourceUsers: number

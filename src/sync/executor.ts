@@ -70,17 +70,17 @@ export class Executor {
   }
 
   /**
-   * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Returns at
-   * once when somebody else has the lease.
+   * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Resolves with
+   * whether it made the run, at once with `false` when somebody else has the lease.
    */
-  async workOn(name: string, number: number): Promise<void> {
+  async workOn(name: string, number: number): Promise<boolean> {
     const { db, syncs, signal } = this.#deps
     const setup = syncs.get(name)
-    if (setup === undefined) return
+    if (setup === undefined) return false
     await using lease = await this.#take(name)
-    if (lease === undefined) return
+    if (lease === undefined) return false
     const run = await findRun(db, number)
-    if (run?.state !== 'waiting') return
+    if (run?.state !== 'waiting') return false
     // A plan changes nothing, so it leaves interrupted runs to those that go on with their work.
     if (run.mode === 'sync') {
       await withLease(db, lease, number, (trx) =>
@@ -88,6 +88,7 @@ export class Executor {
       )
     }
     await this.#execute(setup, run, lease, AbortSignal.any([signal, lease.signal]))
+    return true
   }
 
   #take(sync: string): Promise<Lease | undefined> {

@@ -16,7 +16,7 @@ import { findBaseline } from '../store/baselines.ts'
 import type { Fenced, FencedRun } from '../store/fenced-run.ts'
 import { deletedIdsLastDay } from '../store/journal.ts'
 import { isAway } from '../store/outage.ts'
-import { countThereBefore, outcomesOf, storeNotices, storePlan } from '../store/plans.ts'
+import { countThereBefore, outcomesAtEnd, storeNotices, storePlan } from '../store/plans.ts'
 import { closeHold, holdRun, joinHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
@@ -185,7 +185,7 @@ export class Pass {
       const incomplete = incompleteDirectory(planned, await countThereBefore(trx, run.run))
       await storeNotices(trx, run.run, incomplete, -incomplete.length)
       const plan = { ...planned.plan, notices: [...incomplete, ...planned.plan.notices] }
-      const counts = countRun({ ...planned, plan }, await outcomesOf(trx, run.run))
+      const counts = countRun({ ...planned, plan }, await outcomesAtEnd(trx, run.run))
       const isWhole = incomplete.length === 0
       if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole })
       await this.#rememberAbsences(trx, planned)
@@ -209,9 +209,6 @@ export class Pass {
   async #finalCounts(trx: Fenced) {
     const record = await findRun(trx, this.#run.run)
     if (!record?.counts) return undefined
-    // What is still pending when the run ends is dropped.
-    const { pending = 0, ...outcomes } = await outcomesOf(trx, record.run)
-    const more = pending === 0 ? {} : { dropped: pending }
-    return { ...record.counts, outcomes: { ...outcomes, ...more } }
+    return { ...record.counts, outcomes: await outcomesAtEnd(trx, record.run) }
   }
 }

@@ -7,7 +7,8 @@ import { applyChange, type HowToApply } from './apply-change.ts'
 import { explainApiError } from './explain.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
-const DEFAULT_RETRY_AFTER_MS = 1_000
+/** Also where the service names no time, or none at all: it would be asked again hundreds of times. */
+const SHORTEST_PAUSE_MS = 1_000
 
 /**
  * `applyChange` for a worker: errors of the client and of the directory become outcomes. Other errors are thrown. An
@@ -71,8 +72,8 @@ function outcomeOf(error: ApiError): Outcome {
   }
 }
 
-function retryAfterOf({ retryAfterMs = DEFAULT_RETRY_AFTER_MS }: ApiError): number {
-  return retryAfterMs
+function retryAfterOf({ retryAfterMs = 0 }: ApiError): number {
+  return Math.max(retryAfterMs, SHORTEST_PAUSE_MS)
 }
 
 /**

@@ -115,6 +115,28 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
+  test.each(['a daemon', 'the command itself'])(
+    'PostgreSQL starts again: a command waits while %s goes on, and says so',
+    async (worker) => {
+      companySite = stack.use(await openCompanySite(await placesOf('postgres'), BEFORE))
+      const { site } = companySite
+      expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+      await companySite.setSource(AFTER)
+      if (worker === 'a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
+      const command = site.run('sync', 'corp')
+      await companySite.waitForWrites(CHANGES / 4)
+      await postgres.stop()
+      await sleep(inLong(1500, 3000))
+      await postgres.start()
+      const ended = await command
+      expect(ended.stderr).toMatch(
+        /^The store or the queue does not answer \(.+\)\. Run 2 waits for it, and so does this command\.$/m,
+      )
+      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining(`${CHANGES} applied`) })
+      await expectDone()
+    },
+  )
+
   test('every connection to PostgreSQL is cut: the run goes on', async () => {
     const daemon = await startRun('redis')
     const client = new Client({ connectionString: postgres.url })

@@ -16,8 +16,17 @@ import type { Phase, PlannedChange } from '../../src/plan/plan.ts'
 import { FencedRun, Overtaken } from '../../src/store/fenced-run.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import type { Lease } from '../../src/store/lease.ts'
-import { storePlan } from '../../src/store/plans.ts'
-import { addRun, beginRun, findRun, finishRun, setRunState, stopRun } from '../../src/store/runs.ts'
+import { interruptRuns } from '../../src/store/interruptions.ts'
+import { changesOf, storePlan } from '../../src/store/plans.ts'
+import {
+  addRun,
+  beginRun,
+  findRun,
+  finishRun,
+  setRunState,
+  stopRun,
+  withLease,
+} from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { Executor } from '../../src/sync/executor.ts'
 import type { SyncSetup } from '../../src/sync/pass.ts'
@@ -144,6 +153,17 @@ async function waitingForLocks(): Promise<number> {
 /** As another process does that takes the lease. */
 async function takeOver(): Promise<void> {
   await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1 WHERE sync = ${sync}`.execute(db)
+}
+
+const NO_COUNTS = {
+  sourceUsers: 0,
+  sourceGroups: 0,
+  directoryUsers: 0,
+  directoryGroups: 0,
+  unchanged: 0,
+  planned: {},
+  outcomes: {},
+  notices: {},
 }
 
 const APPLIED = { result: 'applied', status: 200, requests: 1 } as const
@@ -358,6 +378,25 @@ test('what a run that ended had under way is journaled as unknown, and the next 
   expect(await journal(fenced)).toEqual(['a unknown', 'c unknown'])
   const next = await begin([create('b'), create('a'), create('c')])
   expect(await states(next)).toEqual(['pending', 'pending, unsure', 'pending, unsure'])
+})
+
+test('an interrupted run says what it applied, what was under way and what it did not come to', async () => {
+  const fenced = await begin([create('a'), create('b'), create('c'), create('d')])
+  const { run } = fenced
+  await fenced.write((trx) => setRunState(trx, run, 'applying', { counts: NO_COUNTS }))
+  await flush(fenced, endOf((await claimOf(fenced, { last: 1 }))!, 'applied'))
+  await claimOf(fenced, { last: 3 })
+  const next = () => addRun(db, { sync, target, mode: 'sync', trigger: 'schedule' })
+  await withLease(db, lease, run, (trx) => interruptRuns(trx, sync, next))
+  const shown = async () => (await changesOf(db, run, 10)).map(({ state }) => state)
+  expect(await findRun(db, run)).toMatchObject({
+    state: 'failed',
+    counts: { outcomes: { applied: 1, unknown: 2, dropped: 1 } },
+    error: expect.stringContaining('ended, or did not reach the store for too long; a new run'),
+  })
+  expect(await shown()).toEqual(['applied', 'unknown', 'unknown', 'dropped'])
+  await closeChunksOfEndedRuns(db, sync)
+  expect(await shown()).toEqual(['applied', 'unknown', 'unknown', 'dropped'])
 })
 
 test.each([

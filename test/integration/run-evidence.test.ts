@@ -727,7 +727,7 @@ test('after three runs in a row that ended with their process the next one waits
   expect(await harness.getRun(third)).toMatchObject({
     state: 'failed',
     error: expect.stringMatching(
-      /ended while it was reading, as with the 2 runs before: .* waits 2 minutes$/,
+      /for too long, while it was reading, as with the 2 runs before: .* waits 2 minutes$/,
     ),
   })
   const [next, ...others] = await control().runs({ sync: name, limit: 3 })

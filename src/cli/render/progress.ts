@@ -7,6 +7,11 @@ import { textWidth } from './text.ts'
 const BAR = 24
 const CLEAR_LINE = '\r\u001B[2K'
 
+/** What removes a progress line from a terminal, before something else is written there. */
+export function clearLine(output: Output): string {
+  return output.isTTY === true ? CLEAR_LINE : ''
+}
+
 export interface Progress extends Disposable {
   update(run: RunSummary): void
 }

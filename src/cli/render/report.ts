@@ -29,6 +29,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
     [headline(view), ...countLines(view)],
     changeLines(view, shown),
     titled('Not applied:', notApplied(view)),
+    underWay(view),
     titled('Noticed:', renderNotices(view, shown)),
     holdLines(view),
     waitLines(view),
@@ -116,6 +117,15 @@ function notApplied({ changes, counts }: RunView): string[] {
       `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
     )
   return [...wrong, ...refusedAlike(changes)]
+}
+
+function underWay({ counts }: RunView): string[] {
+  const unknown = counts?.outcomes.unknown ?? 0
+  if (unknown === 0) return []
+  const were = unknown === 1 ? 'was' : 'were'
+  return [
+    `${amount(unknown, 'change')} ${were} under way when the run ended: nobody knows what came of it, so the next run looks.`,
+  ]
 }
 
 /** Many refusals of one status may be no fault of the entries. */

@@ -113,6 +113,22 @@ export const APPLY: readonly Protection[] = [
     only: 'journaled as unknown',
   },
   {
+    name: 'apply-what-was-under-way-is-not-called-dropped',
+    file: 'store/plans.ts',
+    find: "WHEN c.chunk IS NULL THEN 'dropped' ELSE 'unknown' END",
+    replace: "ELSE 'dropped' END",
+    test: CHUNKS,
+    only: 'what was under way and what it did not come to',
+  },
+  {
+    name: 'apply-interrupted-run-keeps-its-counts',
+    file: 'store/interruptions.ts',
+    find: '        ...(counts !== null && { counts: JSON.stringify(counts) }),\n',
+    replace: '',
+    test: CHUNKS,
+    only: 'what was under way and what it did not come to',
+  },
+  {
     name: 'apply-unknown-change-is-looked-up-by-the-next-run',
     file: 'store/plans.ts',
     find: "AND j.outcome = 'unknown'",

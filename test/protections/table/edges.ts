@@ -833,6 +833,13 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/target/try-change.test.ts',
   },
   {
+    name: 'edges-target-429-without-a-pause-is-not-asked-at-once',
+    file: 'target/try-change.ts',
+    find: 'return Math.max(retryAfterMs, SHORTEST_PAUSE_MS)',
+    replace: 'return retryAfterMs + 0 * SHORTEST_PAUSE_MS',
+    test: 'unit/target/try-change.test.ts',
+  },
+  {
     name: 'edges-target-redirect-of-one-entry-does-not-stop-the-run',
     file: 'client/api-error.ts',
     find: "return this.isWebPage || this.failure.foreign === 'redirect'",

@@ -302,6 +302,14 @@ export const STORES: readonly Protection[] = [
     test: 'unit/store/outage.test.ts',
   },
   {
+    name: 'stores-outage-ends-no-command-that-waits',
+    file: 'cli/follow.ts',
+    find: "error.code !== 'store-unavailable'",
+    replace: "error.code !== 'usage'",
+    test: 'faults/store-outage.test.ts',
+    only: 'a command waits while a daemon goes on',
+  },
+  {
     name: 'stores-outage-floods-no-log',
     file: 'store/outage.ts',
     find: '      if (loggedAt !== undefined && performance.now() - loggedAt < REMIND_MS) return true\n',
@@ -543,8 +551,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-planned-change-was-not-dropped',
     file: 'store/plans.ts',
-    find: "r.state IN ('done', 'failed') THEN 'dropped'",
-    replace: "r.finished_at IS NOT NULL THEN 'dropped'",
+    find: "r.state IN ('done', 'failed') THEN ${STATE_AT_END}",
+    replace: 'r.finished_at IS NOT NULL THEN ${STATE_AT_END}',
     test: 'e2e/holds.test.ts',
     only: 'the plan shows each as a delete',
   },

@@ -252,6 +252,19 @@ test('approve follows the run that applies what was approved', async () => {
   expect(result.stdout).toMatch(/^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, done/)
 })
 
+test('approve says when somebody had rejected it', async () => {
+  const { stdout } = await dirsyncd(['approve', '5'], {
+    approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
+    runs: {
+      5: [runOf({ run: 5, state: 'held', hold: 'rejected' })],
+      6: [runOf({ run: 6, trigger: 'approval' })],
+    },
+  })
+  expect(stdout).toMatch(
+    /^Run 5 had been rejected; this approval overrules that\.\nRun 5 of corp is approved; run 6 applies it\./,
+  )
+})
+
 const REBORN = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
 const EMPTIED = { guard: 'container-emptied', detail: 'nobody', changes: 20, waitsFor: 'person' } as const
 

@@ -383,7 +383,7 @@ test('a plan says which guards a person approved already', () => {
 test('what a run did not come to is a number, and what went wrong is named', () => {
   const view = runOf({
     state: 'failed',
-    counts: countsOf({ planned: { 'create-user': 3 }, outcomes: { failed: 1, dropped: 2 } }),
+    counts: countsOf({ planned: { 'create-user': 6 }, outcomes: { failed: 1, dropped: 2, unknown: 3 } }),
     changes: [
       changeOf(createUser('e-1'), { state: 'failed', detail: '503' }),
       changeOf(createUser('e-2'), { state: 'dropped' }),
@@ -394,6 +394,8 @@ test('what a run did not come to is a number, and what went wrong is named', () 
     'Not applied:',
     '  + create user   e-1  Name of e-1 <e-1@example.org>  [failed: 503]',
     '  2 changes dropped, because the run ended first; the next run makes a new plan',
+    '',
+    '3 changes were under way when the run ended: nobody knows what came of it, so the next run looks.',
     '',
   ])
 })

@@ -20,6 +20,11 @@ test.each([
     [{ status: 429, headers: { 'retry-after': '3' } }],
     { result: 'rate-limited', retryAfterMs: 3000 },
   ],
+  [
+    'a 429 that asks for no pause',
+    [{ status: 429, headers: { 'retry-after': '0' } }],
+    { result: 'rate-limited', retryAfterMs: 1000 },
+  ],
   ['a 429 without a time', [{ status: 429 }], { result: 'rate-limited', retryAfterMs: 1000 }],
   [
     'a lost answer and then a 429',
