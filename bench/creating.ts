@@ -32,7 +32,8 @@ export interface Servers {
 }
 
 export async function startServers(stack: AsyncDisposableStack): Promise<Servers> {
-  const postgres = stack.adopt(await startPostgres(), (server) => server.close())
+  // What a server learns of its tables within minutes, it knows here after a second.
+  const postgres = stack.adopt(await startPostgres(['autovacuum_naptime=1s']), (server) => server.close())
   const redis = stack.adopt(await startRedis({ appendOnly: true }), (server) => server.close())
   return { postgres, redis }
 }

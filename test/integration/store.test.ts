@@ -331,6 +331,15 @@ describe('a PostgreSQL server that cannot be used', () => {
     await vi.waitFor(() => store.pool.query('select 1'), 10_000)
   })
 
+  test('it compiles no statement, however expensive it seems to it', async () => {
+    await using store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
+    const client = await store.pool.connect()
+    await client.query('SET jit_above_cost = 0')
+    const { rows } = await client.query('EXPLAIN (ANALYZE, FORMAT JSON) SELECT sum(run) FROM dirsyncd.runs')
+    client.release(true)
+    expect(JSON.stringify(rows)).not.toContain('JIT')
+  })
+
   test('a process that is frozen within a transaction keeps nobody from its rows for long', async () => {
     const url = await server.createDatabase()
     await using frozen = await openStore({ kind: 'postgres', url, idleMs: 100 })

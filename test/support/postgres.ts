@@ -32,8 +32,10 @@ host all all 127.0.0.1/32 trust
 /**
  * Starts a PostgreSQL server on a free port of 127.0.0.1, for a test that stops the server. Other tests call
  * `createDatabase` of `databases.ts`.
+ *
+ * @param more settings, such as `autovacuum_naptime=1s`
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(more: readonly string[] = []): Promise<PostgresServer> {
   const temp = await tempDir()
   // PostgreSQL refuses to run as root.
   const user = unprivileged('postgres', 'nobody')
@@ -52,6 +54,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     'max_connections=500',
     'shared_buffers=32MB',
     'max_wal_size=128MB',
+    ...more,
   ]
   const args = ['-D', data, '-p', `${port}`, '-k', data, ...settings.flatMap((setting) => ['-c', setting])]
   const launch = () =>
