@@ -63,6 +63,7 @@ class Drain {
     const pace = new Pace(times.jobs.count)
     for (;;) {
       this.#signal.throwIfAborted()
+      const isProbing = await feed.isProbing()
       const progress = await readProgress(db, fenced.run)
       if (progress.stop !== undefined) throw progress.stop
       if (progress.pending <= 0 && (await this.#count(part)) === 0) break
@@ -71,7 +72,7 @@ class Drain {
       const idleMs = pace.see(progress.pending, pause?.why === 'limited')
       if (idleMs > outageMs) throw outage(outageMs, await lastFailure(db, fenced.run))
       feed.setPace(pace.changesPerMs)
-      if (pause === undefined) await feed.fill(progress, idleMs)
+      if (pause === undefined && !isProbing) await feed.fill(progress, idleMs)
       await this.#watch.look()
       await sleep(delayOf(pace, pause), undefined, { signal: this.#signal })
     }

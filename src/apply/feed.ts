@@ -66,7 +66,6 @@ export class Feed {
   /** Adds hints. `idleMs`: for how long the number of waiting changes has not gone down. */
   async fill(progress: Progress, idleMs: number): Promise<void> {
     this.#follow(progress)
-    if (await this.#isProbing()) return
     switch (howToGoOn(progress.refusals)) {
       case 'together':
         return this.#fillWindow(progress.pending, idleMs)
@@ -155,8 +154,11 @@ export class Feed {
     await (next === undefined ? this.#startOver() : this.#sendProbe(next))
   }
 
-  /** While a probe is under way, no other is tried. A job that vanished is added again. */
-  async #isProbing(): Promise<boolean> {
+  /**
+   * Whether a probe is under way: no other is tried meanwhile. A job that vanished is added again. To be asked before
+   * the progress is read, which then counts what came of the probe.
+   */
+  async isProbing(): Promise<boolean> {
     const { db, fenced, times } = this.#deps
     if (this.#probe === undefined || (await isProbed(db, fenced.run, this.#probe))) return false
     if (this.#sinceAdded() > times.jobs.sweep) await this.#sendProbe(this.#probe)

@@ -18,7 +18,7 @@ const EXTENDED_VALUE = 0x8b
 /** The paged results control (RFC 2696). */
 export const PAGED_RESULTS = '1.2.840.113556.1.4.319'
 
-/** A server has some hundred attributes; one that names more than these is not worth the memory. */
+/** A server has some hundred attributes; the names of one that has more are forgotten, so that they fill no memory. */
 const MOST_KNOWN_ATTRIBUTES = 10_000
 
 export type Answer =
@@ -167,7 +167,8 @@ function createAttributes(): Decode<Attribute> {
       decode: valueDecoder(name),
       next: undefined,
     }
-    if (known.size < MOST_KNOWN_ATTRIBUTES) known.set(spelled, made)
+    if (known.size === MOST_KNOWN_ATTRIBUTES) known.clear()
+    known.set(spelled, made)
     return made
   }
 
