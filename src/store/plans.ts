@@ -62,7 +62,9 @@ export async function refusedInLastRun(db: Db, { sync, target }: SyncTarget): Pr
   const { rows } = await sql<{ id: string }>`SELECT entry_id AS id FROM dirsyncd.changes
     WHERE run = (SELECT max(run) FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
         AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0)
-      AND state = 'pending' AND refusals > 0 AND op IN ('update-user', 'delete-user')`.execute(db)
+      AND state IN ('pending', 'unknown') AND refusals > 0 AND op IN ('update-user', 'delete-user')`.execute(
+    db,
+  )
   return new Set(rows.map(({ id }) => id))
 }
 

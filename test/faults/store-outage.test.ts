@@ -115,7 +115,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test.each(['a daemon', 'the command itself'])(
+  test.each(inLong(['a daemon'], ['a daemon', 'the command itself']))(
     'PostgreSQL starts again: a command waits while %s goes on, and says so',
     async (worker) => {
       companySite = stack.use(await openCompanySite(await placesOf('postgres'), BEFORE))

@@ -347,7 +347,7 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-refused-changes-of-the-last-run-are-known',
     file: 'store/plans.ts',
-    find: "AND state = 'pending' AND refusals > 0 AND op IN",
+    find: "AND state IN ('pending', 'unknown') AND refusals > 0 AND op IN",
     replace: "AND state = 'pending' AND refusals < 0 AND op IN",
     test: 'integration/run-refusals.test.ts',
     only: 'whom the service protects',
