@@ -73,7 +73,10 @@ function patiently({ stderr, signal }: Session, run: number, read: Read): Read {
             `${clearLine(stderr)}${error.message} Run ${run} waits for it, and so does this command.\n`,
           )
         }
-        if (performance.now() - awaySince > PATIENCE_MS) throw error
+        if (performance.now() - awaySince > PATIENCE_MS) {
+          const what = `dirsyncd runs ${run} shows what became of run ${run} when it answers again.`
+          throw new DirsyncdError('store-unavailable', `${error.message} ${what}`, { cause: error })
+        }
       }
       await pause(signal, run)
     }

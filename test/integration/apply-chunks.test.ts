@@ -33,6 +33,7 @@ import type { SyncSetup } from '../../src/sync/pass.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { NO_LIMITS } from '../support/sync-harness.ts'
 import { QUICK } from '../support/times.ts'
+import { countsOf } from '../unit/cli/runs-for-tests.ts'
 
 let opened: OpenBackend
 let db: Kysely<Tables>
@@ -153,17 +154,6 @@ async function waitingForLocks(): Promise<number> {
 /** As another process does that takes the lease. */
 async function takeOver(): Promise<void> {
   await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1 WHERE sync = ${sync}`.execute(db)
-}
-
-const NO_COUNTS = {
-  sourceUsers: 0,
-  sourceGroups: 0,
-  directoryUsers: 0,
-  directoryGroups: 0,
-  unchanged: 0,
-  planned: {},
-  outcomes: {},
-  notices: {},
 }
 
 const APPLIED = { result: 'applied', status: 200, requests: 1 } as const
@@ -383,7 +373,7 @@ test('what a run that ended had under way is journaled as unknown, and the next 
 test('an interrupted run says what it applied, what was under way and what it did not come to', async () => {
   const fenced = await begin([create('a'), create('b'), create('c'), create('d')])
   const { run } = fenced
-  await fenced.write((trx) => setRunState(trx, run, 'applying', { counts: NO_COUNTS }))
+  await fenced.write((trx) => setRunState(trx, run, 'applying', { counts: countsOf({}) }))
   await flush(fenced, endOf((await claimOf(fenced, { last: 1 }))!, 'applied'))
   await claimOf(fenced, { last: 3 })
   const next = () => addRun(db, { sync, target, mode: 'sync', trigger: 'schedule' })
