@@ -13,9 +13,11 @@ const MIGRATION_LOCK = 7_347_731
  * names the store in errors.
  */
 export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Promise<void> {
+  if (await isUpToDate(pool, where)) return
   await withMigrationLock(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
-    await refuseNewer(client, where)
+    // Another process may have migrated meanwhile.
+    if (await isUpToDate(client, where)) return
     const migrator = new Migrator({
       db,
       provider: { getMigrations: async () => migrations },
@@ -26,18 +28,20 @@ export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Pr
   })
 }
 
-/** This version cannot know what the tables of a newer one mean. */
-async function refuseNewer(client: PoolClient, where: string): Promise<void> {
-  const { rows: tables } = await client.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
-  if (tables[0].made === null) return
-  const { rows } = await client.query<{ name: string }>(
-    'select name from dirsyncd.kysely_migration where name <> all($1) order by name desc limit 1',
-    [Object.keys(migrations)],
-  )
-  if (rows[0] === undefined) return
+/**
+ * Asks for the steps that were made, because the migrator reads the columns of all tables first. Throws for a store of a
+ * newer version: this one cannot know what its tables mean.
+ */
+async function isUpToDate(db: Pool | PoolClient, where: string): Promise<boolean> {
+  const { rows: tables } = await db.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
+  if (tables[0].made === null) return false
+  const { rows } = await db.query<{ name: string }>('select name from dirsyncd.kysely_migration')
+  const made = new Set(rows.map(({ name }) => name))
+  const unknown = [...made].filter((name) => !(name in migrations)).toSorted()
+  if (unknown.length === 0) return Object.keys(migrations).every((name) => made.has(name))
   throw new DirsyncdError(
     'store-unavailable',
-    `${where} was last used by a newer dirsyncd (its tables have step ${rows[0].name}, which this version does not know). ` +
+    `${where} was last used by a newer dirsyncd (its tables have step ${unknown.at(-1)}, which this version does not know). ` +
       'Install that version or a newer one.',
   )
 }
