@@ -11,7 +11,7 @@ import { BASE, type Slapd, startSlapd, peopleSections } from '../support/slapd.t
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
 import { inLong } from '../support/long.ts'
 
-const PEOPLE = inLong(1000, 10_000)
+const PEOPLE = inLong(640, 10_000)
 const GROUPS = inLong(30, 200)
 /** People who are in no group. */
 const LONERS = lonersOf(Array.from({ length: GROUPS }, (_, index) => personGroup(index, BASE, PEOPLE)))

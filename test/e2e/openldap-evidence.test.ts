@@ -358,9 +358,9 @@ describe('entries whose objectClass the reader may not see any more', () => {
 })
 
 describe('a reorganisation', () => {
-  const UNITS = inLong(64, 400)
+  const UNITS = inLong(48, 400)
   const MOVED_TO = 10
-  const CLOSED = inLong(40, 300)
+  const CLOSED = inLong(32, 300)
   const LEAVERS = 20
   const units = Array.from({ length: UNITS }, (_, unit) => `old${unit},ou=old`)
   const people = units.flatMap((unit, index) => numbered(`u${index}-`, 5, unit))

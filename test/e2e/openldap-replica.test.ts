@@ -90,7 +90,8 @@ describe('a provider, and a consumer that asks it each two seconds', () => {
     ],
   ]
 
-  describe.each(WAYS)('read by turns, because %s', (_, turns, readFrom) => {
+  // To the program both are a read from another server than the last one.
+  describe.each(WAYS.slice(inLong(1, 0)))('read by turns, because %s', (_, turns, readFrom) => {
     test('while the consumer lags: nobody is deleted wrongly, and nothing goes back', async () => {
       expect(await readFrom(provider)).toMatchObject({ code: 0, stderr: '' })
       const history = new History()

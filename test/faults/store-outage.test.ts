@@ -14,7 +14,7 @@ import { inLong } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
-const AFTER = people(10 + inLong(140, 600))
+const AFTER = people(10 + inLong(100, 600))
 const CHANGES = AFTER.users.size - BEFORE.users.size
 
 let postgres: PostgresServer

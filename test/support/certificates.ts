@@ -6,6 +6,9 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
+/** Made much faster than one for RSA. */
+const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+
 export interface Certificates {
   readonly caFile: string
   readonly certFile: string
@@ -22,11 +25,10 @@ export async function makeCertificates(directory: string, host: string): Promise
     'server.csr',
     'server.ext',
   ].map((name) => join(directory, name)) as [string, string, string, string, string, string]
-  const newKey = ['-newkey', 'rsa:2048', '-nodes']
   await openssl(
     'req',
     '-x509',
-    ...newKey,
+    ...NEW_KEY,
     '-keyout',
     caKey,
     '-out',
@@ -36,7 +38,7 @@ export async function makeCertificates(directory: string, host: string): Promise
     '-subj',
     '/O=dirsyncd tests/CN=Test CA',
   )
-  await openssl('req', ...newKey, '-keyout', keyFile, '-out', requestFile, '-subj', `/CN=${host}`)
+  await openssl('req', ...NEW_KEY, '-keyout', keyFile, '-out', requestFile, '-subj', `/CN=${host}`)
   await writeFile(
     extensionFile,
     `subjectAltName=${isIP(host) === 0 ? 'DNS' : 'IP'}:${host}\nextendedKeyUsage=serverAuth\n`,
@@ -53,7 +55,7 @@ export async function makeClientCertificate(
 ): Promise<{ readonly certificate: string; readonly key: string }> {
   const at = (name: string) => join(directory, name)
   const [certFile, keyFile, request] = [at('client.pem'), at('client.key'), at('client.csr')]
-  await openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', request, '-subj', subject)
+  await openssl('req', ...NEW_KEY, '-keyout', keyFile, '-out', request, '-subj', subject)
   const ca = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '2']
   await openssl('x509', '-req', '-in', request, '-out', certFile, ...ca)
   return { certificate: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') }

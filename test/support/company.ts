@@ -14,13 +14,13 @@ export function people(count: number): Company {
   return { users: new Map(users), groups: new Map() }
 }
 
-const DELETED_USERS = inLong(40, 250)
-const UPDATED_USERS = inLong(90, 600)
-const USERS = inLong(165, 1100)
-const NEW_USERS = inLong(105, 700)
-const DELETED_GROUPS = inLong(8, 50)
-export const GROUPS = inLong(24, 150)
-const NEW_GROUPS = inLong(16, 100)
+const DELETED_USERS = inLong(25, 250)
+const UPDATED_USERS = inLong(55, 600)
+const USERS = inLong(110, 1100)
+const NEW_USERS = inLong(70, 700)
+const DELETED_GROUPS = inLong(6, 50)
+export const GROUPS = inLong(18, 150)
+const NEW_GROUPS = inLong(12, 100)
 
 /** The requests from `companyBefore` to `companyAfter`: every remaining group gets a new name and new members. */
 export const CHANGES = {
