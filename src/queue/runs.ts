@@ -1,5 +1,6 @@
-import type { Queue, RepeatOptions as BullRepeatOptions, Worker } from 'bullmq'
+import { ErrorCode, type Queue, type RepeatOptions as BullRepeatOptions, type Worker } from 'bullmq'
 import { Cron } from 'croner'
+import pRetry from 'p-retry'
 import type { QueueBackend } from './backend.ts'
 
 /** A job of this queue only wakes somebody up; whoever gets the sync's lease runs. */
@@ -72,7 +73,17 @@ export async function restoreSchedules(
 }
 
 async function setSchedule(queue: Queue<WakeJob>, sync: string, repeat: RepeatOptions): Promise<void> {
-  await queue.upsertJobScheduler(sync, repeat, { name: 'wake', data: { sync, scheduled: true } })
+  const job = { name: 'wake', data: { sync, scheduled: true } }
+  await pRetry(() => queue.upsertJobScheduler(sync, repeat, job), {
+    retries: 3,
+    minTimeout: 50,
+    shouldRetry: ({ error }) => isPlannedMeanwhile(error),
+  })
+}
+
+/** A worker, or another process that starts, has added the next job of this schedule at the same moment. */
+function isPlannedMeanwhile(error: Error): boolean {
+  return 'code' in error && error.code === ErrorCode.SchedulerJobIdCollision
 }
 
 /** Works on the queue with a slot for every sync, so that a long run of one never keeps another waiting. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ErrorCode } from 'bullmq'
 import { Cron } from 'croner'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -628,6 +629,17 @@ export function describeRuns(kind: NamedBackend['name']): void {
         clock.mockRestore()
         await setSchedules(queue, new Map())
         await worker.close()
+      })
+
+      test('whose next job a worker adds at the same moment is set all the same', async () => {
+        const queue = openRunsQueue(opened.backend)
+        const error = Object.assign(new Error('job ID already exists'), {
+          code: ErrorCode.SchedulerJobIdCollision,
+        })
+        vi.spyOn(queue, 'upsertJobScheduler').mockRejectedValueOnce(error)
+        await setSchedules(queue, new Map([[name, { every: 3_600_000, offset: 0 }]]))
+        expect((await queue.getJobSchedulers()).map(({ key }) => key)).toEqual([name])
+        await setSchedules(queue, new Map())
       })
 
       test('a sync that is gone, or has no schedule any more, loses its own', async () => {

@@ -709,6 +709,14 @@ export const STORES: readonly Protection[] = [
     only: 'while the machine slept',
   },
   {
+    name: 'stores-schedule-that-a-worker-plans-meanwhile-is-set',
+    file: 'queue/runs.ts',
+    find: 'shouldRetry: ({ error }) => isPlannedMeanwhile(error)',
+    replace: 'shouldRetry: ({ error }) => error.name === isPlannedMeanwhile.name',
+    test: 'integration/run-behaviour-postgres.test.ts',
+    only: 'adds at the same moment',
+  },
+  {
     name: 'stores-hold-is-decided-once',
     file: 'control/local.ts',
     find: "if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return",
