@@ -97,6 +97,17 @@ export function makePlan(inputs: PlanInputs): Plan {
   return draft.finish(emails)
 }
 
+/** An id that differs only in upper and lower case, or in the braces that some tools write around a GUID. */
+function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined {
+  const wanted = plainSpelling(id)
+  for (const each of ids) if (plainSpelling(each) === wanted) return each
+  return undefined
+}
+
+function plainSpelling(id: string): string {
+  return id.replace(/^\{(.*)\}$/, '$1').toLowerCase()
+}
+
 /** Collects changes and drops those that the lists, the policy or earlier decisions (`withheld`) forbid. */
 class Draft {
   readonly #inputs: PlanInputs
@@ -144,7 +155,9 @@ class Draft {
     for (const [kind, ids, entries] of sides) {
       for (const id of ids) {
         if (entries.has(id) || source.seen[kind].has(id)) continue
-        const detail = 'is neither in the source nor in the directory; is the id right?'
+        const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, entries.keys())
+        const hint = similar === undefined ? 'is the id right?' : `did you mean ${similar}?`
+        const detail = `is neither in the source nor in the directory; ${hint}`
         this.#notices.push({ kind, id, code: 'unknown-id', detail })
       }
     }

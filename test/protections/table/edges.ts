@@ -489,6 +489,21 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/cli/exit-code.test.ts',
   },
   {
+    name: 'edges-cli-run-for-an-unknown-id-is-not-done',
+    file: 'cli/exit-code.ts',
+    find: "if ((run.counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error",
+    replace: '',
+    test: 'unit/cli/exit-code.test.ts',
+  },
+  {
+    name: 'edges-cli-unknown-id-in-other-letters-is-asked-about',
+    file: 'plan/plan.ts',
+    find: "return id.replace(/^\\{(.*)\\}$/, '$1').toLowerCase()",
+    replace: 'return id',
+    test: 'unit/plan/plan.test.ts',
+    only: 'was meant',
+  },
+  {
     name: 'edges-cli-worst-of-several-runs-is-the-exit-code',
     file: 'cli/exit-code.ts',
     find: 'if (severity(code) > severity(worst)) worst = code',

@@ -21,6 +21,8 @@ const TABLE: readonly [name: string, state: RunState, counts: RunCounts | null, 
   ['a run on a short list', 'done', countsOf({ notices: { 'directory-incomplete': 1 } }), 4],
   ['a plan that leaves alone who shares an id', 'planned', countsOf({ notices: { 'shared-id': 1 } }), 2],
   ['a run that failed', 'failed', null, 1],
+  ['a run for an id that neither side has', 'done', countsOf({ notices: { 'unknown-id': 1 } }), 1],
+  ['a plan for an id that neither side has', 'planned', countsOf({ notices: { 'unknown-id': 1 } }), 1],
   ['a run that is not at its end', 'applying', countsOf({}), 1],
 ]
 

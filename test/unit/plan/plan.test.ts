@@ -441,3 +441,14 @@ test('a run that is limited to an id that neither side has names it', () => {
   const plan = planOf(sourceOf([wantUser('a')], []), directoryOf([haveUser('left')]), { only })
   expect(noticesOf(plan)).toEqual(['unknown-id typo', 'unknown-id typo'])
 })
+
+test.each([
+  ['{7B1C6D0A-52F4-103E-9A53-2F7C0E4D8C11}', '7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11'],
+  ['LEFT', 'left'],
+])('a run that is limited to %s is asked whether %s was meant', (id, meant) => {
+  const source = sourceOf([wantUser('7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11')], [])
+  const plan = planOf(source, directoryOf([haveUser('left')]), { only: { users: [id], groups: [] } })
+  expect(plan.notices).toMatchObject([
+    { id, detail: `is neither in the source nor in the directory; did you mean ${meant}?` },
+  ])
+})
