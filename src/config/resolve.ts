@@ -284,6 +284,7 @@ function optionalReader(
 }
 
 /** The function with which a source reads a secret; it keeps `describe` for `describeConfig`. */
-function secretFunction(secret: SecretReader): (() => Promise<string>) & Pick<SecretReader, 'describe'> {
-  return Object.assign(() => secret.read(), { describe: () => secret.describe() })
+function secretFunction(secret: SecretReader): SecretReader['read'] & Pick<SecretReader, 'describe'> {
+  const read = (fresh?: boolean) => secret.read(fresh)
+  return Object.assign(read, { describe: () => secret.describe() })
 }

@@ -3,15 +3,20 @@ import type { Kind } from '../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
+export interface ReadOptions {
+  /** The server to ask first, where there are several. */
+  readonly preferred?: PreferredServer | undefined
+  /** A person waits for the result, so a login that was refused is tried again at once. */
+  readonly isAsked?: boolean
+}
+
 /** Where users and groups are read from: an LDAP server, CSV files or the output of a program. */
 export interface Source {
   /**
    * Reads everything once. Resolves with a complete snapshot or throws a `DirsyncdError`
    * (`source-unreachable`, `source-refused`, `source-incomplete`), but never with a part.
-   *
-   * @param preferred the server to ask first, where there are several
    */
-  read(signal: AbortSignal, preferred?: PreferredServer): Promise<SourceSnapshot>
+  read(signal: AbortSignal, options?: ReadOptions): Promise<SourceSnapshot>
   /**
    * The second look: reads these ids again, ignoring the sync's filter. The result has an entry for each of the ids.
    * Throws like `read`.

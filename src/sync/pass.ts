@@ -82,6 +82,7 @@ export class Pass {
     return {
       mode: run.mode,
       only: run.only_entries ?? undefined,
+      isAsked: run.trigger !== 'schedule',
       source,
       readDirectory,
       rules,

@@ -56,6 +56,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
 export interface RunDeps {
   readonly mode: 'sync' | 'plan'
   readonly only: Only | undefined
+  /** A person asked for the run, not the schedule. */
+  readonly isAsked: boolean
   readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
   readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
@@ -85,7 +87,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   await deps.settle(signal)
   const preferred = await deps.preferredServer()
   const [source, listed] = await bothOrNeither(
-    (both) => [deps.source.read(both, preferred), deps.readDirectory(both)],
+    (both) => [deps.source.read(both, { preferred, isAsked: deps.isAsked }), deps.readDirectory(both)],
     signal,
   )
   await deps.enter('planning')

@@ -554,7 +554,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
       test('cron and interval wake runs, and no run overlaps another one of its sync', async () => {
         const reading = { now: 0, most: 0 }
         const { executor } = harness({
-          onRead: async (signal) => {
+          onRead: async (signal, how) => {
+            expect(how).toMatchObject({ isAsked: false })
             reading.now += 1
             reading.most = Math.max(reading.most, reading.now)
             await sleep(1100, undefined, { signal }).finally(() => (reading.now -= 1))
@@ -585,7 +586,8 @@ export function describeRuns(kind: NamedBackend['name']): void {
       test('a run asked for while the next scheduled one is an hour away begins in under a second', async () => {
         let readAt = 0
         const { executor, requestRun, waitForEnd, startWorker } = harness({
-          onRead: async () => {
+          onRead: async (_signal, how) => {
+            expect(how).toMatchObject({ isAsked: true })
             readAt = performance.now()
           },
         })

@@ -58,7 +58,7 @@ function servers(urls: string | readonly string[] = url, more: Partial<LdapSourc
 }
 
 async function addressOf(from: Servers, preferred?: PreferredServer): Promise<string> {
-  using connection = await from.open(NEVER, preferred)
+  using connection = await from.open(NEVER, { preferred })
   return connection.address
 }
 
@@ -104,7 +104,7 @@ describe('several URLs', () => {
   test('the URL and the address of the last good read go first, then the others of that URL', async () => {
     expect(await addressOf(servers(urls()), { url, address: B })).toBe(B)
     out.add(B)
-    using connection = await servers(urls()).open(NEVER, { url, address: B })
+    using connection = await servers(urls()).open(NEVER, { preferred: { url, address: B } })
     expect([connection.endpoint.url, connection.address]).toEqual([url, A])
   })
 
@@ -119,7 +119,9 @@ describe('several URLs', () => {
     ['a name, one of its addresses, and a name that is unknown', urls, 3],
     ['two ports of one address', () => [`ldap://${A}:${port}`, 'ldap://127.0.0.1:1'], 2],
   ])('%s count as that many servers', async (_, wanted, count) => {
-    using connection = await servers(wanted()).open(NEVER, { url: `ldap://${A}:${port}`, address: A })
+    using connection = await servers(wanted()).open(NEVER, {
+      preferred: { url: `ldap://${A}:${port}`, address: A },
+    })
     expect(connection.addresses).toBe(count)
   })
 })

@@ -10,7 +10,7 @@ import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/apply/worker.ts'
-import type { Source } from '../../src/source/source.ts'
+import type { ReadOptions, Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
 import { tryChange } from '../../src/target/try-change.ts'
@@ -45,7 +45,7 @@ export interface SyncHarnessOptions {
   /** How long an outage lasts until the run gives up; 10 minutes by default. */
   readonly giveUpMs?: number
   /** Called before each read of the source. */
-  readonly onRead?: (signal: AbortSignal) => Promise<void>
+  readonly onRead?: (signal: AbortSignal, how: ReadOptions | undefined) => Promise<void>
   /** Changes what a read of the source shows. */
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** What the second look at the source finds of each id; nothing by default. */
@@ -195,8 +195,8 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
 /** Reads the company anew each time. */
 function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: SyncHarnessOptions): Source {
   return {
-    read: async (signal) => {
-      await onRead?.(signal)
+    read: async (signal, how) => {
+      await onRead?.(signal, how)
       signal.throwIfAborted()
       const snapshot = snapshotOf(company)
       return asRead === undefined ? snapshot : asRead(snapshot)

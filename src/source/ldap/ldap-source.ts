@@ -28,8 +28,8 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
   const images = new WeakMap<SourceSnapshot, LdapImage>()
   const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
   return {
-    async read(signal, preferred) {
-      using connection = await servers.open(signal, preferred)
+    async read(signal, how) {
+      using connection = await servers.open(signal, how)
       const compiled = compileFor(connection)
       const read = () => readAll(connection, compiled, log)
       const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)

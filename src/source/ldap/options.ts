@@ -44,7 +44,8 @@ export interface LdapGroupOptions extends LdapSearchOptions<LdapGroupMap> {
 export interface PasswordBind {
   readonly external?: false | undefined
   readonly dn: string
-  readonly password: () => Promise<string>
+  /** `fresh` asks again where the password is. */
+  readonly password: (fresh?: boolean) => Promise<string>
   /** Lets the password cross the network unencrypted; to this machine itself it always may. */
   readonly allowPlainText?: boolean
 }

@@ -4,6 +4,7 @@ const AD = 'integration/source-ldap-active-directory.test.ts'
 const BASES = 'integration/source-ldap-bases.test.ts'
 const CONNECTIONS = 'integration/source-ldap-connections.test.ts'
 const FAULTS = 'integration/source-ldap-faults.test.ts'
+const LOGIN = 'integration/source-ldap-login.test.ts'
 const LOSSES = 'integration/source-ldap-losses.test.ts'
 const MEMBERSHIP = 'integration/source-ldap-membership.test.ts'
 const SOURCE = 'integration/source-ldap.test.ts'
@@ -716,8 +717,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-second-look-asks-the-server-that-was-read',
     file: 'source/ldap/connection/servers.ts',
-    find: 'openAgain: (signal) => open(signal, used)',
-    replace: 'openAgain: (signal) => open(signal, used && undefined)',
+    find: 'openAgain: (signal) => open(signal, { preferred: used })',
+    replace: 'openAgain: (signal) => open(signal, used && {})',
     test: CONNECTIONS,
     only: 'a wrong password is tried once|is no reason to try|asks the server that was read',
   },
@@ -976,6 +977,55 @@ export const LDAP: readonly Protection[] = [
     replace: 'seen.add(dn)',
     test: AD,
     only: 'overlap in other spellings',
+  },
+  // Logins.
+  {
+    name: 'ldap-login-password-is-asked-for-again',
+    file: 'source/ldap/connection/bind.ts',
+    find: 'bind.password(true)',
+    replace: 'bind.password(false)',
+    test: LOGIN,
+    only: 'is asked for again',
+  },
+  {
+    name: 'ldap-login-same-password-is-not-tried-twice',
+    file: 'source/ldap/connection/bind.ts',
+    find: 'if (changed === password || ',
+    replace: 'if (',
+    test: LOGIN,
+    only: 'is still the same',
+  },
+  {
+    name: 'ldap-login-no-schedule-has-the-account-locked',
+    file: 'source/ldap/connection/servers.ts',
+    find: 'if (!isAsked) pause.requireEnd(credentials)',
+    replace: '',
+    test: LOGIN,
+    only: 'no schedule logs in',
+  },
+  {
+    name: 'ldap-login-person-who-asks-ends-the-wait',
+    file: 'source/ldap/connection/servers.ts',
+    find: 'if (!isAsked) pause',
+    replace: 'pause',
+    test: LOGIN,
+    only: 'a person who asks',
+  },
+  {
+    name: 'ldap-login-changed-secret-ends-the-wait',
+    file: 'source/ldap/connection/servers.ts',
+    find: 'loadCredentials(options, pause.hasBegun)',
+    replace: 'loadCredentials(options)',
+    test: LOGIN,
+    only: 'a person who asks',
+  },
+  {
+    name: 'ldap-login-run-of-the-schedule-is-not-asked-for',
+    file: 'sync/pass.ts',
+    find: "run.trigger !== 'schedule'",
+    replace: "run.trigger !== 'approval'",
+    test: 'integration/run-behaviour-postgres.test.ts',
+    only: 'cron and interval wake runs',
   },
   {
     name: 'ldap-losses-of-users-without-uid-are-not-proved',

@@ -15,12 +15,16 @@ export interface Credentials {
   readonly client: { readonly cert?: string; readonly key?: string }
 }
 
-/** Throws `secret-unavailable`, or `config-invalid` where certificate and key are no pair. */
-export async function loadCredentials({
-  bind,
-  tls,
-}: Pick<LdapSourceOptions, 'bind' | 'tls'>): Promise<Credentials> {
-  const password = bind === undefined || bind.external === true ? undefined : await bind.password()
+/**
+ * Throws `secret-unavailable`, or `config-invalid` where certificate and key are no pair.
+ *
+ * @param fresh asks again where the password is
+ */
+export async function loadCredentials(
+  { bind, tls }: Pick<LdapSourceOptions, 'bind' | 'tls'>,
+  fresh = false,
+): Promise<Credentials> {
+  const password = bind === undefined || bind.external === true ? undefined : await bind.password(fresh)
   // A bind with a DN and no password succeeds on most servers, as nobody.
   if (password === '') {
     const what = `bind.password: the password of "${bind?.dn}" is empty`
@@ -58,11 +62,36 @@ function orUndefined<T>(make: () => T): T | undefined {
   }
 }
 
+/** The server did not take the reader's name and password, or the certificate, whatever its reason. */
+export class LoginRefused extends DirsyncdError {
+  constructor(message: string) {
+    super('source-refused', message)
+  }
+}
+
 /**
- * Tried once: a second try with a wrong password only brings the account closer to being locked. Rejects with
- * `source-unreachable` where the server is not able to tell, and `source-refused` where it said no.
+ * Tried once, because a second try with a wrong password only brings the account closer to being locked, and a second
+ * time only where the password has changed since it was read. Rejects with `source-unreachable` where the server is not
+ * able to tell, and `source-refused` where it said no.
  */
 export async function authenticate(
+  wire: Wire,
+  endpoint: Endpoint,
+  bind: NonNullable<LdapSourceOptions['bind']>,
+  password: string | undefined,
+  ms: number,
+): Promise<void> {
+  try {
+    return await bindOnce(wire, endpoint, bind, password, ms)
+  } catch (error) {
+    if (!(error instanceof LoginRefused) || bind.external === true) throw error
+    const changed = await bind.password(true).catch(() => password)
+    if (changed === password || changed === '') throw error
+    return await bindOnce(wire, endpoint, bind, changed, ms)
+  }
+}
+
+async function bindOnce(
   wire: Wire,
   endpoint: Endpoint,
   bind: NonNullable<LdapSourceOptions['bind']>,
@@ -84,12 +113,13 @@ export async function authenticate(
   if (operation === 'bind' && code === SUCCESS) return
   const words = resultInWords(code, diagnostic)
   const unknown = bind.external === true ? 'it knows no reader for it' : 'wrong password or unknown bind DN'
-  const why = new Map([
-    [INVALID_CREDENTIALS, `${logonProblem(diagnostic) ?? unknown}: ${words}`],
-    [INVALID_DN, `${words}; give the whole DN of the reader in bind.dn`],
-  ])
+  const refused = `${endpoint.url} refused the bind ${reader}: `
+  if (code === INVALID_CREDENTIALS) {
+    throw new LoginRefused(`${refused}${logonProblem(diagnostic) ?? unknown}: ${words}`)
+  }
+  const remedy = code === INVALID_DN ? '; give the whole DN of the reader in bind.dn' : ''
   throw new DirsyncdError(
     isOutage(code) ? 'source-unreachable' : 'source-refused',
-    `${endpoint.url} refused the bind ${reader}: ${why.get(code) ?? words}`,
+    `${refused}${words}${remedy}`,
   )
 }

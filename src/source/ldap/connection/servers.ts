@@ -1,10 +1,12 @@
 import type { PreferredServer } from '../../../directory/evidence.ts'
+import type { ReadOptions } from '../../source.ts'
 import { DirsyncdError, sentence } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
-import { type Credentials, loadCredentials } from './bind.ts'
+import { type Credentials, loadCredentials, LoginRefused } from './bind.ts'
 import { type LdapConnection, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
+import { LoginPause } from './login-pause.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isCertificateProblem } from './tls-problem.ts'
 
@@ -12,9 +14,10 @@ import { isCertificateProblem } from './tls-problem.ts'
 export interface Servers {
   /**
    * Tries every address of every URL in the order of the options, the preferred one first. Rejects with a
-   * `DirsyncdError` that names each with its reason.
+   * `DirsyncdError` that names each with its reason. After a login that was refused none is made for a while, unless the
+   * secret has changed or a person asks.
    */
-  open(signal: AbortSignal, preferred?: PreferredServer): Promise<OpenServer>
+  open(signal: AbortSignal, options?: ReadOptions): Promise<OpenServer>
   /** The same, beginning with the address that was used last: a replica may be some changes behind. */
   openAgain(signal: AbortSignal): Promise<OpenServer>
 }
@@ -34,16 +37,30 @@ export function createServers(
   lookUp: LookUp = lookUpBySystem,
 ): Servers {
   let used: PreferredServer | undefined
+  const pause = new LoginPause()
 
-  async function open(signal: AbortSignal, preferred: PreferredServer | undefined): Promise<OpenServer> {
-    const credentials = await loadCredentials(options)
+  async function open(
+    signal: AbortSignal,
+    { preferred, isAsked = false }: ReadOptions = {},
+  ): Promise<OpenServer> {
+    const credentials = await loadCredentials(options, pause.hasBegun)
+    if (!isAsked) pause.requireEnd(credentials)
     const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
-    const connection = await tryEach(inOrder(targets, preferred), options, credentials, signal, log)
-    used = { url: connection.endpoint.url, address: connection.address }
-    return { ...connection, addresses: countServers(targets) }
+    try {
+      const connection = await tryEach(inOrder(targets, preferred), options, credentials, signal, log)
+      pause.end()
+      used = { url: connection.endpoint.url, address: connection.address }
+      return { ...connection, addresses: countServers(targets) }
+    } catch (error) {
+      // The secret may have been asked for again, so what was refused is what is known of it now.
+      if (error instanceof LoginRefused) {
+        pause.begin(error, await loadCredentials(options).catch(() => credentials))
+      }
+      throw error
+    }
   }
 
-  return { open, openAgain: (signal) => open(signal, used) }
+  return { open, openAgain: (signal) => open(signal, { preferred: used }) }
 }
 
 /** The preferred address, then the others of its URL, then those of the other URLs. */

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Credentials, LoginRefused } from './bind.ts'
+import { DirsyncdError } from '../../../errors.ts'
+
+const MINUTE_MS = 60_000
+
+/** After each refusal in a row. Servers lock an account after a few of them within half an hour or so. */
+const PAUSES_MS = [15 * MINUTE_MS, 30 * MINUTE_MS, 60 * MINUTE_MS] as const
+
+interface Refusal {
+  readonly error: LoginRefused
+  readonly credentials: Credentials
+  /** How many there were in a row. */
+  readonly times: number
+  /** By the clock of `performance.now`. */
+  readonly endsAt: number
+}
+
+/** Keeps a schedule from having the reader's account locked. Lives as long as the process. */
+export class LoginPause {
+  #last: Refusal | undefined
+
+  /** Whether the last login was refused. */
+  get hasBegun(): boolean {
+    return this.#last !== undefined
+  }
+
+  /** Throws what the server said, unless enough time has passed or these are other credentials. */
+  requireEnd(credentials: Credentials): void {
+    if (this.#last === undefined || !isDeepStrictEqual(this.#last.credentials, credentials)) return
+    const minutes = Math.ceil((this.#last.endsAt - performance.now()) / MINUTE_MS)
+    if (minutes <= 0) return
+    const { code, message } = this.#last.error
+    const rest = `for ${minutes} more minute${minutes === 1 ? '' : 's'}`
+    throw new DirsyncdError(
+      code,
+      `${message}; so that the account is not locked, no schedule tries it again ${rest}, unless the secret changes; ` +
+        'dirsyncd sync does so at once',
+    )
+  }
+
+  /** After a refusal of these credentials. */
+  begin(error: LoginRefused, credentials: Credentials): void {
+    const isSame = this.#last !== undefined && isDeepStrictEqual(this.#last.credentials, credentials)
+    const times = isSame ? (this.#last?.times ?? 0) + 1 : 1
+    const pause = PAUSES_MS[Math.min(times, PAUSES_MS.length) - 1] ?? PAUSES_MS[0]
+    this.#last = { error, credentials, times, endsAt: performance.now() + pause }
+  }
+
+  end(): void {
+    this.#last = undefined
+  }
+}

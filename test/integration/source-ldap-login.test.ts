@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import type { ReadOptions, Source } from '../../src/source/source.ts'
+import { type LdapRecorder, startLdapRecorder } from '../support/ldap-recorder.ts'
+import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
+
+const NEVER = new AbortController().signal
+const MINUTE_MS = 60_000
+const realNow = performance.now.bind(performance)
+
+let slapd: Slapd
+let recorder: LdapRecorder
+/** What was read before of where the secret is, and what is there now. */
+let secret: { kept: string; now: string }
+let source: Source
+let ahead = 0
+
+beforeAll(async () => {
+  slapd = await startSlapd({ people: 3, tls: false })
+  recorder = await startLdapRecorder({ host: '127.0.0.1', port: slapd.port })
+})
+afterAll(async () => {
+  await recorder?.[Symbol.asyncDispose]()
+  await slapd?.close()
+})
+beforeEach(() => {
+  recorder.clear()
+  secret = { kept: 'the old one', now: 'the old one' }
+  const password = async (fresh = false) => {
+    if (fresh) secret.kept = secret.now
+    return secret.kept
+  }
+  const bind = { dn: slapd.readers.reader.dn, password }
+  const timeouts = { connectMs: 5000, answerMs: 5000 }
+  const { users } = peopleSections(BASE)
+  const people = { ...users, scope: 'sub' } as const
+  const tls = { startTls: false }
+  source = createLdapSource(
+    { url: recorder.url, tls, bind, timeouts, pageSize: 100, users: people },
+    silentLog(),
+  )
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  ahead = 0
+})
+
+function setRight(): void {
+  secret.now = slapd.readers.reader.password
+}
+
+/** The sentence with which a read was refused, and how many logins it tried. */
+async function refused(options?: ReadOptions): Promise<{ why: string; logins: number }> {
+  const before = recorder.binds.length
+  const why = await source.read(NEVER, options).then(
+    () => expect.fail('it was not refused'),
+    (error: Error) => error.message,
+  )
+  return { why, logins: recorder.binds.length - before }
+}
+
+async function expectRead(): Promise<void> {
+  await expect(source.read(NEVER)).resolves.toMatchObject({ unreadable: 0 })
+}
+
+/** From now on so much time has passed as well. */
+function pass(ms: number): void {
+  ahead += ms
+  vi.spyOn(performance, 'now').mockImplementation(() => realNow() + ahead)
+}
+
+test('a password that was changed since it was read is asked for again, and taken', async () => {
+  setRight()
+  await expectRead()
+  expect(recorder.binds).toHaveLength(2)
+  await expectRead()
+  expect(recorder.binds).toHaveLength(3)
+})
+
+test('a password that is still the same after a refusal is not tried again', async () => {
+  expect(await refused()).toMatchObject({ logins: 1 })
+})
+
+test('after a refusal no schedule logs in for a while, each time for longer', async () => {
+  expect(await refused()).toMatchObject({ logins: 1 })
+  for (const minutes of [15, 30, 60, 60]) {
+    const { why, logins } = await refused()
+    expect(logins).toBe(0)
+    expect(why).toMatch(
+      /wrong password or unknown bind DN: .*; so that the account is not locked, no schedule/,
+    )
+    expect(why).toContain(
+      `for ${minutes} more minutes, unless the secret changes; dirsyncd sync does so at once`,
+    )
+    pass((minutes - 1) * MINUTE_MS)
+    expect(await refused()).toMatchObject({ logins: 0, why: expect.stringContaining('for 1 more minute,') })
+    pass(MINUTE_MS)
+    expect(await refused()).toMatchObject({ logins: 1 })
+  }
+})
+
+test('a person who asks, and a secret that changes, end the wait', async () => {
+  await refused()
+  expect(await refused({ isAsked: true })).toMatchObject({ logins: 1 })
+  expect(await refused()).toMatchObject({ logins: 0 })
+  setRight()
+  await expectRead()
+  secret = { kept: 'wrong again', now: 'wrong again' }
+  expect(await refused()).toMatchObject({ logins: 1 })
+  expect((await refused()).why).toContain('for 15 more minutes')
+})
