@@ -1,6 +1,7 @@
-import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
 import { type AnyMethod, createMethod } from './create-method.ts'
+import { createDispatcher } from './dispatcher.ts'
 import { type Expiry, watchExpiry } from './expiry.ts'
 import type { EachOptions, Iterators, Methods, Page } from './methods.ts'
 import { type ClientOptions, DEFAULT_RETRIES, type Settings, settingsOf } from './options.ts'
@@ -29,7 +30,7 @@ export class AccessManagementClient implements AsyncDisposable {
   readonly organizationId: string
   /** One async iterator for each paged endpoint; it reads page by page and yields the items. */
   readonly each: Iterators
-  readonly #pool: Pool
+  readonly #dispatcher: Dispatcher
   readonly #expiry: Expiry
 
   /** Opens no connection yet. Throws a `TypeError` for options that cannot be used. */
@@ -37,13 +38,20 @@ export class AccessManagementClient implements AsyncDisposable {
     const settings = settingsOf(options)
     this.baseUrl = settings.baseUrl
     this.organizationId = String(options.organizationId)
-    this.#pool = createPool(options, settings)
+    this.#dispatcher = createDispatcher({
+      origin: settings.origin,
+      connections: options.connections ?? 32,
+      ca: options.ca,
+      proxy: options.proxy,
+      timeouts: settings.timeouts,
+    })
     this.#expiry = watchExpiry((secondsLeft) => {
       options.log?.warn({ secondsLeft }, 'access token expires soon')
       options.onTokenExpiry?.(secondsLeft)
     })
     const sender = createSender({
-      dispatcher: this.#pool,
+      dispatcher: this.#dispatcher,
+      origin: settings.origin,
       tokens: createTokens(options.token),
       expiry: this.#expiry,
       deviceId: options.deviceId,
@@ -65,29 +73,12 @@ export class AccessManagementClient implements AsyncDisposable {
 
   /** Closes the connections; calls in progress are rejected. */
   close(): Promise<void> {
-    return this.#pool.destroy()
+    return this.#dispatcher.destroy()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
-}
-
-function createPool(options: ClientOptions, { origin, timeouts }: Settings): Pool {
-  return new Pool(origin, {
-    connections: options.connections ?? 32,
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyMs,
-    connect: {
-      timeout: timeouts.connectMs,
-      // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
-      rejectUnauthorized: true,
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
-    },
-    maxResponseSize: 64 * 1024 * 1024,
-    // A broken HTTP/1.1 connection loses one answer; a broken HTTP/2 connection loses all answers in progress.
-    allowH2: false,
-  })
 }
 
 type AnyMethods = Readonly<Record<Operation, AnyMethod>>

@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 
 export interface ExchangeRequest {
+  /** Scheme, host and port. */
+  readonly origin: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query. */
   readonly path: string
@@ -56,8 +58,8 @@ export function exchange(
       if (outcome instanceof ExchangeError) reject(outcome)
       else resolve(outcome)
     }
-    const { method, path, headers } = request
-    dispatcher.dispatch({ method, path, headers, body: request.body ?? null }, handler)
+    const { origin, method, path, headers } = request
+    dispatcher.dispatch({ origin, method, path, headers, body: request.body ?? null }, handler)
   })
 }
 

@@ -1,5 +1,6 @@
 import { errors } from 'undici'
 import { networkReason, systemCode } from '../errors.ts'
+import { ProxyUnreachable } from './dispatcher.ts'
 
 export interface NetworkProblem {
   readonly reason: string
@@ -23,6 +24,10 @@ const PERMANENT =
 
 /** Explains what undici, the socket, DNS or TLS threw. The reason of an unknown code contains the code. */
 export function explainNetworkError(error: unknown): NetworkProblem {
+  if (error instanceof ProxyUnreachable) {
+    const { reason, transient } = explainNetworkError(error.cause)
+    return { reason: `${error.message} cannot be reached: ${reason}`, transient }
+  }
   const code = systemCode(error) ?? ''
   return {
     reason: REASONS[code] ?? networkReason(error) ?? unknownReason(error, code),
@@ -31,6 +36,8 @@ export function explainNetworkError(error: unknown): NetworkProblem {
 }
 
 function unknownReason(error: unknown, code: string): string {
+  const [, refusal] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+  if (refusal !== undefined) return `the proxy refused to connect to it (${refusal})`
   if (code.startsWith('ERR_SSL_')) return `the TLS handshake failed (${code})`
   if (code.startsWith('HPE_')) return 'the answer is not HTTP'
   if (error instanceof errors.InvalidArgumentError) return 'the request cannot be written as HTTP'

@@ -66,10 +66,12 @@ export interface ClientOptions {
   /** The most open connections. Default 32. */
   readonly connections?: number
   /** Certificate authorities (PEM) to trust instead of Node's defaults. */
-  readonly ca?: string
+  readonly ca?: string | undefined
+  /** The URL of an HTTP proxy to connect through, unless the environment variable NO_PROXY names the host. */
+  readonly proxy?: string | undefined
 }
 
-const DEFAULT_TIMEOUTS: Timeouts = {
+export const DEFAULT_TIMEOUTS: Timeouts = {
   connectMs: 10_000,
   headersMs: 30_000,
   bodyMs: 30_000,

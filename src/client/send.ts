@@ -35,6 +35,8 @@ export interface Sender {
 
 export interface SenderParts {
   readonly dispatcher: Dispatcher
+  /** Scheme, host and port of the service. */
+  readonly origin: string
   readonly tokens: Tokens
   readonly expiry: Expiry
   readonly deviceId: string
@@ -93,6 +95,7 @@ function exchangeOf(
   }
   if (request.body !== undefined) headers['content-type'] = 'application/x-www-form-urlencoded'
   return {
+    origin: parts.origin,
     method: request.destination.method,
     path: request.url,
     headers,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createDispatcher } from '../client/dispatcher.ts'
+import { DEFAULT_TIMEOUTS } from '../client/options.ts'
 import type { Config, DirectoryConfig, SyncConfig } from '../config/config.ts'
 import { openConformance, type Result, type TestedService } from '../conformance/conformance.ts'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
@@ -7,6 +9,7 @@ import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { createLimit } from './limit.ts'
 import { openSite } from './site.ts'
+import { trustThisMachine } from './trust.ts'
 
 const PATHS = Object.values(endpoints).map(({ path }) => path)
 
@@ -45,6 +48,7 @@ export async function* runApiContract(
   request: ContractRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ContractStep> {
+  trustThisMachine(config.syncs)
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
     try {
@@ -96,6 +100,13 @@ async function testedServiceOf(directory: DirectoryConfig, request: ContractRequ
     directoryId,
     token: await token.read(),
     deviceId: `dirsyncd-check-${randomUUID()}`,
+    dispatcher: createDispatcher({
+      origin: new URL(baseUrl).origin,
+      connections: 4,
+      ca: directory.ca,
+      proxy: directory.proxy,
+      timeouts: DEFAULT_TIMEOUTS,
+    }),
     writes,
     ...(emailDomain !== undefined && { emailDomain }),
     ...(resetSubscription !== undefined && { resetSubscriptionId: resetSubscription }),

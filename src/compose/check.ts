@@ -18,6 +18,7 @@ import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
+import { trustThisMachine } from './trust.ts'
 import { digits } from '../directory/wording.ts'
 
 /** `ok`: tested, works; `info`: a fact; `warn`: works, but somebody should look at it; `fail`: does not work. */
@@ -77,6 +78,7 @@ export async function* runCheck(
   signal: AbortSignal,
 ): AsyncGenerator<CheckItem> {
   await using stack = new AsyncDisposableStack()
+  trustThisMachine(config.syncs)
   yield { ...SITE, label: 'configuration', level: 'ok', detail: config.file }
   const { line, site } = await checkStores(stack, config, log)
   yield line

@@ -21,6 +21,7 @@ import { deviceId } from '../store/settings.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
 import { createLimit } from './limit.ts'
+import { trustThisMachine } from './trust.ts'
 
 /** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
 export interface Site extends AsyncDisposable {
@@ -84,6 +85,7 @@ export function openClients(
   config: Config,
   site: Site,
 ): ReadonlyMap<string, AccessManagementClient> {
+  trustThisMachine(config.syncs)
   const clients = new Map<string, AccessManagementClient>()
   for (const sync of config.syncs) {
     const limit = createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
@@ -119,6 +121,8 @@ export function openClient(
     token: (reload) => directory.token.read(reload),
     deviceId: device,
     connections: directory.readConcurrency + directory.writeConcurrency,
+    ca: directory.ca,
+    proxy: directory.proxy,
     log: log.child({ sync: sync.name }),
     ...(limit !== undefined && { limit }),
     ...(pause !== undefined && { pause }),

@@ -38,6 +38,9 @@ export interface DirectoryConfig {
   readonly readConcurrency: number
   readonly writeConcurrency: number
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
+  /** The PEM text; `undefined`: the CAs of Node and of this machine. */
+  readonly ca: string | undefined
+  readonly proxy: string | undefined
   readonly membership: Membership
   readonly emails: Emails
 }

@@ -25,7 +25,7 @@ export function crossFaults(raw: unknown): Fault[] {
         `is the directory of ${nameOf(syncs, other)} too; two syncs must never write to one directory`,
     ),
     ...syncs.flatMap((sync, index) =>
-      [...scheduleFaults(sync), ...ldapFaults(sync)].map((fault) => ({
+      [...scheduleFaults(sync), ...ldapFaults(sync), ...directoryFaults(sync)].map((fault) => ({
         ...fault,
         path: ['syncs', index, ...fault.path],
       })),
@@ -138,6 +138,15 @@ function ldapFaults(sync: unknown): Fault[] {
   if (groups['membersFrom'] === 'memberOf' && groups.map['members'] !== undefined)
     refuse('has no use while membersFrom is memberOf', 'groups', 'map', 'members')
   return faults
+}
+
+const plainDirectory = z.object({
+  directory: z.object({ baseUrl: z.string().regex(/^http:/i), ca: z.unknown() }),
+})
+
+function directoryFaults(sync: unknown): Fault[] {
+  if (plainDirectory.safeParse(sync).data?.directory.ca === undefined) return []
+  return [{ path: ['directory', 'ca'], message: 'has no use on an unencrypted connection; use https://' }]
 }
 
 function listOf(raw: unknown, key: string): readonly unknown[] {

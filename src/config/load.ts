@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
@@ -63,11 +64,21 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-const caFile = z.object({ source: z.object({ tls: z.object({ ca: z.string().min(1) }) }) })
-
-/** The CA file of every sync that names one, even when other options have faults. */
+/** The CA files that a sync names, even when other options have faults. */
+const caFiles = z.object({
+  source: z.object({ tls: z.object({ ca: z.string().min(1) }) }).catch({ tls: { ca: '' } }),
+  directory: z.object({ ca: z.string().min(1) }).catch({ ca: '' }),
+})
 const withCaFiles = z.object({
-  syncs: z.array(z.unknown().transform((sync) => caFile.safeParse(sync).data?.source.tls.ca)),
+  syncs: z.array(
+    z.unknown().transform((sync) => {
+      const { source, directory } = caFiles.safeParse(sync).data ?? {}
+      return [
+        { path: ['source', 'tls', 'ca'], ca: source?.tls.ca },
+        { path: ['directory', 'ca'], ca: directory?.ca },
+      ]
+    }),
+  ),
 })
 
 interface Authorities {
@@ -75,21 +86,37 @@ interface Authorities {
   readonly faults: readonly Fault[]
 }
 
-/** Reads the CA file of every LDAP source that names one: a missing CA is an error, never a connection without it. */
+/** Reads every CA file that is named: a missing CA is an error, never a connection without it. */
 async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
   const texts = new Map<string, string>()
   const faults: Fault[] = []
   const { data } = withCaFiles.safeParse(raw)
-  for (const [index, ca] of (data?.syncs ?? []).entries()) {
-    if (ca === undefined) continue
-    const file = resolve(folder, ca)
-    try {
-      texts.set(ca, await readFile(file, 'utf8'))
-    } catch (error) {
-      faults.push({ path: ['syncs', index, 'source', 'tls', 'ca'], message: whyNoCa(error, file) })
+  for (const [index, files] of (data?.syncs ?? []).entries()) {
+    for (const { path, ca = '' } of files) {
+      if (ca === '') continue
+      const file = resolve(folder, ca)
+      try {
+        const text = await readFile(file, 'utf8')
+        texts.set(ca, text)
+        // Sources check their own.
+        if (path[0] !== 'directory' || holdsCertificate(text)) continue
+        const message = `there is no PEM certificate in the CA file ${file}`
+        faults.push({ path: ['syncs', index, ...path], message })
+      } catch (error) {
+        faults.push({ path: ['syncs', index, ...path], message: whyNoCa(error, file) })
+      }
     }
   }
   return { texts, faults }
+}
+
+/** Node takes a text without any certificate in silence, and then trusts nobody, with a misleading error. */
+function holdsCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0
+  } catch {
+    return false
+  }
 }
 
 function whyNoCa(error: unknown, file: string): string {

@@ -115,6 +115,8 @@ function directoryConfig(
     token: reader(directory.token, `${option}.directory.token`, context),
     allowedDomains: allowedDomains?.map((domain) => domain.normalize('NFC').toLowerCase()),
     rateLimit: resolveRateLimit(rateLimit),
+    ca: directory.ca === undefined ? undefined : context.caFiles.get(directory.ca),
+    proxy: directory.proxy,
   }
 }
 

@@ -112,6 +112,12 @@ const directory = z
     organizationId: id.describe('Number of the organization.'),
     directoryId: id.describe('Number of the directory that becomes equal to the source.'),
     token: secret.describe('Where the access token is.'),
+    ca: path
+      .optional()
+      .describe('PEM file with the CA of the service. Left out: the CAs of Node and of this machine.'),
+    proxy: url(['http', 'https'], { password: 'leave it out' })
+      .optional()
+      .describe('HTTP proxy that connects to the service (CONNECT), unless NO_PROXY names its host.'),
     allowedDomains: z
       .array(domain)
       .min(1, { error: 'must name a domain; leave it out to allow every domain' })

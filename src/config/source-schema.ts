@@ -135,7 +135,9 @@ export const ldapSource = z
       ),
     tls: z
       .strictObject({
-        ca: path.exactOptional().describe('PEM file with the CA of the server. Left out: the public CAs.'),
+        ca: path
+          .exactOptional()
+          .describe('PEM file with the CA of the server. Left out: the CAs of Node and of this machine.'),
         startTls: z.boolean().default(false).describe('Encrypt an ldap:// connection before the bind.'),
         certificate: path
           .exactOptional()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
 import { type HttpAnswer, exchange, NoAnswer } from './answer.ts'
@@ -20,7 +20,7 @@ export class Probing implements AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with the reason. */
   readonly refused = new Map<Operation, string>()
-  readonly #agent = new Agent({ connections: 4, pipelining: 1, connect: { rejectUnauthorized: true } })
+  readonly #dispatcher: Dispatcher
   readonly #cleanups: Cleanup[] = []
   readonly #made = new Map<string, Promise<unknown>>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
@@ -28,6 +28,8 @@ export class Probing implements AsyncDisposable {
 
   constructor(tested: TestedService, signal: AbortSignal) {
     this.tested = tested
+    this.#dispatcher =
+      tested.dispatcher ?? new Agent({ connections: 4, connect: { rejectUnauthorized: true } })
     this.#signal = signal
   }
 
@@ -76,7 +78,7 @@ export class Probing implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clean()
-    await this.#agent.destroy()
+    await this.#dispatcher.destroy()
   }
 
   #scheduleRemoval(operation: Operation, { creates = [] }: ApiRequest): void {
@@ -109,7 +111,10 @@ export class Probing implements AsyncDisposable {
     await tested.limit?.(signal)
     const { origin } = new URL(tested.baseUrl)
     const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
-    return exchange(this.#agent, origin, toHttpRequest(tested, operation, request), { timeoutMs, signal })
+    return exchange(this.#dispatcher, origin, toHttpRequest(tested, operation, request), {
+      timeoutMs,
+      signal,
+    })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici'
 import type { Scope } from '../contract/endpoints.ts'
 
 /** The path parameters of the contract. */
@@ -32,6 +33,8 @@ export interface TestedService {
   readonly emailDomain?: string
   /** Awaited before each request. */
   readonly limit?: (signal: AbortSignal) => Promise<void>
+  /** Sends the requests, and is destroyed at the end. Default: one that trusts what Node trusts, without a proxy. */
+  readonly dispatcher?: Dispatcher
   /** For one request, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
 }

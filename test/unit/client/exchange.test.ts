@@ -3,7 +3,14 @@ import { expect, test, vi } from 'vitest'
 import { exchange, ExchangeError } from '../../../src/client/exchange.ts'
 import { rejection } from './fixtures.ts'
 
-const WRITE = { method: 'POST', path: '/users', headers: {}, body: 'a=b', totalMs: 5000 } as const
+const WRITE = {
+  origin: 'http://127.0.0.1',
+  method: 'POST',
+  path: '/users',
+  headers: {},
+  body: 'a=b',
+  totalMs: 5000,
+} as const
 
 function controller() {
   const abort = vi.fn<(reason: Error) => void>()

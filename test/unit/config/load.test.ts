@@ -156,6 +156,23 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
       "server's CA there",
   },
   {
+    name: 'a CA file of the directory that is missing',
+    text: CORP.replace('organizationId', 'ca: no-such.pem, organizationId'),
+    line:
+      'dirsyncd.yaml:8:55: syncs[0].directory.ca: the CA file no-such.pem does not exist; put the PEM file of the ' +
+      "server's CA there",
+  },
+  {
+    name: 'a CA file of the directory without a certificate',
+    text: CORP.replace('organizationId', 'ca: dirsyncd.yaml, organizationId'),
+    line: 'dirsyncd.yaml:8:55: syncs[0].directory.ca: there is no PEM certificate in the CA file dirsyncd.yaml',
+  },
+  {
+    name: 'a proxy with a password',
+    text: CORP.replace('organizationId', 'proxy: "http://u:hunter2@p", organizationId'),
+    line: 'dirsyncd.yaml:8:55: syncs[0].directory.proxy: must not hold a password; leave it out',
+  },
+  {
     name: 'an empty list of servers',
     text: CORP.replace('ldap://ldap.example.org', '[]'),
     line: 'dirsyncd.yaml:5:7: syncs[0].source.url: must be a URL such as ldaps://ldap.example.org:636, or a list of them',
@@ -211,6 +228,13 @@ test.each(REFUSED)('refused: $name', async ({ text, line }) => {
   const faults = await faultsOf(text)
   expect(faults.map((fault) => fault.replace(/\/tmp\/\S+\//g, ''))).toEqual([line])
   expect(faults.join()).not.toContain('hunter2')
+})
+
+test('a CA of a directory that is not encrypted is refused', async () => {
+  const text = CORP.replace('https:', 'http:').replace('organizationId', 'ca: a.pem, organizationId')
+  expect(await faultsOf(text)).toContainEqual(
+    expect.stringContaining('directory.ca: has no use on an unencrypted connection; use https://'),
+  )
 })
 
 test('every fault is reported at once, in the order of the file', async () => {

@@ -1,0 +1,66 @@
+import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+
+export interface DispatcherOptions {
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** The most open connections. */
+  readonly connections: number
+  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
+  readonly ca: string | undefined
+  /** The URL of an HTTP proxy to connect through, unless the environment variable NO_PROXY names the host. */
+  readonly proxy: string | undefined
+  /** In milliseconds. */
+  readonly timeouts: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number }
+}
+
+/** The proxy itself could not be reached. */
+export class ProxyUnreachable extends Error {
+  override readonly name = 'ProxyUnreachable'
+}
+
+/** Opens connections to one origin, and none before the first request. */
+export function createDispatcher({
+  origin,
+  connections,
+  ca,
+  proxy,
+  timeouts,
+}: DispatcherOptions): Dispatcher {
+  const { connectMs, headersMs, bodyMs } = timeouts
+  // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+  const safely = { timeout: connectMs, rejectUnauthorized: true }
+  const connect = ca === undefined ? safely : { ...safely, ca }
+  const options = {
+    connections,
+    connect,
+    headersTimeout: headersMs,
+    bodyTimeout: bodyMs,
+    maxResponseSize: 64 * 1024 * 1024,
+    // A broken HTTP/1.1 connection loses one answer; a broken HTTP/2 connection loses all answers in progress.
+    allowH2: false,
+  }
+  if (proxy === undefined) return new Pool(origin, options)
+  return new EnvHttpProxyAgent({
+    ...options,
+    httpProxy: proxy,
+    httpsProxy: proxy,
+    proxyTunnel: true,
+    requestTls: connect,
+    proxyTls: safely,
+    clientFactory: (to, given) => new Pool(to, naming(proxy, given)),
+  })
+}
+
+type Connector = buildConnector.connector
+
+/** Without this nobody could tell a proxy that is down from a service that is down. */
+function naming(proxy: string, given: object): object {
+  const { connect } = given as { readonly connect: Connector }
+  const named: Connector = (options, done) => {
+    connect(options, (...[error, socket]) => {
+      if (error === null) done(null, socket)
+      else done(new ProxyUnreachable(`the proxy ${proxy}`, { cause: error }), null)
+    })
+  }
+  return { ...given, connect: named }
+}
