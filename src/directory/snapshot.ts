@@ -22,7 +22,7 @@ export type NoticeCode =
   | 'no-name'
   | 'value-failed' // a mapped value could not be computed for this entry and is missing
   | 'unknown-members'
-  | 'members-hidden' // the server shows only some members of the group: the group is left as it is
+  | 'members-hidden' // not all members of the group could be read: the group is left as it is
   | 'disabled' // an account that cannot log in: the sync skips it or treats it as gone
   // reading the directory
   | 'unaddressable' // the directory's entry has no usable external id

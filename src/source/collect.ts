@@ -75,7 +75,7 @@ export class Collector {
   }
 
   /** Adds a group whose members the source knows only in part: the sync neither writes nor deletes it. */
-  addGroupWithHiddenMembers({
+  addGroupWithUnknownMembers({
     why,
     ...group
   }: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void {

@@ -10,7 +10,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'no-name': 'skipped, because it has no name',
   'value-failed': 'has a value that the mapping could not compute, so it stays without that value',
   'unknown-members': 'has members that are not users of the sync, or is no group of the sync',
-  'members-hidden': 'left as it is, because this server does not have all of its members',
+  'members-hidden': 'left as it is, because not all of its members could be read',
   disabled: 'cannot log in at the source, so the sync skips it or treats it as gone',
   unaddressable: 'is in the directory without an id, so it cannot be changed',
   'shared-id':

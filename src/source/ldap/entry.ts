@@ -6,6 +6,8 @@ const NO_VALUES: readonly string[] = []
 export interface LdapEntry {
   readonly dn: string
   readonly attributes: ReadonlyMap<string, readonly string[]>
+  /** It kept changing while its values were read in parts, so attributes with many values are missing. */
+  readonly isTorn?: true
 }
 
 /** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */

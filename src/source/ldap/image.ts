@@ -43,6 +43,6 @@ export interface GroupRecord extends GroupFields {
   readonly primaryNames: readonly string[]
   /** With `in-chain`: the ids that the server found in this group and in all groups within it. */
   readonly chained: readonly string[]
-  /** A global catalog shows this group without its members. */
-  readonly hidesMembers: boolean
+  /** Why the members are not known: a global catalog does not have them, or the group kept changing. */
+  readonly unknownMembers: 'catalog' | 'changing' | undefined
 }

@@ -21,8 +21,9 @@ export function isPartial(entry: LdapEntry): boolean {
 
 /**
  * Reads an entry with all values of these attributes, range by range, from the first to the one that the server calls
- * the last. An entry that changed between two ranges is read again, a few times; then it is `source-incomplete`.
- * Other searches may not be open on the connection: most servers allow one at a time.
+ * the last. An entry that changed between two ranges is read again, a few times; then it is torn. Rejects with
+ * `source-incomplete` where something else is wrong. Other searches may not be open on the connection: most servers
+ * allow one at a time.
  */
 export async function readWhole(
   connection: LdapConnection,
@@ -34,8 +35,14 @@ export async function readWhole(
     if (whole !== undefined) return whole
   }
   const whole = await readRanges(connection, dn, attributes)
-  if (whole !== undefined) return whole
-  throw incomplete(connection, dn, `it changed ${MOST_READS} times while its values were read`)
+  return whole ?? withoutRanges(await readEntry(connection, dn, attributes))
+}
+
+function withoutRanges({ dn, attributes }: LdapEntry): LdapEntry {
+  const ranged = [...attributes.keys()].map(rangeOf).filter((range) => range !== undefined)
+  const torn = new Set(ranged.map(({ attribute }) => attribute))
+  const rest = [...attributes].filter(([name]) => rangeOf(name) === undefined && !torn.has(name))
+  return { dn, attributes: new Map(rest), isTorn: true }
 }
 
 /** A range that is no longer there is refused. A connection that is lost stays so, and fails the next time too. */

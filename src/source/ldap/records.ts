@@ -1,3 +1,4 @@
+import { DirsyncdError } from '../../errors.ts'
 import { usableId } from '../collect.ts'
 import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
@@ -57,7 +58,9 @@ export class Records {
     ]
   }
 
+  /** Throws `source-incomplete` for an entry that is torn. */
   userOf(entry: LdapEntry, disabled: DisabledRule['action'] | undefined): UserRecord {
+    if (entry.isTorn) throw torn(entry)
     const { map } = this.#users
     const lookup = lookupIn(entry)
     const ids = lookup(map.id)
@@ -90,7 +93,8 @@ export class Records {
     const record = this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
     // Among those that name groups are other things than groups.
     const isGroup = this.#catalog?.groupAttributes.every((name) => lookup(name).length > 0) === true
-    return { ...record, hidesMembers: isGroup && record.hidesMembers }
+    const isOther = record.unknownMembers === 'catalog' && !isGroup
+    return isOther ? { ...record, unknownMembers: undefined } : record
   }
 
   createIndex(): MemberIndex {
@@ -120,8 +124,18 @@ export class Records {
       memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
       primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,
-      hidesMembers:
-        groups?.membersFrom !== undefined && this.#catalog?.hidesMembers(entry.dn, lookup) === true,
+      unknownMembers: this.#whyUnknown(entry, lookup),
     }
   }
+
+  #whyUnknown(entry: LdapEntry, lookup: Lookup): GroupRecord['unknownMembers'] {
+    if (this.#groups?.membersFrom === undefined) return undefined
+    if (entry.isTorn) return 'changing'
+    return this.#catalog?.hidesMembers(entry.dn, lookup) === true ? 'catalog' : undefined
+  }
+}
+
+function torn({ dn }: LdapEntry): DirsyncdError {
+  const what = `could not read all of "${dn}": it changed each time while its values were read`
+  return new DirsyncdError('source-incomplete', what)
 }

@@ -105,17 +105,26 @@ function addGroup(
 ): void {
   const { ids, dn: from, name, faults } = group
   const candidate = { ids, idName: map.id, from }
-  const hiding = membership.within(group).filter(({ hidesMembers }) => hidesMembers)
-  if (hiding.length > 0) {
-    collector.addGroupWithHiddenMembers({ ...candidate, why: whyHidden(from, hiding) })
+  const why = whyUnknown(from, membership.within(group))
+  if (why !== undefined) {
+    collector.addGroupWithUnknownMembers({ ...candidate, why })
     return
   }
   const members = membership.membersOf(group)
   collector.addGroup({ ...candidate, name, faults, members, unknownMembers: membership.strangersIn(group) })
 }
 
-function whyHidden(from: string, hiding: readonly GroupRecord[]): string {
-  const others = hiding.map(({ dn }) => dn).filter((dn) => dn !== from)
-  const whose = others.length < hiding.length ? 'its members' : `the members of ${examples(others)} within it`
-  return `the global catalog does not have ${whose}, but only those of universal groups and of its own domain`
+function whyUnknown(from: string, within: readonly GroupRecord[]): string | undefined {
+  const changing = within.filter(({ unknownMembers }) => unknownMembers === 'changing')
+  if (changing.length > 0) {
+    return `it could not be read at one moment, because ${whose(from, changing)} changed each time meanwhile`
+  }
+  const hidden = within.filter(({ unknownMembers }) => unknownMembers === 'catalog')
+  if (hidden.length === 0) return undefined
+  return `the global catalog does not have ${whose(from, hidden)}, but only those of universal groups and of its own domain`
+}
+
+function whose(from: string, groups: readonly GroupRecord[]): string {
+  const others = groups.map(({ dn }) => dn).filter((dn) => dn !== from)
+  return others.length < groups.length ? 'its members' : `the members of ${examples(others)} within it`
 }

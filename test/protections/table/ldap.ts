@@ -118,6 +118,22 @@ export const LDAP: readonly Protection[] = [
     test: AD,
   },
   {
+    name: 'ldap-group-that-kept-changing-is-left-alone',
+    file: 'source/ldap/records.ts',
+    find: "    if (entry.isTorn) return 'changing'\n",
+    replace: '',
+    test: AD,
+    only: 'never stops to change',
+  },
+  {
+    name: 'ldap-user-that-kept-changing-is-incomplete',
+    file: 'source/ldap/records.ts',
+    find: '    if (entry.isTorn) throw torn(entry)\n',
+    replace: '',
+    test: 'unit/source/ldap/snapshot-of.test.ts',
+    only: 'kept changing',
+  },
+  {
     name: 'ldap-next-range-must-begin-with-the-last-value',
     file: 'source/ldap/range.ts',
     find: 'last === undefined || again !== last) return undefined',
@@ -163,8 +179,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-contact-that-names-a-group-hides-no-members',
     file: 'source/ldap/records.ts',
-    find: 'hidesMembers: isGroup && record.hidesMembers',
-    replace: 'hidesMembers: isGroup || record.hidesMembers',
+    find: "record.unknownMembers === 'catalog' && !isGroup",
+    replace: 'false as boolean',
     test: 'unit/source/ldap/snapshot-of.test.ts',
   },
   {
@@ -220,22 +236,22 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-group-without-visible-members-is-left-alone',
     file: 'source/ldap/snapshot-of.ts',
-    find: 'if (hiding.length > 0) {',
-    replace: 'if (hiding.length < 0) {',
+    find: 'if (why !== undefined) {',
+    replace: 'if (why === String(from)) {',
     test: AD,
   },
   {
     name: 'ldap-group-that-holds-a-group-without-visible-members-is-left-alone',
     file: 'source/ldap/snapshot-of.ts',
-    find: 'membership.within(group).filter(',
-    replace: '[group].filter(',
+    find: 'whyUnknown(from, membership.within(group))',
+    replace: 'whyUnknown(from, [group])',
     test: AD,
   },
   {
     name: 'ldap-hidden-members-are-looked-for-outside-of-the-filter',
     file: 'source/ldap/records.ts',
-    find: 'hidesMembers: isGroup && record.hidesMembers',
-    replace: 'hidesMembers: isGroup && false',
+    find: "record.unknownMembers === 'catalog' && !isGroup",
+    replace: 'record.dn !== String(isGroup)',
     test: AD,
   },
   {

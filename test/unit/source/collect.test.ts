@@ -188,7 +188,7 @@ test('a group without a name makes its twin a duplicate', () => {
 test('a group whose members are hidden is left alone, and so is another group of its id', () => {
   const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why: 'the server hides members' }
   const collector = new Collector()
-  collector.addGroupWithHiddenMembers(hidden)
+  collector.addGroupWithUnknownMembers(hidden)
   expect(collector.snapshot()).toMatchObject({ groups: new Map(), seen: { group: new Set(['g']) } })
   expect(codesOf(collector)).toEqual(['group g members-hidden'])
   collector.addGroup(group('g', 'cn=other'))

@@ -123,10 +123,10 @@ test.each([
 test('groups whose members are hidden are counted', () => {
   const collector = new Collector()
   collector.addUser(user('1', 'a@x', 'A'))
-  collector.addGroupWithHiddenMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
+  collector.addGroupWithUnknownMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
   const sentences = () => findingsOf(collector.snapshot(), MAPPED).map(({ sentence }) => sentence)
   expect(sentences()).toEqual(['1 group is left as it is: this server does not have all of its members'])
-  collector.addGroupWithHiddenMembers({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
+  collector.addGroupWithUnknownMembers({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
   expect(sentences()).toEqual([
     '2 groups are left as they are: this server does not have all of their members',
   ])

@@ -62,8 +62,10 @@ function whyUnreadable(
   within: readonly GroupRecord[],
   { unresolved }: SecondReading,
 ): string | undefined {
-  const hiding = within.find(({ hidesMembers }) => hidesMembers)
-  if (hiding !== undefined) return `the global catalog does not have the members of "${hiding.dn}"`
+  for (const { dn: of, unknownMembers } of within) {
+    if (unknownMembers === 'catalog') return `the global catalog does not have the members of "${of}"`
+    if (unknownMembers === 'changing') return `"${of}" changed each time while its members were read again`
+  }
   for (const each of within) {
     const reason = unresolved.get(dnKey(each.dn))
     if (reason !== undefined)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
+import type { LdapEntry } from '../../../../src/source/ldap/entry.ts'
 import type { GlobalCatalog } from '../../../../src/source/ldap/global-catalog.ts'
 import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
@@ -23,11 +24,17 @@ interface World {
   readonly options?: Partial<LdapGroupOptions>
   readonly members?: string
   readonly catalog?: GlobalCatalog
+  /** The DNs of entries that kept changing while they were read. */
+  readonly torn?: readonly string[]
   readonly withChain?: (group: GroupRecord) => GroupRecord
 }
 
 function read({ users, disabled = {}, groups, others = {}, ...more }: World): SourceSnapshot {
-  const { options, members, catalog, withChain = (group: GroupRecord) => group } = more
+  const { options, members, catalog, torn = [], withChain = (group: GroupRecord) => group } = more
+  const entryOf = (dn: string, attributes: Attributes): LdapEntry => {
+    const entry = ldapEntry(dn, attributes)
+    return torn.includes(dn) ? { ...entry, isTorn: true } : entry
+  }
   const place = { base: BASE, scope: 'sub', filter: '(cn=*)' } as const
   const map = { external_id: 'cn', name: 'cn', ...(members !== undefined && { members }) }
   const compiled = compileOptions(
@@ -45,7 +52,7 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
   const index = records.createIndex()
   const image: LdapImage = {
     users: Object.entries(users).map(([dn, attributes]) => {
-      return records.userOf(ldapEntry(dn, attributes), disabled[dn])
+      return records.userOf(entryOf(dn, attributes), disabled[dn])
     }),
     groups: [],
     others: [],
@@ -55,9 +62,9 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     {
       ...image,
       groups: Object.entries(groups).map(([dn, values]) =>
-        withChain(records.groupOf(ldapEntry(dn, values), index)),
+        withChain(records.groupOf(entryOf(dn, values), index)),
       ),
-      others: Object.entries(others).map(([dn, values]) => records.otherOf(ldapEntry(dn, values), index)),
+      others: Object.entries(others).map(([dn, values]) => records.otherOf(entryOf(dn, values), index)),
     },
     compiled,
   )
@@ -158,6 +165,33 @@ describe('who is a member', () => {
     expect(membersIn(snapshot)).toEqual({ own: ['ann'] })
     expect([...snapshot.seen.group].toSorted()).toEqual(['inner', 'outer', 'own'])
   })
+})
+
+test('who is in a group that kept changing while it was read is not told, nor who is in one around it', () => {
+  const groups = {
+    'cn=outer,dc=x': { cn: ['outer'], member: ['cn=inner,dc=x'] },
+    'cn=inner,dc=x': { cn: ['inner'] },
+    'cn=own,dc=x': { cn: ['own'], member: ['cn=Ann,ou=p,dc=x'] },
+  }
+  const snapshot = read({ users: USERS, groups, options: { nested: 'flatten' }, torn: ['cn=inner,dc=x'] })
+  expect(membersIn(snapshot)).toEqual({ own: ['ann'] })
+  expect(snapshot.notices.map(({ id, detail }) => [id, detail])).toEqual([
+    [
+      'inner',
+      'cn=inner,dc=x: it could not be read at one moment, because its members changed each time meanwhile',
+    ],
+    [
+      'outer',
+      'cn=outer,dc=x: it could not be read at one moment, because the members of "cn=inner,dc=x" within it changed each ' +
+        'time meanwhile',
+    ],
+  ])
+})
+
+test('a user that kept changing while it was read makes the read incomplete', () => {
+  expect(() => read({ users: USERS, groups: {}, torn: ['cn=Bob,ou=p,dc=x'] })).toThrow(
+    'could not read all of "cn=Bob,ou=p,dc=x": it changed each time while its values were read',
+  )
 })
 
 test('a contact that names a group is no group whose members the catalog hides', () => {
