@@ -204,6 +204,15 @@ describe('a server that makes trouble while it is read', () => {
     ['hangs up before the first answer', { kind: 'hang-up', page: 1, entry: 1 }, 'the connection was lost'],
     ['is cut in the middle of a message', { kind: 'cut', page: 2, entry: 20 }, 'the connection was lost'],
     ['announces that it ends', { kind: 'notice', page: 3 }, 'announced that it ends the connection'],
+  ])('%s: the read fails', async (_, fault, words) => {
+    const reader = source()
+    first.setFault(fault)
+    await expectFailure(reader, 'source-incomplete', words)
+    first.setFault({ kind: 'none' })
+    await expectWhole(reader)
+  })
+
+  test.each<[string, LdapFault, string]>([
     ['is busy', { kind: 'result', page: 2, code: 51 }, '(result 51)'],
     ['meets an error of its own', { kind: 'result', page: 2, code: 80 }, '(result 80)'],
   ])('%s: the read fails, and nobody else is asked', async (_, fault, words) => {
@@ -252,6 +261,33 @@ describe('several servers', () => {
     const reader = createLdapSource(options({ url: [first.url, second.url] }), log)
     await expectWhole(reader)
     expect(warnings.map(({ url }) => url)).toContain(first.url)
+  })
+
+  test.each<LdapFault>([
+    { kind: 'cut', page: 2, entry: 3 },
+    { kind: 'stall', page: 2, entry: 3 },
+    { kind: 'notice', page: 3 },
+    { kind: 'at', step: 'position', action: 'cut' },
+  ])('the next one is read from the beginning where the first meets $kind in the middle', async (fault) => {
+    const warnings: { url?: string; msg: string }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
+    first.setFault(fault)
+    const reader = createLdapSource(options({ url: [first.url, second.url] }), log)
+    const reading = reader.read(NEVER)
+    await expect(reading).resolves.toMatchObject({ server: { url: second.url } })
+    expect((await reading).users.size).toBe(PEOPLE)
+    expect(warnings).toMatchObject([{ url: first.url, msg: 'a server of the source was lost in the middle' }])
+  })
+
+  test('that are all lost in the middle are each asked once, and each named', async () => {
+    for (const each of [first, second]) each.setFault({ kind: 'cut', page: 2, entry: 3 })
+    const before = [first.connections, second.connections] as const
+    const reading = source({ url: [first.url, second.url] }).read(NEVER)
+    await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
+    await expect(reading).rejects.toThrow(
+      /^none of the 2 servers can be used: ldap:\S+: the connection was lost while .*; ldap:\S+: the connection was lost/,
+    )
+    expect([first.connections, second.connections]).toEqual([before[0] + 1, before[1] + 1])
   })
 
   test('the sentence names each with its reason when none can be used', async () => {

@@ -20,7 +20,7 @@ import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
 
 /**
  * An LDAP server as a source. Every call opens one connection, uses it from the first request to the last and closes
- * it. Throws `config-invalid`, naming the key, when the options cannot be used; what depends on the server's vendor is
+ * it; a read whose connection is lost begins again with the next server. Throws `config-invalid`, naming the key, when the options cannot be used; what depends on the server's vendor is
  * found out with the first connection.
  */
 export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
@@ -28,15 +28,19 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
   const images = new WeakMap<SourceSnapshot, LdapImage>()
   const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
   return {
-    async read(signal, how) {
-      using connection = await servers.open(signal, how)
-      const compiled = compileFor(connection)
-      const read = () => readAll(connection, compiled, log)
-      const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)
-      const proved = { ...snapshot, server }
-      images.set(proved, image)
-      return proved
-    },
+    read: (signal, how) =>
+      servers.withOne(
+        async (connection) => {
+          const compiled = compileFor(connection)
+          const read = () => readAll(connection, compiled, log)
+          const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)
+          const proved = { ...snapshot, server }
+          images.set(proved, image)
+          return proved
+        },
+        signal,
+        how,
+      ),
     async lookAgain(kind, ids, signal) {
       if (ids.length === 0) return new Map()
       using connection = await servers.openAgain(signal)

@@ -731,6 +731,22 @@ export const LDAP: readonly Protection[] = [
     only: 'a wrong password is tried once|is no reason to try|asks the server that was read',
   },
   {
+    name: 'ldap-next-server-is-read-when-one-is-lost-in-the-middle',
+    file: 'source/ldap/connection/servers.ts',
+    find: 'if (!(error instanceof ConnectionLost) || signal.aborted) throw error',
+    replace: 'if (!(error instanceof ConnectionLost) || !signal.aborted) throw error',
+    test: CONNECTIONS,
+    only: 'read from the beginning',
+  },
+  {
+    name: 'ldap-server-that-was-lost-is-not-asked-again',
+    file: 'source/ldap/connection/servers.ts',
+    find: '    if (failed.some((each) => isSame(each.endpoint, endpoint))) continue\n',
+    replace: '    if (failed.length > 3) throw new Error(`again ${isSame(endpoint, endpoint)}`)\n',
+    test: CONNECTIONS,
+    only: 'all lost in the middle',
+  },
+  {
     name: 'ldap-second-look-asks-the-server-that-was-read',
     file: 'source/ldap/connection/servers.ts',
     find: 'openAgain: (signal) => open(signal, { preferred: used })',

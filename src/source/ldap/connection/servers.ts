@@ -9,9 +9,19 @@ import type { Endpoint } from './endpoint.ts'
 import { LoginPause } from './login-pause.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isCertificateProblem } from './tls-problem.ts'
+import { ConnectionLost } from './wire.ts'
 
 /** The servers of one source, of which every connection takes the first that can be used. */
 export interface Servers {
+  /**
+   * Opens a connection, uses it and closes it. When it is lost meanwhile, everything is done again with the next
+   * server. Rejects like `open` and `use`.
+   */
+  withOne<T>(
+    use: (connection: OpenServer) => Promise<T>,
+    signal: AbortSignal,
+    options?: ReadOptions,
+  ): Promise<T>
   /**
    * Tries every address of every URL in the order of the options, the preferred one first. Rejects with a
    * `DirsyncdError` that names each with its reason. After a login that was refused none is made for a while, unless the
@@ -29,7 +39,12 @@ export interface OpenServer extends LdapConnection {
 
 type Options = Pick<LdapSourceOptions, 'bind' | 'tls' | 'timeouts'>
 
-/** Only opening goes from one server to the next; a read that has begun is of one server or fails. */
+/** A server that cannot be used, and why. */
+interface Failed {
+  readonly endpoint: Endpoint
+  readonly error: unknown
+}
+
 export function createServers(
   endpoints: readonly Endpoint[],
   options: Options,
@@ -42,12 +57,14 @@ export function createServers(
   async function open(
     signal: AbortSignal,
     { preferred, isAsked = false }: ReadOptions = {},
+    failed: readonly Failed[] = [],
   ): Promise<OpenServer> {
     const credentials = await loadCredentials(options, pause.hasBegun)
     if (!isAsked) pause.requireEnd(credentials)
     const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
     try {
-      const connection = await tryEach(inOrder(targets, preferred), options, credentials, signal, log)
+      const order = inOrder(targets, preferred)
+      const connection = await tryEach(order, failed, { options, credentials, signal, log })
       pause.end()
       used = { url: connection.endpoint.url, address: connection.address }
       return { ...connection, addresses: countServers(targets) }
@@ -60,7 +77,26 @@ export function createServers(
     }
   }
 
-  return { open, openAgain: (signal) => open(signal, { preferred: used }) }
+  async function withOne<T>(
+    use: (connection: OpenServer) => Promise<T>,
+    signal: AbortSignal,
+    how?: ReadOptions,
+  ): Promise<T> {
+    const lost: Failed[] = []
+    for (;;) {
+      using connection = await open(signal, how, lost)
+      try {
+        return await use(connection)
+      } catch (error) {
+        if (!(error instanceof ConnectionLost) || signal.aborted) throw error
+        const { url, address } = connection.endpoint
+        log.warn({ url, address, reason: sentence(error) }, 'a server of the source was lost in the middle')
+        lost.push({ endpoint: connection.endpoint, error })
+      }
+    }
+  }
+
+  return { open, openAgain: (signal) => open(signal, { preferred: used }), withOne }
 }
 
 /** The preferred address, then the others of its URL, then those of the other URLs. */
@@ -71,27 +107,29 @@ function inOrder(targets: readonly Target[], preferred: PreferredServer | undefi
   return targets.toSorted((a, b) => rank(a) - rank(b))
 }
 
+/** Connects to the first that can be used of those that have not failed yet. */
 async function tryEach(
   targets: readonly Target[],
-  options: Options,
-  credentials: Credentials,
-  signal: AbortSignal,
-  log: Log,
+  failed: readonly Failed[],
+  { options, credentials, signal, log }: TryParts,
 ): Promise<LdapConnection> {
-  const failures: { readonly target: Target; readonly error: unknown }[] = []
+  const failures = [...failed]
   for (const target of targets) {
     const { endpoint } = target
+    if (failed.some((each) => isSame(each.endpoint, endpoint))) continue
     try {
       if ('problem' in target) throw target.problem
       return await openConnection(endpoint, options, credentials, signal, log)
     } catch (error) {
       if (targets.length === 1 || !isOutOfService(error)) throw error
-      failures.push({ target, error })
+      failures.push({ endpoint, error })
       const { url, address } = endpoint
       log.warn({ url, address, reason: sentence(error) }, 'a server of the source cannot be used')
     }
   }
-  const each = failures.map(({ target, error }) => `${atAddress(target, targets)}${sentence(error)}`)
+  const [only] = failures
+  if (targets.length === 1 && only !== undefined) throw only.error
+  const each = failures.map(({ endpoint, error }) => `${atAddress(endpoint, targets)}${sentence(error)}`)
   throw new DirsyncdError(
     'source-unreachable',
     `none of the ${targets.length} servers can be used: ${each.join('; ')}`,
@@ -99,8 +137,19 @@ async function tryEach(
   )
 }
 
+interface TryParts {
+  readonly options: Options
+  readonly credentials: Credentials
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+function isSame(one: Endpoint, other: Endpoint): boolean {
+  return one.url === other.url && one.address === other.address
+}
+
 /** Which of the URL's addresses it was, where there are several. */
-function atAddress({ endpoint: { url, address } }: Target, targets: readonly Target[]): string {
+function atAddress({ url, address }: Endpoint, targets: readonly Target[]): string {
   const isOnly = targets.filter(({ endpoint }) => endpoint.url === url).length === 1
   return isOnly || address === undefined ? '' : `at ${address}: `
 }

@@ -48,6 +48,9 @@ interface Pending {
 
 type Failure = (doing: Doing) => unknown
 
+/** The server broke the connection, fell silent or sent what is not LDAP; another one may be well. */
+export class ConnectionLost extends DirsyncdError {}
+
 /**
  * One connection, one request at a time, from the first byte to the last. When it is lost, silent for too long, not
  * LDAP or aborted, it stays so: every later request fails with the same reason. It never connects again, because a new
@@ -152,10 +155,9 @@ export class Wire {
   }
 
   readonly #onDeadline = (): void => {
-    this.#lose(
-      `the whole read took longer than ${this.#patience.readMs / 1000} s`,
-      undefined,
-      'timeouts.read',
+    const why = `the whole read took longer than ${this.#patience.readMs / 1000} s`
+    this.#fail(
+      ({ code, what }) => new DirsyncdError(code, `${this.#url}: ${why} while ${what} (timeouts.read)`),
     )
   }
 
@@ -227,7 +229,7 @@ export class Wire {
   #lose(why: string, cause?: unknown, hint?: string): void {
     const more = hint === undefined ? '' : ` (${hint})`
     this.#fail(
-      (doing) => new DirsyncdError(doing.code, `${this.#url}: ${why} while ${doing.what}${more}`, { cause }),
+      (doing) => new ConnectionLost(doing.code, `${this.#url}: ${why} while ${doing.what}${more}`, { cause }),
     )
   }
 
