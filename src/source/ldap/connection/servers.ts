@@ -35,6 +35,8 @@ export interface Servers {
 export interface OpenServer extends LdapConnection {
   /** How many servers the URLs stand for; more than one where a name has several addresses. */
   readonly addresses: number
+  /** Nobody else can be asked instead. */
+  readonly isOnly: boolean
 }
 
 type Options = Pick<LdapSourceOptions, 'bind' | 'tls' | 'timeouts'>
@@ -67,7 +69,7 @@ export function createServers(
       const connection = await tryEach(order, failed, { options, credentials, signal, log })
       pause.end()
       used = { url: connection.endpoint.url, address: connection.address }
-      return { ...connection, addresses: countServers(targets) }
+      return { ...connection, addresses: countServers(targets), isOnly: targets.length === 1 }
     } catch (error) {
       // The secret may have been asked for again, so what was refused is what is known of it now.
       if (error instanceof LoginRefused) {
@@ -88,7 +90,7 @@ export function createServers(
       try {
         return await use(connection)
       } catch (error) {
-        if (!(error instanceof ConnectionLost) || signal.aborted) throw error
+        if (!(error instanceof ConnectionLost) || connection.isOnly || signal.aborted) throw error
         const { url, address } = connection.endpoint
         log.warn({ url, address, reason: sentence(error) }, 'a server of the source was lost in the middle')
         lost.push({ endpoint: connection.endpoint, error })
@@ -127,8 +129,8 @@ async function tryEach(
       log.warn({ url, address, reason: sentence(error) }, 'a server of the source cannot be used')
     }
   }
-  const [only] = failures
-  if (targets.length === 1 && only !== undefined) throw only.error
+  const [only, ...others] = failures
+  if (only !== undefined && others.length === 0) throw only.error
   const each = failures.map(({ endpoint, error }) => `${atAddress(endpoint, targets)}${sentence(error)}`)
   throw new DirsyncdError(
     'source-unreachable',
