@@ -28,6 +28,8 @@ export interface GroupCandidate extends Candidate {
   readonly members: Iterable<string>
   /** Members that are not users of this read, spelled as in the source. */
   readonly unknownMembers: readonly string[]
+  /** How many of these are groups of the sync, which count as members only where groups are flattened. */
+  readonly nestedGroups?: number
 }
 
 /**
@@ -60,7 +62,7 @@ export class Collector {
   addGroup(group: GroupCandidate): string | undefined {
     const id = this.#identify(this.#groups, group)
     if (id === undefined) return undefined
-    const { name, members, unknownMembers, from } = group
+    const { name, members, unknownMembers, nestedGroups = 0, from } = group
     if (name === undefined) {
       this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
       this.#groups.addUnwritten(id, from)
@@ -68,7 +70,7 @@ export class Collector {
     }
     this.#groups.add({ id, name, members: sortedUnique(members), from })
     if (unknownMembers.length > 0) {
-      const detail = `${from}: ${unknownMembersSentence(unknownMembers)}`
+      const detail = `${from}: ${unknownMembersSentence(unknownMembers, nestedGroups)}`
       this.#note({ kind: 'group', id, code: 'unknown-members', detail })
     }
     return id
@@ -266,10 +268,12 @@ function candidateProblem({ ids }: Pick<Candidate, 'ids'>): string | undefined {
   return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)
 }
 
-function unknownMembersSentence(unknownMembers: readonly string[]): string {
+function unknownMembersSentence(unknownMembers: readonly string[], nestedGroups: number): string {
   const count =
     unknownMembers.length === 1
       ? '1 member is no user'
       : `${digits(unknownMembers.length)} members are no users`
-  return `${count} of this sync: ${examples(unknownMembers)}`
+  const groups = nestedGroups === 1 ? '1 is a group' : `${digits(nestedGroups)} are groups`
+  const hint = nestedGroups === 0 ? '' : `; ${groups}, whose users count with groups.nested: flatten`
+  return `${count} of this sync: ${examples(unknownMembers)}${hint}`
 }

@@ -111,7 +111,14 @@ function addGroup(
     return
   }
   const members = membership.membersOf(group)
-  collector.addGroup({ ...candidate, name, faults, members, unknownMembers: membership.strangersIn(group) })
+  collector.addGroup({
+    ...candidate,
+    name,
+    faults,
+    members,
+    unknownMembers: membership.strangersIn(group),
+    nestedGroups: membership.nestedIn(group),
+  })
 }
 
 function whyUnknown(from: string, within: readonly GroupRecord[]): string | undefined {

@@ -11,6 +11,8 @@ export interface Membership {
   membersOf(group: GroupRecord): Iterable<string>
   /** Members that are neither users nor known groups, as the group spells them. */
   strangersIn(group: GroupRecord): readonly string[]
+  /** How many of these are groups of the sync, where groups within groups do not count. */
+  nestedIn(group: GroupRecord): number
   /** The DNs of these, in their normal form, of the group and all groups within it. */
   strangersWithin(group: GroupRecord): readonly string[]
   /** Where groups are flattened, all known groups by DN in its normal form. */
@@ -60,6 +62,7 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
   }
 
   return {
+    nestedIn: nested === 'direct' ? createNestedCount(groups, dnOf) : () => 0,
     membersOf: (group) => {
       const key = dnKey(group.dn)
       return nested === 'flatten' ? flatten(nodes, key) : direct.membersOf(key, group)
@@ -81,6 +84,16 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
     strangersOf: (dn) => (nodes.get(dn)?.groups ?? []).filter((child) => !isKnown(child)),
     within,
     hasListed: direct.hasListed,
+  }
+}
+
+/** Counts the members of a group that are these groups. */
+function createNestedCount(groups: readonly GroupRecord[], dnOf: (value: string) => string | undefined) {
+  let dns: ReadonlySet<string> | undefined
+  return ({ nonUsers }: GroupRecord): number => {
+    if (nonUsers.length === 0) return 0
+    const known = (dns ??= new Set(groups.map(({ dn }) => dnKey(dn))))
+    return nonUsers.filter((value) => known.has(dnOf(value) ?? '')).length
   }
 }
 

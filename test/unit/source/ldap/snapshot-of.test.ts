@@ -94,6 +94,19 @@ describe('who is a member', () => {
     ])
   })
 
+  test('of a group within a group is nobody, unless groups are flattened; the notice says so', () => {
+    const groups = {
+      'cn=outer,dc=x': { cn: ['outer'], member: ['CN=Inner, dc=x', 'cn=z,dc=y'] },
+      'cn=inner,dc=x': { cn: ['inner'], member: ['cn=Bob,ou=p,dc=x'] },
+    }
+    const snapshot = read({ users: USERS, groups })
+    expect(membersIn(snapshot)).toEqual({ outer: [], inner: ['bob'] })
+    expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
+      'cn=outer,dc=x: 2 members are no users of this sync: "CN=Inner, dc=x", "cn=z,dc=y"; 1 is a group, whose users ' +
+        'count with groups.nested: flatten',
+    ])
+  })
+
   test('by user name', () => {
     const groups = { 'cn=g,dc=x': { cn: ['g'], memberUid: ['a', 'c', 'zoe'] } }
     expect(membersIn(read({ users: USERS, groups, members: 'memberUid' }))).toEqual({ g: ['ann', 'cid'] })
