@@ -1,4 +1,4 @@
-import { networkReason, sentence } from '../errors.ts'
+import { DirsyncdError, networkReason, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 
 /** Logs once that a server is away, and once that it is back, however many of its users find out. */
@@ -46,4 +46,24 @@ export function isAway(error: unknown): boolean {
   if (networkReason(error) !== undefined) return true
   if (!(error instanceof Error)) return false
   return ('code' in error && SQL_STATES.test(String(error.code))) || MESSAGES.test(error.message)
+}
+
+const DISK_FULL = '53100'
+/** A failing disk, and data or an index that cannot be read. */
+const DAMAGED = /^(58030|XX00[12])$/
+
+/** An error that a person must do something about, in words; any other one as it is. */
+export function explainStoreError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const explained = (what: string) => new DirsyncdError('store-unavailable', what, { cause: error })
+  if (error.code === DISK_FULL)
+    return explained(
+      `The disk of the store is full: ${sentence(error)}. Free space there; the next run begins anew.`,
+    )
+  if (DAMAGED.test(String(error.code)))
+    return explained(
+      `The store is damaged, or its disk is: ${sentence(error)}. Check the disk, and restore a backup; moving an ` +
+        'embedded store away starts with an empty history.',
+    )
+  return error
 }

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import type { Lease, Leases } from '../store/lease.ts'
-import { isAway } from '../store/outage.ts'
+import { explainStoreError, isAway } from '../store/outage.ts'
 import { prune, type Retention } from '../store/retention.ts'
 import { interruptRuns, leaveRun } from '../store/interruptions.ts'
 import {
@@ -125,9 +125,10 @@ export class Executor {
         if (deps.signal.aborted) await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
         return
       }
-      const code = error instanceof DirsyncdError ? error.code : 'internal'
-      await pass.fail(sentence(error))
-      log.error({ code, error: sentence(error) }, 'run failed')
+      const explained = explainStoreError(error)
+      const code = explained instanceof DirsyncdError ? explained.code : 'internal'
+      await pass.fail(sentence(explained))
+      log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     }
     await onRunEnd?.(run.run)

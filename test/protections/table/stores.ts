@@ -1051,6 +1051,13 @@ export const STORES: readonly Protection[] = [
     only: 'another plan',
   },
   {
+    name: 'stores-full-disk-is-called-that',
+    file: 'sync/executor.ts',
+    find: 'const explained = explainStoreError(error)',
+    replace: 'const explained = [error, explainStoreError(error)][0]',
+    test: 'integration/run-store-trouble.test.ts',
+  },
+  {
     name: 'stores-newer-store-is-left-alone',
     file: 'store/migrate.ts',
     find: 'if (unknown.length === 0) return',
