@@ -76,13 +76,16 @@ function isUsable(path: string): boolean {
 /** The path of an installed program or module. Throws when it is not installed. */
 export function program(name: string): string {
   const path = find(name)
-  if (path === undefined)
-    throw new Error(`${name} is not installed: run npm test once, or ${installCommand(missing())}`)
-  return path
+  if (path !== undefined) return path
+  const kinds = ['vendors', 'faults'] as const
+  const more = kinds.find((kind) => Object.values(MORE_PACKAGES[kind]).flat().includes(name))
+  const command = more === undefined ? 'npm test' : INSTALLING[more]
+  throw new Error(`${name} is not installed: run ${command} once, or ${installCommand(missing(more))}`)
 }
 
-/** Tests that need more than `npm test`. */
+/** Tests that need more than `npm test`, and the commands that install it. */
 const MORE_PACKAGES = { vendors: VENDOR_PACKAGES, faults: FAULT_PACKAGES }
+const INSTALLING = { vendors: 'npm run test:vendors', faults: 'npm run faults' }
 
 /** The packages with a missing program or module, including those that these tests need besides. */
 export function missing(more?: keyof typeof MORE_PACKAGES): string[] {
