@@ -47,7 +47,8 @@ export function createDispatcher({
     proxyTunnel: true,
     requestTls: connect,
     proxyTls: safely,
-    clientFactory: (to, given) => new Pool(to, naming(proxy, given)),
+    // The answer to CONNECT.
+    clientFactory: (to, given) => new Pool(to, { ...naming(proxy, given), headersTimeout: connectMs }),
   })
 }
 

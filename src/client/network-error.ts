@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_TIMEOUT: 'no answer within the time-out',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
   UND_ERR_SOCKET: 'the connection was closed before the whole answer came',
+  UND_ERR_PRX_CONN: 'the proxy closed the connection before the service was reached',
   UND_ERR_CLOSED: 'the client has been closed',
   UND_ERR_DESTROYED: 'the client has been closed',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',

@@ -21,7 +21,7 @@ const LOOK_BETWEEN =
 function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
   switch (error.kind) {
     case 'unreachable':
-      return ['directory-unreachable', 'Check baseUrl and whether the service is up.']
+      return ['directory-unreachable', remedyOfNetwork(error.failure.reason)]
     case 'server-error':
       return ['directory-unreachable', 'The service has a problem of its own; try again later.']
     case 'rate-limited':
@@ -40,6 +40,13 @@ function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
     case 'aborted':
       return ['interrupted', '']
   }
+}
+
+function remedyOfNetwork(reason: string): string {
+  if (/certificate .*not trusted here/.test(reason)) return 'Name the CA of the service in directory.ca.'
+  if (reason.startsWith('the proxy '))
+    return 'Check directory.proxy; NO_PROXY names hosts that are reached without it.'
+  return 'Check baseUrl and whether the service is up.'
 }
 
 export function directoryUnknown(

@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { AccessManagementClient } from '../../src/client/client.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
-import { directoriesFixture } from '../support/fixture.ts'
+import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { scaleToLoad } from '../support/machine-load.ts'
 import { runProgram } from '../support/program.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
@@ -59,7 +61,7 @@ interface ConnectProxy extends AsyncDisposable {
   readonly url: string
   /** The host and port of each CONNECT. */
   readonly asked: string[]
-  /** The status with which it refuses. */
+  /** The status with which it refuses; empty: it never answers. */
   refusal: string | undefined
 }
 
@@ -71,6 +73,7 @@ async function startConnectProxy(): Promise<ConnectProxy> {
     client.once('data', (head) => {
       const [, host = '', port = ''] = /^CONNECT (\S+):(\d+) /.exec(head.toString()) ?? []
       started.asked.push(`${host}:${port}`)
+      if (started.refusal === '') return
       if (started.refusal !== undefined) {
         client.end(`HTTP/1.1 ${started.refusal}\r\ncontent-length: 0\r\n\r\n`)
         return
@@ -117,7 +120,9 @@ async function check() {
 
 test('a CA of the company is trusted where it is configured, and by nobody else', async () => {
   await configure({ baseUrl: secure.baseUrl })
-  expect((await check()).stdout).toMatch(/authority that is not trusted here/)
+  expect((await check()).stdout).toContain(
+    'authority that is not trusted here. Name the CA of the service in directory.ca.',
+  )
   await configure({ baseUrl: secure.baseUrl, ca: './ca.pem' })
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
   const compared = await site.run('check', 'corp', '--api-contract')
@@ -145,9 +150,24 @@ test('through a proxy, but for hosts that NO_PROXY names', async () => {
 test('a proxy that refuses, or is not there, is named', async () => {
   await configure({ proxy: proxy.url })
   proxy.refusal = '407 Proxy Authentication Required'
-  expect((await check()).stdout).toContain('the proxy refused to connect to it (407)')
+  expect((await check()).stdout).toContain('the proxy refused to connect to it (407). Check directory.proxy')
   await configure({ proxy: 'http://127.0.0.1:9' })
   expect((await check()).stdout).toContain(
     'the proxy http://127.0.0.1:9 cannot be reached: connection refused',
   )
+})
+
+test('a proxy that never answers is given up when the time for a connection is over', async () => {
+  proxy.refusal = ''
+  await using client = new AccessManagementClient({
+    ...FIXTURE,
+    baseUrl: service.baseUrl,
+    deviceId: 'line',
+    proxy: proxy.url,
+    timeouts: { connectMs: 300 },
+    retries: { attempts: 1 },
+  })
+  const began = performance.now()
+  await expect(client.listDirectories()).rejects.toThrow('no answer within the time-out')
+  expect(performance.now() - began).toBeLessThan(scaleToLoad(5000))
 })

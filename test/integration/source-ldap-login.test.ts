@@ -31,20 +31,24 @@ beforeEach(() => {
     if (fresh) secret.kept = secret.now
     return secret.kept
   }
-  const bind = { dn: slapd.readers.reader.dn, password }
-  const timeouts = { connectMs: 5000, answerMs: 5000 }
-  const { users } = peopleSections(BASE)
-  const people = { ...users, scope: 'sub' } as const
-  const tls = { startTls: false }
-  source = createLdapSource(
-    { url: recorder.url, tls, bind, timeouts, pageSize: 100, users: people },
-    silentLog(),
-  )
+  source = sourceWith(password)
 })
 afterEach(() => {
   vi.restoreAllMocks()
   ahead = 0
 })
+
+function sourceWith(password: (fresh?: boolean) => Promise<string>): Source {
+  const bind = { dn: slapd.readers.reader.dn, password }
+  const timeouts = { connectMs: 5000, answerMs: 5000 }
+  const { users } = peopleSections(BASE)
+  const people = { ...users, scope: 'sub' } as const
+  const tls = { startTls: false }
+  return createLdapSource(
+    { url: recorder.url, tls, bind, timeouts, pageSize: 100, users: people },
+    silentLog(),
+  )
+}
 
 function setRight(): void {
   secret.now = slapd.readers.reader.password
@@ -90,9 +94,7 @@ test('after a refusal no schedule logs in for a while, each time for longer', as
     expect(why).toMatch(
       /wrong password or unknown bind DN: .*; so that the account is not locked, no schedule/,
     )
-    expect(why).toContain(
-      `for ${minutes} more minutes, unless the secret changes; dirsyncd sync does so at once`,
-    )
+    expect(why).toContain(`for ${minutes} more minutes, unless the secret changes; dirsyncd sync does so`)
     pass((minutes - 1) * MINUTE_MS)
     expect(await refused()).toMatchObject({ logins: 0, why: expect.stringContaining('for 1 more minute,') })
     pass(MINUTE_MS)
@@ -109,4 +111,15 @@ test('a person who asks, and a secret that changes, end the wait', async () => {
   secret = { kept: 'wrong again', now: 'wrong again' }
   expect(await refused()).toMatchObject({ logins: 1 })
   expect((await refused()).why).toContain('for 15 more minutes')
+})
+
+test('a secret that is another one each time does not have the account locked', async () => {
+  let asked = 0
+  source = sourceWith(async () => `one-time ${(asked += 1)}`)
+  const tries = [await refused(), await refused(), await refused()]
+  expect(tries.map(({ logins }) => logins)).toEqual([2, 1, 1])
+  expect(await refused()).toMatchObject({
+    logins: 0,
+    why: expect.stringMatching(/for 60 more minutes; dirsyncd sync does so at once$/),
+  })
 })

@@ -43,6 +43,14 @@ export const EDGES: readonly Protection[] = [
     only: 'NO_PROXY',
   },
   {
+    name: 'edges-client-proxy-that-never-answers-is-given-up',
+    file: 'client/dispatcher.ts',
+    find: ', headersTimeout: connectMs })',
+    replace: ' })',
+    test: 'e2e/directory-line.test.ts',
+    only: 'never answers',
+  },
+  {
     name: 'edges-client-proxy-that-is-down-is-named',
     file: 'client/network-error.ts',
     find: '`${error.message} cannot be reached: ${reason}`',

@@ -1044,6 +1044,14 @@ export const LDAP: readonly Protection[] = [
     only: 'no schedule logs in',
   },
   {
+    name: 'ldap-login-new-secret-each-time-does-not-end-the-wait',
+    file: 'source/ldap/connection/login-pause.ts',
+    find: 'const MOST_SECRETS = 3',
+    replace: 'const MOST_SECRETS = 300',
+    test: LOGIN,
+    only: 'another one each time',
+  },
+  {
     name: 'ldap-login-person-who-asks-ends-the-wait',
     file: 'source/ldap/connection/servers.ts',
     find: 'if (!isAsked) pause',

@@ -10,6 +10,8 @@ import type { Doing, Wire } from './wire.ts'
 
 /** What proves who the reader is, loaded once for all servers of a source. */
 export interface Credentials {
+  /** Whether the password was asked for just now. */
+  readonly isFresh: boolean
   readonly password: string | undefined
   /** PEM texts; without a client certificate there is nothing in it. */
   readonly client: { readonly cert?: string; readonly key?: string }
@@ -31,10 +33,10 @@ export async function loadCredentials(
     const remedy = 'LDAP servers would take that for an anonymous reader, so set it'
     throw new DirsyncdError('secret-unavailable', `${what}; ${remedy}`)
   }
-  if (tls.certificate === undefined || tls.key === undefined) return { password, client: {} }
+  if (tls.certificate === undefined || tls.key === undefined) return { isFresh: fresh, password, client: {} }
   const client = { cert: await tls.certificate(), key: await tls.key() }
   requirePair(client)
-  return { password, client }
+  return { isFresh: fresh, password, client }
 }
 
 function requirePair(client: { readonly cert: string; readonly key: string }): void {
@@ -78,13 +80,13 @@ export async function authenticate(
   wire: Wire,
   endpoint: Endpoint,
   bind: NonNullable<LdapSourceOptions['bind']>,
-  password: string | undefined,
+  { password, isFresh }: Pick<Credentials, 'password' | 'isFresh'>,
   ms: number,
 ): Promise<void> {
   try {
     return await bindOnce(wire, endpoint, bind, password, ms)
   } catch (error) {
-    if (!(error instanceof LoginRefused) || bind.external === true) throw error
+    if (!(error instanceof LoginRefused) || bind.external === true || isFresh) throw error
     const changed = await bind.password(true).catch(() => password)
     if (changed === password || changed === '') throw error
     return await bindOnce(wire, endpoint, bind, changed, ms)

@@ -52,7 +52,7 @@ export type ConnectionOptions = Pick<LdapSourceOptions, 'bind' | 'timeouts'>
 export async function openConnection(
   endpoint: Endpoint,
   { bind, timeouts }: ConnectionOptions,
-  { password, client }: Credentials,
+  { client, ...secret }: Credentials,
   signal: AbortSignal,
   log: Log,
 ): Promise<LdapConnection> {
@@ -69,7 +69,7 @@ export async function openConnection(
     const starting = endpoint.encryption === 'starttls'
     const socket = starting ? await startTls(wire, endpoint, limits.handshakeMs, secure) : first
     if (starting) wire.moveTo({ socket, ifLost })
-    if (bind !== undefined) await authenticate(wire, endpoint, bind, password, limits.bindMs)
+    if (bind !== undefined) await authenticate(wire, endpoint, bind, secret, limits.bindMs)
     const rootDse = await readRootDse(wire, endpoint.url, limits.bindMs)
     requireSynchronized(endpoint.url, rootDse)
     const identity = await askWhoAmI(wire, endpoint.url, rootDse, limits.bindMs)

@@ -12,9 +12,14 @@ interface Refusal {
   readonly credentials: Credentials
   /** How many there were in a row. */
   readonly times: number
+  /** How many secrets were refused in a row. */
+  readonly secrets: number
   /** By the clock of `performance.now`. */
   readonly endsAt: number
 }
+
+/** After so many different ones in a row, another one is not tried at once either: some sources tell a new one each time. */
+const MOST_SECRETS = 3
 
 /** Keeps a schedule from having the reader's account locked. Lives as long as the process. */
 export class LoginPause {
@@ -27,27 +32,33 @@ export class LoginPause {
 
   /** Throws what the server said, unless enough time has passed or these are other credentials. */
   requireEnd(credentials: Credentials): void {
-    if (this.#last === undefined || !isDeepStrictEqual(this.#last.credentials, credentials)) return
+    if (this.#last === undefined) return
+    if (this.#last.secrets < MOST_SECRETS && !isSame(this.#last.credentials, credentials)) return
     const minutes = Math.ceil((this.#last.endsAt - performance.now()) / MINUTE_MS)
     if (minutes <= 0) return
     const { code, message } = this.#last.error
     const rest = `for ${minutes} more minute${minutes === 1 ? '' : 's'}`
     throw new DirsyncdError(
       code,
-      `${message}; so that the account is not locked, no schedule tries it again ${rest}, unless the secret changes; ` +
-        'dirsyncd sync does so at once',
+      `${message}; so that the account is not locked, no schedule tries it again ${rest}` +
+        `${this.#last.secrets < MOST_SECRETS ? ', unless the secret changes' : ''}; dirsyncd sync does so at once`,
     )
   }
 
   /** After a refusal of these credentials. */
   begin(error: LoginRefused, credentials: Credentials): void {
-    const isSame = this.#last !== undefined && isDeepStrictEqual(this.#last.credentials, credentials)
-    const times = isSame ? (this.#last?.times ?? 0) + 1 : 1
+    const { times: before = 0, secrets: refused = 0 } = this.#last ?? {}
+    const times = before + 1
+    const secrets = this.#last && isSame(this.#last.credentials, credentials) ? refused : refused + 1
     const pause = PAUSES_MS[Math.min(times, PAUSES_MS.length) - 1] ?? PAUSES_MS[0]
-    this.#last = { error, credentials, times, endsAt: performance.now() + pause }
+    this.#last = { error, credentials, times, secrets, endsAt: performance.now() + pause }
   }
 
   end(): void {
     this.#last = undefined
   }
+}
+
+function isSame(one: Credentials, other: Credentials): boolean {
+  return one.password === other.password && isDeepStrictEqual(one.client, other.client)
 }
