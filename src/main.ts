@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // This module imports nothing before it has looked at the version: an older Node could not even load the rest.
-const OLDEST_NODE = 24
+/** The first 24 whose TLS can be told whom to trust. */
+const OLDEST_NODE = [24, 5] as const
 
-if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
   process.stderr.write(
-    `dirsyncd needs Node ${OLDEST_NODE} or newer, and this is Node ${process.versions.node}; install a newer one.\n`,
+    `dirsyncd needs Node ${OLDEST_NODE.join('.')} or newer, and this is Node ${process.versions.node}; install a newer one.\n`,
   )
   process.exitCode = 1
 } else {

@@ -17,12 +17,12 @@ function run(
   })
 }
 
-test('an older Node is refused with one sentence', async () => {
-  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })`
+test.each(['20.19.0', '24.4.1'])('Node %s is refused with one sentence', async (version) => {
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
   expect(await run(['--help'], older)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'dirsyncd needs Node 24 or newer, and this is Node 20.19.0; install a newer one.\n',
+    stderr: `dirsyncd needs Node 24.5 or newer, and this is Node ${version}; install a newer one.\n`,
   })
 })
 
