@@ -44,5 +44,5 @@ export interface GroupRecord extends GroupFields {
   /** With `in-chain`: the ids that the server found in this group and in all groups within it. */
   readonly chained: readonly string[]
   /** Why the members are not known: a global catalog does not have them, or the group kept changing. */
-  readonly unknownMembers: 'catalog' | 'changing' | undefined
+  readonly whyUnknown: 'catalog' | 'changing' | undefined
 }

@@ -81,8 +81,9 @@ export class Records {
     }
   }
 
-  /** The users must be in the index. */
+  /** The users must be in the index. Throws `source-incomplete` for an entry that is torn, where no members are read. */
   groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+    if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)
     return this.#recordOf(entry, lookup, index, this.#groups?.map.fieldsOf(lookup) ?? NO_GROUP_FIELDS)
   }
@@ -93,8 +94,8 @@ export class Records {
     const record = this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
     // Among those that name groups are other things than groups.
     const isGroup = this.#catalog?.groupAttributes.every((name) => lookup(name).length > 0) === true
-    const isOther = record.unknownMembers === 'catalog' && !isGroup
-    return isOther ? { ...record, unknownMembers: undefined } : record
+    const isOther = record.whyUnknown === 'catalog' && !isGroup
+    return isOther ? { ...record, whyUnknown: undefined } : record
   }
 
   createIndex(): MemberIndex {
@@ -124,11 +125,11 @@ export class Records {
       memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
       primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,
-      unknownMembers: this.#whyUnknown(entry, lookup),
+      whyUnknown: this.#whyUnknown(entry, lookup),
     }
   }
 
-  #whyUnknown(entry: LdapEntry, lookup: Lookup): GroupRecord['unknownMembers'] {
+  #whyUnknown(entry: LdapEntry, lookup: Lookup): GroupRecord['whyUnknown'] {
     if (this.#groups?.membersFrom === undefined) return undefined
     if (entry.isTorn) return 'changing'
     return this.#catalog?.hidesMembers(entry.dn, lookup) === true ? 'catalog' : undefined

@@ -122,11 +122,11 @@ function addGroup(
 }
 
 function whyUnknown(from: string, within: readonly GroupRecord[]): string | undefined {
-  const changing = within.filter(({ unknownMembers }) => unknownMembers === 'changing')
+  const changing = within.filter(({ whyUnknown: why }) => why === 'changing')
   if (changing.length > 0) {
     return `it could not be read at one moment, because ${whose(from, changing)} changed each time meanwhile`
   }
-  const hidden = within.filter(({ unknownMembers }) => unknownMembers === 'catalog')
+  const hidden = within.filter(({ whyUnknown: why }) => why === 'catalog')
   if (hidden.length === 0) return undefined
   return `the global catalog does not have ${whose(from, hidden)}, but only those of universal groups and of its own domain`
 }

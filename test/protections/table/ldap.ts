@@ -134,6 +134,14 @@ export const LDAP: readonly Protection[] = [
     only: 'kept changing',
   },
   {
+    name: 'ldap-torn-group-without-members-is-incomplete',
+    file: 'source/ldap/records.ts',
+    find: '    if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)\n',
+    replace: '',
+    test: 'unit/source/ldap/snapshot-of.test.ts',
+    only: 'a read without members',
+  },
+  {
     name: 'ldap-next-range-must-begin-with-the-last-value',
     file: 'source/ldap/range.ts',
     find: 'last === undefined || again !== last) return undefined',
@@ -179,7 +187,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-contact-that-names-a-group-hides-no-members',
     file: 'source/ldap/records.ts',
-    find: "record.unknownMembers === 'catalog' && !isGroup",
+    find: "record.whyUnknown === 'catalog' && !isGroup",
     replace: 'false as boolean',
     test: 'unit/source/ldap/snapshot-of.test.ts',
   },
@@ -250,7 +258,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-hidden-members-are-looked-for-outside-of-the-filter',
     file: 'source/ldap/records.ts',
-    find: "record.unknownMembers === 'catalog' && !isGroup",
+    find: "record.whyUnknown === 'catalog' && !isGroup",
     replace: 'record.dn !== String(isGroup)',
     test: AD,
   },

@@ -62,9 +62,9 @@ function whyUnreadable(
   within: readonly GroupRecord[],
   { unresolved }: SecondReading,
 ): string | undefined {
-  for (const { dn: of, unknownMembers } of within) {
-    if (unknownMembers === 'catalog') return `the global catalog does not have the members of "${of}"`
-    if (unknownMembers === 'changing') return `"${of}" changed each time while its members were read again`
+  for (const { dn: of, whyUnknown } of within) {
+    if (whyUnknown === 'catalog') return `the global catalog does not have the members of "${of}"`
+    if (whyUnknown === 'changing') return `"${of}" changed each time while its members were read again`
   }
   for (const each of within) {
     const reason = unresolved.get(dnKey(each.dn))

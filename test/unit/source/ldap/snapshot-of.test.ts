@@ -26,11 +26,19 @@ interface World {
   readonly catalog?: GlobalCatalog
   /** The DNs of entries that kept changing while they were read. */
   readonly torn?: readonly string[]
+  readonly server?: keyof typeof PROFILES
   readonly withChain?: (group: GroupRecord) => GroupRecord
 }
 
 function read({ users, disabled = {}, groups, others = {}, ...more }: World): SourceSnapshot {
-  const { options, members, catalog, torn = [], withChain = (group: GroupRecord) => group } = more
+  const {
+    options,
+    members,
+    catalog,
+    torn = [],
+    server = 'openldap',
+    withChain = (group: GroupRecord) => group,
+  } = more
   const entryOf = (dn: string, attributes: Attributes): LdapEntry => {
     const entry = ldapEntry(dn, attributes)
     return torn.includes(dn) ? { ...entry, isTorn: true } : entry
@@ -46,7 +54,7 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
       users: { ...place, map: { external_id: 'cn', email: 'mail' } },
       groups: { ...place, map, ...options },
     },
-    { ...PROFILES.openldap, inChain: true },
+    { ...PROFILES[server], inChain: true },
   )
   const records = new Records(compiled, catalog)
   const index = records.createIndex()
@@ -204,6 +212,13 @@ test('who is in a group that kept changing while it was read is not told, nor wh
 test('a user that kept changing while it was read makes the read incomplete', () => {
   expect(() => read({ users: USERS, groups: {}, torn: ['cn=Bob,ou=p,dc=x'] })).toThrow(
     'could not read all of "cn=Bob,ou=p,dc=x": it changed each time while its values were read',
+  )
+})
+
+test('a group that kept changing makes a read without members incomplete', () => {
+  const groups = { 'cn=own,dc=x': { cn: ['own'] } }
+  expect(() => read({ users: USERS, groups, server: 'generic', torn: ['cn=own,dc=x'] })).toThrow(
+    'could not read all of "cn=own,dc=x": it changed each time while its values were read',
   )
 })
 
