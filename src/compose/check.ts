@@ -14,6 +14,7 @@ import {
   type Mapped,
   type SourceCounts,
 } from '../source/statistics.ts'
+import { Logins } from '../source/ldap/connection/logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
@@ -82,9 +83,10 @@ export async function* runCheck(
   yield { ...SITE, label: 'configuration', level: 'ok', detail: config.file }
   const { line, site } = await checkStores(stack, config, log)
   yield line
+  const logins = new Logins()
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
-    yield* checkSource(sync, config, request.samples, log, signal)
+    yield* checkSource(sync, { samples: request.samples, log, logins }, signal)
     yield* checkDirectory(sync, { site, log, writes: request.writes }, signal)
   }
 }
@@ -115,9 +117,7 @@ async function checkStores(
 
 async function* checkSource(
   sync: SyncConfig,
-  config: Config,
-  samples: boolean,
-  log: Log,
+  { samples, log, logins }: { readonly samples: boolean; readonly log: Log; readonly logins: Logins },
   signal: AbortSignal,
 ): AsyncGenerator<CheckItem> {
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
@@ -126,9 +126,10 @@ async function* checkSource(
     const source = openSource(
       sync.source,
       log.child({ sync: sync.name }, { level: withoutWarnings(log.level) }),
+      logins,
     )
     for (const line of await source.probe(signal)) yield { ...base, ...line }
-    const snapshot = await source.read(signal)
+    const snapshot = await source.read(signal, { isAsked: true })
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
     yield* findings(sync, snapshot, samples)
     if (samples) yield* sampleEntries(sync.name, source, snapshot, signal)

@@ -44,9 +44,9 @@ export async function openControl(config: Config, log: Log, times: Times = TIMES
 }
 
 async function openOwnControl(config: Config, log: Log, times?: Times): Promise<Control> {
-  const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'a dirsyncd command', log, times))
+  const sources = openSources(config, site)
   const owned = stack.move()
   const work = new OwnWork(owned, { config, site, sources, log })
   const control = createLocalControl({

@@ -44,7 +44,6 @@ export async function runDaemon(
   output: DaemonOutput,
   times?: Times,
 ): Promise<void> {
-  const sources = openSources(config, log)
   await using stack = new AsyncDisposableStack()
   const owned =
     config.store.kind === 'embedded'
@@ -55,6 +54,7 @@ export async function runDaemon(
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
+  const sources = openSources(config, site)
   const clients = openClients(stack, config, site)
   startChangeWorkers(stack, config.syncs, site, clients)
 

@@ -13,9 +13,11 @@ import { ChangeWorker } from '../apply/worker.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource } from '../source/ldap/ldap-source.ts'
+import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
 import { openStore, type Store, type StoreOptions } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../store/process-name.ts'
+import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
 import { readDirectory } from '../target/read-directory.ts'
@@ -135,10 +137,10 @@ export function targetOf({ directory }: SyncConfig): string {
   return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
 }
 
-export function openSource(source: SourceConfig, log: Log): Source {
+export function openSource(source: SourceConfig, log: Log, logins?: Logins): Source {
   switch (source.type) {
     case 'ldap':
-      return createLdapSource(source.options, log)
+      return createLdapSource(source.options, log, logins)
     case 'csv':
       return createCsvSource(source.options, log)
     case 'command':
@@ -150,9 +152,10 @@ export function openSource(source: SourceConfig, log: Log): Source {
 export type Sources = ReadonlyMap<string, Source>
 
 /** Does not connect to them. */
-export function openSources(config: Config, log: Log): Sources {
+export function openSources(config: Config, { log, store }: Site): Sources {
+  const logins = new Logins(refusedLogins(store.db))
   return new Map(
-    config.syncs.map((sync) => [sync.name, openSource(sync.source, log.child({ sync: sync.name }))]),
+    config.syncs.map((sync) => [sync.name, openSource(sync.source, log.child({ sync: sync.name }), logins)]),
   )
 }
 

@@ -234,6 +234,16 @@ export interface SettingsTable {
 }
 
 /** The tables of schema `dirsyncd`, as Kysely sees them. */
+export interface RefusedLoginsTable {
+  reader: string
+  message: string
+  salt: string
+  hash: string
+  times: number
+  secrets: number
+  at: ColumnType<Date, Date, Date>
+}
+
 export interface Tables {
   'dirsyncd.leases': LeasesTable
   'dirsyncd.runs': RunsTable
@@ -249,4 +259,5 @@ export interface Tables {
   'dirsyncd.baselines': BaselinesTable
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.settings': SettingsTable
+  'dirsyncd.refused_logins': RefusedLoginsTable
 }

@@ -120,6 +120,7 @@ describe('a server in trouble', () => {
     expectOneSentence(ended, 'wrong password or unknown bind DN')
     expect(ended.stderr).not.toContain('the-old-one')
     expect(writes).toEqual([])
+    expectOneSentence(await sync(), 'the same secret is not tried again for')
   })
 
   test('the directory is as it was', async () => {

@@ -1,13 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { silentLog } from '../../src/log.ts'
+import { Logins } from '../../src/source/ldap/connection/logins.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
+import { refusedLogins } from '../../src/store/refused-logins.ts'
 import { type LdapRecorder, startLdapRecorder } from '../support/ldap-recorder.ts'
+import { backendNamed } from '../support/backends.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 
 const NEVER = new AbortController().signal
 const MINUTE_MS = 60_000
-const realNow = performance.now.bind(performance)
+const realNow = Date.now.bind(Date)
 
 let slapd: Slapd
 let recorder: LdapRecorder
@@ -27,10 +30,6 @@ afterAll(async () => {
 beforeEach(() => {
   recorder.clear()
   secret = { kept: 'the old one', now: 'the old one' }
-  const password = async (fresh = false) => {
-    if (fresh) secret.kept = secret.now
-    return secret.kept
-  }
   source = sourceWith(password)
 })
 afterEach(() => {
@@ -38,8 +37,13 @@ afterEach(() => {
   ahead = 0
 })
 
-function sourceWith(password: (fresh?: boolean) => Promise<string>): Source {
-  const bind = { dn: slapd.readers.reader.dn, password }
+async function password(fresh = false): Promise<string> {
+  if (fresh) secret.kept = secret.now
+  return secret.kept
+}
+
+function sourceWith(secretNow: (fresh?: boolean) => Promise<string>, logins = new Logins()): Source {
+  const bind = { dn: slapd.readers.reader.dn, password: secretNow }
   const timeouts = { connectMs: 5000, answerMs: 5000 }
   const { users } = peopleSections(BASE)
   const people = { ...users, scope: 'sub' } as const
@@ -47,6 +51,7 @@ function sourceWith(password: (fresh?: boolean) => Promise<string>): Source {
   return createLdapSource(
     { url: recorder.url, tls, bind, timeouts, pageSize: 100, users: people },
     silentLog(),
+    logins,
   )
 }
 
@@ -71,7 +76,7 @@ async function expectRead(): Promise<void> {
 /** From now on so much time has passed as well. */
 function pass(ms: number): void {
   ahead += ms
-  vi.spyOn(performance, 'now').mockImplementation(() => realNow() + ahead)
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ahead)
 }
 
 test('a password that was changed since it was read is asked for again, and taken', async () => {
@@ -104,6 +109,7 @@ test('after a refusal no schedule logs in for a while, each time for longer', as
 
 test('a person who asks, and a secret that changes, end the wait', async () => {
   await refused()
+  pass(10_000)
   expect(await refused({ isAsked: true })).toMatchObject({ logins: 1 })
   expect(await refused()).toMatchObject({ logins: 0 })
   setRight()
@@ -122,4 +128,55 @@ test('a secret that is another one each time does not have the account locked', 
     logins: 0,
     why: expect.stringMatching(/for 60 more minutes; dirsyncd sync does so at once$/),
   })
+})
+
+test('of several syncs with one reader that begin at once, one logs in while it is refused', async () => {
+  const logins = new Logins()
+  const reads = Array.from({ length: 6 }, () => sourceWith(password, logins).read(NEVER))
+  for (const read of await Promise.allSettled(reads)) expect(read.status).toBe('rejected')
+  expect(recorder.binds).toHaveLength(1)
+  setRight()
+  await Promise.all(Array.from({ length: 6 }, () => sourceWith(password, logins).read(NEVER)))
+  expect(recorder.binds).toHaveLength(7)
+})
+
+test('a person who asks for one source after the other has the same secret tried once', async () => {
+  const logins = new Logins()
+  source = sourceWith(password, logins)
+  expect(await refused({ isAsked: true })).toMatchObject({ logins: 1 })
+  source = sourceWith(password, logins)
+  expect(await refused({ isAsked: true })).toMatchObject({
+    logins: 0,
+    why: expect.stringMatching(
+      /account is not locked, the same secret is not tried again for \d+ more seconds?$/,
+    ),
+  })
+  setRight()
+  await expectRead()
+})
+
+test('a process that starts anew knows which login was refused, and not the secret', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { store } = stack.adopt(await backendNamed('embedded').open(), (opened) => opened.close())
+  const begin = () => sourceWith(password, new Logins(refusedLogins(store.db)))
+  source = begin()
+  expect(await refused()).toMatchObject({ logins: 1 })
+  source = begin()
+  expect(await refused()).toMatchObject({ logins: 0, why: expect.stringContaining('for 15 more minutes') })
+  const rows = await store.db.selectFrom('dirsyncd.refused_logins').selectAll().execute()
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows)).not.toContain(secret.now)
+  pass(15 * MINUTE_MS)
+  expect(await refused()).toMatchObject({ logins: 1 })
+  source = begin()
+  expect((await refused()).why).toContain('for 30 more minutes')
+  setRight()
+  await expectRead()
+  expect(await store.db.selectFrom('dirsyncd.refused_logins').selectAll().execute()).toEqual([])
+})
+
+test('a clock that was set back makes no pause longer', async () => {
+  await refused()
+  pass(-60 * MINUTE_MS)
+  expect(await refused()).toMatchObject({ logins: 1 })
 })

@@ -15,16 +15,22 @@ import { probe } from './probe.ts'
 import { readImage } from './read-image.ts'
 import type { Reading } from './read-place.ts'
 import { snapshotOf } from './snapshot-of.ts'
+import type { Logins } from './connection/logins.ts'
 import { createServers } from './connection/servers.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
 
+/** By a person. */
+const ASKED = { isAsked: true }
+
 /**
  * An LDAP server as a source. Every call opens one connection, uses it from the first request to the last and closes
- * it; a read whose connection is lost begins again with the next server. Throws `config-invalid`, naming the key, when the options cannot be used; what depends on the server's vendor is
- * found out with the first connection.
+ * it; a read whose connection is lost begins again with the next server. Throws `config-invalid`, naming the key, when
+ * the options cannot be used; what depends on the server's vendor is found out with the first connection.
+ *
+ * @param logins shared with other sources of the same readers
  */
-export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
-  const servers = createServers(checkOptions(options), options, log)
+export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: Logins): Source {
+  const servers = createServers(checkOptions(options), options, log, logins)
   const images = new WeakMap<SourceSnapshot, LdapImage>()
   const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
   return {
@@ -59,11 +65,11 @@ export function createLdapSource(options: LdapSourceOptions, log: Log): Source {
       return await idsAt(connection, compileFor(connection), dns)
     },
     async probe(signal) {
-      using connection = await servers.open(signal)
+      using connection = await servers.open(signal, ASKED)
       return await probe(connection, compileFor(connection), options)
     },
     async explain(kind, id, signal) {
-      using connection = await servers.open(signal)
+      using connection = await servers.open(signal, ASKED)
       return await explain(connection, compileFor(connection), kind, id)
     },
   }

@@ -9,6 +9,7 @@ import { waiting } from './0007-waiting.ts'
 import { nestedStrangers } from './0008-nested-strangers.ts'
 import { apply } from './0009-apply.ts'
 import { retention } from './0010-retention.ts'
+import { refusedLogins } from './0011-refused-logins.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -22,4 +23,5 @@ export const migrations: Record<string, Migration> = {
   '0008-nested-strangers': nestedStrangers,
   '0009-apply': apply,
   '0010-retention': retention,
+  '0011-refused-logins': refusedLogins,
 }

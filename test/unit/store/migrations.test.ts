@@ -16,6 +16,7 @@ const MIGRATIONS = {
     '0008-nested-strangers.ts': 'b4a186053bb41f5b',
     '0009-apply.ts': '12eb62a4100630fe',
     '0010-retention.ts': '074c6bfcc977ae39',
+    '0011-refused-logins.ts': 'b6b79c015d846c08',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

@@ -66,8 +66,12 @@ function orUndefined<T>(make: () => T): T | undefined {
 
 /** The server did not take the reader's name and password, or the certificate, whatever its reason. */
 export class LoginRefused extends DirsyncdError {
-  constructor(message: string) {
+  /** Of the server. */
+  readonly url: string
+
+  constructor(url: string, message: string) {
     super('source-refused', message)
+    this.url = url
   }
 }
 
@@ -117,7 +121,7 @@ async function bindOnce(
   const unknown = bind.external === true ? 'it knows no reader for it' : 'wrong password or unknown bind DN'
   const refused = `${endpoint.url} refused the bind ${reader}: `
   if (code === INVALID_CREDENTIALS) {
-    throw new LoginRefused(`${refused}${logonProblem(diagnostic) ?? unknown}: ${words}`)
+    throw new LoginRefused(endpoint.url, `${refused}${logonProblem(diagnostic) ?? unknown}: ${words}`)
   }
   const remedy = code === INVALID_DN ? '; give the whole DN of the reader in bind.dn' : ''
   throw new DirsyncdError(

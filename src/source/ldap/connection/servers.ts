@@ -3,10 +3,10 @@ import type { ReadOptions } from '../../source.ts'
 import { DirsyncdError, sentence } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
-import { type Credentials, loadCredentials, LoginRefused } from './bind.ts'
+import type { Credentials } from './bind.ts'
 import { type LdapConnection, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import { LoginPause } from './login-pause.ts'
+import { Logins } from './logins.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isCertificateProblem } from './tls-problem.ts'
 import { ConnectionLost } from './wire.ts'
@@ -51,32 +51,23 @@ export function createServers(
   endpoints: readonly Endpoint[],
   options: Options,
   log: Log,
+  logins = new Logins(),
   lookUp: LookUp = lookUpBySystem,
 ): Servers {
   let used: PreferredServer | undefined
-  const pause = new LoginPause()
 
   async function open(
     signal: AbortSignal,
     { preferred, isAsked = false }: ReadOptions = {},
     failed: readonly Failed[] = [],
   ): Promise<OpenServer> {
-    const credentials = await loadCredentials(options, pause.hasBegun)
-    if (!isAsked) pause.requireEnd(credentials)
-    const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
-    try {
+    return logins.attempt({ options, endpoints, isAsked }, async (credentials) => {
+      const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
       const order = inOrder(targets, preferred)
       const connection = await tryEach(order, failed, { options, credentials, signal, log })
-      pause.end()
       used = { url: connection.endpoint.url, address: connection.address }
       return { ...connection, addresses: countServers(targets), isOnly: targets.length === 1 }
-    } catch (error) {
-      // The secret may have been asked for again, so what was refused is what is known of it now.
-      if (error instanceof LoginRefused) {
-        pause.begin(error, await loadCredentials(options).catch(() => credentials))
-      }
-      throw error
-    }
+    })
   }
 
   async function withOne<T>(

@@ -1,0 +1,143 @@
+import { randomBytes, scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { RefusedLogin, RefusedLogins } from '../../../directory/refused-login.ts'
+import { DirsyncdError } from '../../../errors.ts'
+import { type Credentials, loadCredentials, LoginRefused } from './bind.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { LdapSourceOptions } from '../options.ts'
+
+const MINUTE_MS = 60_000
+
+/** After each refusal in a row. Servers lock an account after a few of them within half an hour or so. */
+const PAUSES_MS = [15 * MINUTE_MS, 30 * MINUTE_MS, 60 * MINUTE_MS] as const
+
+/** For a person who asks: one command may read many sources as the same reader, one after the other. */
+const ASKED_PAUSE_MS = 10_000
+
+/** After so many different ones in a row, another one is not tried at once either: some sources tell a new one each time. */
+const MOST_SECRETS = 3
+
+/** Who logs in, and where. */
+interface Login {
+  readonly options: Pick<LdapSourceOptions, 'bind' | 'tls'>
+  readonly endpoints: readonly Pick<Endpoint, 'url'>[]
+  /** A person waits for the result. */
+  readonly isAsked: boolean
+}
+
+/** Keeps syncs from having the account of their reader locked. One for all sources of a process. */
+export class Logins {
+  readonly #refused: RefusedLogins
+  /** By reader; they never reject. */
+  readonly #underWay = new Map<string, Promise<unknown>>()
+
+  constructor(refused = createRefusedLogins()) {
+    this.#refused = refused
+  }
+
+  /**
+   * Connects with the reader's credentials, and not at all while the same ones were refused a short time ago. Whoever
+   * logs in as somebody whose login is under way waits for its result first. Rejects like `loadCredentials` and
+   * `connect`, and with `source-refused` in the pause.
+   */
+  async attempt<T>(login: Login, connect: (credentials: Credentials) => Promise<T>): Promise<T> {
+    const { bind } = login.options
+    if (bind === undefined) return connect(await loadCredentials(login.options))
+    const who = bind.dn?.toLowerCase() ?? 'the client certificate'
+    const other = this.#underWay.get(who)
+    if (other !== undefined) await other
+    const attempt = this.#attempt(who, login, connect)
+    const ended = attempt.then(nothing, nothing)
+    this.#underWay.set(who, ended)
+    return attempt.finally(() => {
+      if (this.#underWay.get(who) === ended) this.#underWay.delete(who)
+    })
+  }
+
+  async #attempt<T>(
+    who: string,
+    { options, endpoints, isAsked }: Login,
+    connect: (credentials: Credentials) => Promise<T>,
+  ): Promise<T> {
+    const readerAt = (url: string) => `${who} at ${url}`
+    const readers = [...new Set(endpoints.map(({ url }) => readerAt(url)))]
+    const [last] = (await this.#refused.find(readers)).toSorted((a, b) => b.at.getTime() - a.at.getTime())
+    const credentials = await loadCredentials(options, last !== undefined)
+    if (last !== undefined) await requireEnd(last, credentials, isAsked)
+    try {
+      const connection = await connect(credentials)
+      if (last !== undefined) await this.#refused.forget(readers)
+      return connection
+    } catch (error) {
+      if (!(error instanceof LoginRefused)) throw error
+      // The secret may have been asked for again, so what was refused is what is known of it now.
+      const refused = await loadCredentials(options).catch(() => credentials)
+      await this.#refused.keep(await refusalOf(error, readerAt(error.url), refused, last))
+      throw error
+    }
+  }
+}
+
+/** Remembers them as long as the process lives. */
+function createRefusedLogins(): RefusedLogins {
+  const last = new Map<string, RefusedLogin>()
+  return {
+    find: async (readers) => readers.flatMap((reader) => last.get(reader) ?? []),
+    keep: async (refused) => void last.set(refused.reader, refused),
+    async forget(readers) {
+      for (const reader of readers) last.delete(reader)
+    },
+  }
+}
+
+/** Throws what the server said, unless enough time has passed or these are other credentials. */
+async function requireEnd(last: RefusedLogin, credentials: Credentials, isAsked: boolean): Promise<void> {
+  const pause = isAsked ? ASKED_PAUSE_MS : PAUSES_MS[Math.min(last.times, PAUSES_MS.length) - 1]
+  const passed = Date.now() - last.at.getTime()
+  // A clock that was set back makes no pause longer.
+  if (pause === undefined || passed < 0 || passed >= pause) return
+  const isNewTried = isAsked || last.secrets < MOST_SECRETS
+  if (isNewTried && (await hashOf(credentials, last.salt)) !== last.hash) return
+  const left = inWords(pause - passed)
+  throw new DirsyncdError(
+    'source-refused',
+    `${last.message}; so that the account is not locked, ` +
+      (isAsked
+        ? `the same secret is not tried again for ${left}`
+        : `no schedule tries it again for ${left}${isNewTried ? ', unless the secret changes' : ''}; dirsyncd sync does so at once`),
+  )
+}
+
+function inWords(ms: number): string {
+  const [count, unit] =
+    ms < MINUTE_MS / 4 ? [Math.ceil(ms / 1000), 'second'] : [Math.ceil(ms / MINUTE_MS), 'minute']
+  return `${count} more ${unit}${count === 1 ? '' : 's'}`
+}
+
+async function refusalOf(
+  { message }: LoginRefused,
+  reader: string,
+  credentials: Credentials,
+  last: RefusedLogin | undefined,
+): Promise<RefusedLogin> {
+  const isSame = last !== undefined && (await hashOf(credentials, last.salt)) === last.hash
+  const salt = isSame ? last.salt : randomBytes(16).toString('hex')
+  return {
+    reader,
+    message,
+    salt,
+    hash: await hashOf(credentials, salt),
+    times: (last?.times ?? 0) + 1,
+    secrets: (last?.secrets ?? 0) + (isSame ? 0 : 1),
+    at: new Date(Date.now()),
+  }
+}
+
+/** Slow by intention: whoever reads the store must not find the secret by trying. */
+async function hashOf({ password, client }: Credentials, salt: string): Promise<string> {
+  const secret = JSON.stringify([password, client.cert, client.key])
+  const hash = (await promisify(scrypt)(secret, salt, 32)) as Buffer
+  return hash.toString('hex')
+}
+
+function nothing(): void {}
