@@ -77,7 +77,9 @@ const search = {
     .describe('The whole tree under the base, one level, or the base itself.'),
   filter: text
     .exactOptional()
-    .describe('LDAP filter of the entries that belong to the sync. Left out: that of the vendor.'),
+    .describe(
+      'LDAP filter of the entries that belong to the sync; now() and now(filetime) are the time of the read. Left out: that of the vendor.',
+    ),
 }
 
 const ldapUsers = z.strictObject({
@@ -91,7 +93,9 @@ const ldapUsers = z.strictObject({
     ),
   disabledWhen: text
     .exactOptional()
-    .describe('LDAP filter of the accounts that cannot log in. Left out: the rule of the vendor.'),
+    .describe(
+      'LDAP filter of the accounts that cannot log in; now() and now(filetime) are the time of the read. Left out: the rule of the vendor.',
+    ),
 })
 
 const ldapGroups = z.strictObject({

@@ -99,6 +99,10 @@ function usersOnly(
   return createLdapSource({ ...rest, users: { ...rest.users, ...users } }, silentLog())
 }
 
+function oddOnly(users: Partial<LdapSourceOptions['users']>): Source {
+  return usersOnly({ base: `ou=odd,${BASE}`, map: { external_id: 'cn' }, ...users })
+}
+
 interface Line {
   readonly msg: string
   readonly attributes?: string[]
@@ -182,6 +186,25 @@ describe('a read', () => {
   test('understands an escaped accent in the filter', async () => {
     const users = { base: `ou=odd,${BASE}`, filter: '(sn=M\\c3\\bcller*)', map: { external_id: 'cn' } }
     expect([...(await usersOnly(users).read(NEVER)).users.keys()]).toEqual(['four'])
+  })
+
+  test('compares with the time at which it began, and so does its second look', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const filter = '(&(sn=same)(createTimestamp<=now()))'
+    const some = oddOnly({ filter })
+    const locking = oddOnly({
+      filter: '(sn=same)',
+      disabled: 'delete',
+      disabledWhen: '(createTimestamp<=now())',
+    })
+    expect([...(await some.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
+    expect([...(await locking.read(NEVER)).users.keys()]).toEqual([])
+    vi.setSystemTime('2001-01-01')
+    expect((await some.lookAgain('user', ['one'], NEVER)).get('one')).toBe('present')
+    expect((await locking.lookAgain('user', ['one'], NEVER)).get('one')).toBe('disabled')
+    expect([...(await some.read(NEVER)).users.keys()]).toEqual([])
+    expect([...(await locking.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
   })
 
   test('reads on when a page is exactly full', async () => {

@@ -58,8 +58,16 @@ export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
   return compileOptions(options, profile).endpoints
 }
 
-/** Throws like `checkOptions`, also for what the vendor does not have and the options do not say. */
-export function compileOptions(options: LdapSourceOptions, profile: VendorProfile): CompiledOptions {
+/**
+ * Throws like `checkOptions`, also for what the vendor does not have and the options do not say.
+ *
+ * @param now what `now()` in filters is
+ */
+export function compileOptions(
+  options: LdapSourceOptions,
+  profile: VendorProfile,
+  now = new Date(),
+): CompiledOptions {
   const { groups, pageSize } = options
   const endpoints = parseEndpoints(options)
   if (groups?.nested === 'in-chain') refuseCatalogs(endpoints)
@@ -68,32 +76,37 @@ export function compileOptions(options: LdapSourceOptions, profile: VendorProfil
     profile,
     pageSize: profile.paging ? Math.min(pageSize, profile.mostPerPage ?? pageSize) : undefined,
     referrals: options.referrals ?? 'report',
-    users: compileUsers(options, profile),
-    groups: groups && compileGroups(groups, profile),
+    users: compileUsers(options, profile, now),
+    groups: groups && compileGroups(groups, profile, now),
   }
 }
 
-function compileUsers({ users, allowedDomains }: LdapSourceOptions, profile: VendorProfile): UserPlace {
+function compileUsers(
+  { users, allowedDomains }: LdapSourceOptions,
+  profile: VendorProfile,
+  now: Date,
+): UserPlace {
   const external_id = users.map.external_id ?? given('users.map.external_id', profile.idAttribute, profile)
   const map = compileUserMap({ ...users.map, external_id }, 'users.map', attributeProblem, allowedDomains)
   return {
-    ...compilePlace(users, 'users', profile.userFilter, profile, map),
-    disabled: compileDisabled(users, profile),
+    ...compilePlace(users, 'users', { usual: profile.userFilter, profile, now }, map),
+    disabled: compileDisabled(users, profile, now),
   }
 }
 
 function compileDisabled(
   { disabled = 'keep', disabledWhen }: LdapSourceOptions['users'],
   profile: VendorProfile,
+  now: Date,
 ): DisabledRule | undefined {
-  const own = disabledWhen === undefined ? undefined : parseFilter(disabledWhen, 'users.disabledWhen')
+  const own = disabledWhen === undefined ? undefined : parseFilter(disabledWhen, 'users.disabledWhen', now)
   if (disabled === 'keep') return undefined
   const filterText = disabledWhen?.trim() ?? given('users.disabledWhen', profile.disabledWhen, profile)
-  const filter = own ?? parseFilter(filterText, 'users.disabledWhen')
+  const filter = own ?? parseFilter(filterText, 'users.disabledWhen', now)
   return { action: disabled, filter, filterText, attributes: own === undefined ? profile.disabledBy : [] }
 }
 
-function compileGroups(groups: LdapGroupOptions, profile: VendorProfile): GroupPlace {
+function compileGroups(groups: LdapGroupOptions, profile: VendorProfile, now: Date): GroupPlace {
   const { nested = 'direct', membersFrom = 'member' } = groups
   if (nested === 'in-chain' && !profile.inChain) {
     const remedy = 'use "flatten", which computes the same here'
@@ -110,7 +123,7 @@ function compileGroups(groups: LdapGroupOptions, profile: VendorProfile): GroupP
   const known = membersFrom === 'memberOf' || members !== undefined || nested === 'in-chain'
   const primary = groups.primaryGroup ?? (known && profile.primaryGroup)
   return {
-    ...compilePlace(groups, 'groups', profile.groupFilter, profile, map),
+    ...compilePlace(groups, 'groups', { usual: profile.groupFilter, profile, now }, map),
     nested,
     membersFrom: known || primary ? membersFrom : undefined,
     primaryGroup: primary ? profile.primaryGroupBy : undefined,
@@ -125,11 +138,17 @@ function refuseCatalogs(endpoints: readonly Endpoint[]): void {
   throw invalid('groups.nested', `${what}; use "flatten", or port 389 or 636`)
 }
 
+/** The vendor's filter, and what `now()` is. */
+interface Usual {
+  readonly usual: string | undefined
+  readonly profile: VendorProfile
+  readonly now: Date
+}
+
 function compilePlace<M>(
   options: LdapSearchOptions<unknown>,
   kind: 'users' | 'groups',
-  usual: string | undefined,
-  profile: VendorProfile,
+  { usual, profile, now }: Usual,
   map: M,
 ): Place<M> {
   const bases = typeof options.base === 'string' ? [options.base] : options.base
@@ -138,7 +157,7 @@ function compilePlace<M>(
     if (normalizeDn(base) === undefined) throw invalid(`${kind}.base`, `"${base}" is not a DN`)
   }
   const filterText = (options.filter ?? given(`${kind}.filter`, usual, profile)).trim()
-  const filter = parseFilter(filterText, `${kind}.filter`)
+  const filter = parseFilter(filterText, `${kind}.filter`, now)
   return { bases, scope: options.scope, filter, filterText, map }
 }
 

@@ -16,14 +16,15 @@ import { DirsyncdError, sentence } from '../../errors.ts'
 
 /**
  * Parses an RFC 4515 filter into ldapts' objects. ldapts' own parser encodes `\c3\a9` twice, so that the filter finds
- * nobody, refuses blanks between clauses, options and `(&)`, and takes some unbalanced filters. Throws
- * `config-invalid` with a sentence that names the key and the position.
+ * nobody, refuses blanks between clauses, options and `(&)`, and takes some unbalanced filters. In place of a value
+ * there may be `now()` or `now(filetime)`, whose parentheses no value can have. Throws `config-invalid` with a sentence
+ * that names the key and the position.
  */
-export function parseFilter(text: string, key: string): Filter {
+export function parseFilter(text: string, key: string, now: Date = new Date()): Filter {
   const trimmed = text.trim()
   const whole = trimmed.startsWith('(') ? trimmed : `(${trimmed})`
   try {
-    const { filter, end } = parseClause(whole, 0)
+    const { filter, end } = parseClause({ text: whole, now }, 0)
     if (end !== whole.length) throw new Error(`there is more after its end at position ${end + 1}`)
     return filter
   } catch (cause) {
@@ -67,32 +68,39 @@ interface Parsed {
   readonly end: number
 }
 
-function parseClause(text: string, start: number): Parsed {
+interface Input {
+  readonly text: string
+  readonly now: Date
+}
+
+function parseClause(input: Input, start: number): Parsed {
+  const { text } = input
   if (text[start] !== '(') throw new Error(`"(" is missing at position ${start + 1}`)
   const at = skipBlanks(text, start + 1)
   switch (text[at] ?? '') {
     case '&': {
-      const { filters, end } = parseList(text, at + 1)
+      const { filters, end } = parseList(input, at + 1)
       return { filter: new AndFilter({ filters }), end }
     }
     case '|': {
-      const { filters, end } = parseList(text, at + 1)
+      const { filters, end } = parseList(input, at + 1)
       return { filter: new OrFilter({ filters }), end }
     }
     case '!': {
-      const { filter, end } = parseClause(text, skipBlanks(text, at + 1))
+      const { filter, end } = parseClause(input, skipBlanks(text, at + 1))
       return { filter: new NotFilter({ filter }), end: closeAt(text, end) }
     }
     default:
-      return parseComparison(text, at)
+      return parseComparison(input, at)
   }
 }
 
-function parseList(text: string, start: number): { readonly filters: Filter[]; readonly end: number } {
+function parseList(input: Input, start: number): { readonly filters: Filter[]; readonly end: number } {
+  const { text } = input
   const filters: Filter[] = []
   let at = skipBlanks(text, start)
   while (text[at] === '(') {
-    const { filter, end } = parseClause(text, at)
+    const { filter, end } = parseClause(input, at)
     filters.push(filter)
     at = skipBlanks(text, end)
   }
@@ -113,7 +121,15 @@ function skipBlanks(text: string, start: number): number {
 
 const COMPARISON = /^(?<left>[^=()<>~]*?)\s*(?<operator>:=|[<>~]?=)(?<value>[^()]*)$/
 
-function parseComparison(text: string, start: number): Parsed {
+const WITH_TIME = /(?<left>[^=()<>~]*?)\s*(?<operator>[<>~]?=)\s*now\((?<form>[^()]*)\)\s*\)/y
+
+function parseComparison({ text, now }: Input, start: number): Parsed {
+  WITH_TIME.lastIndex = start
+  const timed = WITH_TIME.exec(text)?.groups
+  if (timed !== undefined) {
+    const { left = '', operator = '', form = '' } = timed
+    return { filter: comparison(left, operator, timeIn(form, now)), end: WITH_TIME.lastIndex }
+  }
   const close = text.indexOf(')', start)
   if (close < 0) throw new Error(`")" is missing at position ${text.length + 1}`)
   const clause = text.slice(start, close)
@@ -121,6 +137,23 @@ function parseComparison(text: string, start: number): Parsed {
   if (groups === undefined) throw new Error(`"(${clause})" at position ${start} is no comparison`)
   const { left = '', operator = '', value = '' } = groups
   return { filter: comparison(left, operator, value), end: close + 1 }
+}
+
+/** From the beginning of 1601 (UTC), where the times of Active Directory begin, to that of 1970, in milliseconds. */
+const FILETIME_BEGINS_MS = 11_644_473_600_000
+
+function timeIn(form: string, now: Date): string {
+  switch (form.trim()) {
+    case '':
+      // GeneralizedTime (RFC 4517, 3.3.13).
+      return now.toISOString().replace(/\.\d+|[-:T]/g, '')
+    case 'filetime':
+      return String(BigInt(now.getTime() + FILETIME_BEGINS_MS) * 10_000n)
+    default:
+      throw new Error(
+        `"now(${form})" is not known; there are now(), such as 20260131235900Z, and now(filetime) of Active Directory`,
+      )
+  }
 }
 
 function comparison(left: string, operator: string, value: string): Filter {

@@ -32,10 +32,14 @@ const ASKED = { isAsked: true }
 export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: Logins): Source {
   const servers = createServers(checkOptions(options), options, log, logins)
   const images = new WeakMap<SourceSnapshot, LdapImage>()
-  const compileFor = (connection: LdapConnection) => compileOptions(options, profileOf(connection, options))
+  // What `now()` in filters is: the same from a read to its last second look.
+  let now = new Date()
+  const compileFor = (connection: LdapConnection) =>
+    compileOptions(options, profileOf(connection, options), now)
   return {
-    read: (signal, how) =>
-      servers.withOne(
+    read: (signal, how) => {
+      now = new Date()
+      return servers.withOne(
         async (connection) => {
           const compiled = compileFor(connection)
           const read = () => readAll(connection, compiled, log)
@@ -46,7 +50,8 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: 
         },
         signal,
         how,
-      ),
+      )
+    },
     async lookAgain(kind, ids, signal) {
       if (ids.length === 0) return new Map()
       using connection = await servers.openAgain(signal)

@@ -102,6 +102,14 @@ export const LDAP: readonly Protection[] = [
     test: WIRE,
     only: 'asks for no limits of its own',
   },
+  {
+    name: 'ldap-second-look-has-the-time-of-the-read',
+    file: 'source/ldap/ldap-source.ts',
+    find: 'compileOptions(options, profileOf(connection, options), now)',
+    replace: 'compileOptions(options, profileOf(connection, options))',
+    test: 'integration/source-ldap.test.ts',
+    only: 'the time at which it began',
+  },
   // Large groups, read range by range.
   {
     name: 'ldap-range-of-values-is-not-the-whole',

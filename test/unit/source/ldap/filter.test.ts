@@ -46,6 +46,15 @@ test('blanks in a value are part of it', () => {
   expect(parsed('(cn= a )')).not.toBe(parsed('(cn=a)'))
 })
 
+test('now() is a time as LDAP writes it, and now(filetime) as Active Directory does', () => {
+  const at = (text: string) => wire(parseFilter(text, 'users.filter', new Date('2026-11-23T12:05:09.870Z')))
+  expect(at('(pwdEndTime<= now() )')).toBe(parsed('(pwdEndTime<=20261123120509Z)'))
+  expect(at('(&(accountExpires>=1)(accountExpires<=now(filetime))(a=b))')).toBe(
+    parsed('(&(accountExpires>=1)(accountExpires<=134399091098700000)(a=b))'),
+  )
+  expect(at('(!(x=now()))')).toBe(parsed('(!(x=20261123120509Z))'))
+})
+
 test('OIDs, options and the empty list of RFC 4526 are understood', () => {
   for (const text of ['(2.5.4.3=x)', '(cn;lang-de=x)', '(&)', '(|)']) expect(() => parsed(text)).not.toThrow()
 })
@@ -68,6 +77,9 @@ test.each([
   ['(uid=a**b)', '"**"'],
   ['(:=x)', 'is no matching rule'],
   ['(cn>=\\ff)', 'is not UTF-8'],
+  ['(a<=now(unix))', '"now(unix)" is not known; there are now(), such as 20260131235900Z, and now(filetime)'],
+  ['(a:=now())', 'is not the name of an LDAP attribute'],
+  ['(a<=now()', 'is no comparison'],
 ])('%s is refused', (text, why) => {
   expect(() => parsed(text)).toThrow(`users.filter: "${text}" is not an LDAP filter`)
   expect(() => parsed(text)).toThrow(why)
