@@ -59,13 +59,13 @@ interface World {
   readonly disabled?: readonly FakeEntry[]
   /** Groups that are not within the sync's filter. */
   readonly outside?: readonly FakeEntry[]
-  readonly references?: number
+  readonly references?: readonly string[]
 }
 
 /** As a domain controller answers: large attributes in ranges, nobody listed in the primary group. */
 function controller(world: World) {
   const { users, groups, big, range = RANGE, tamper = (same) => same } = world
-  const { disabled = [], outside = [], references = 0 } = world
+  const { disabled = [], outside = [], references = [] } = world
   return (search: FakeSearch): FakeAnswer => {
     if (search.base === '') return { entries: [ROOT] }
     if (search.base === SCHEMA) return { entries: notReplicated(search) }
@@ -434,13 +434,25 @@ describe('Active Directory', () => {
   })
 
   test('may refer to other servers: reported, or refused', async () => {
-    const world = { users: people(2), groups: [], references: 3 }
+    const urls = ['emea', 'apac', 'Configuration'].map((dc) => `ldap://dc/DC=${dc},${BASE}`)
+    const world = { users: people(2), groups: [], references: urls }
     const lines: { readonly references?: number }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     expect((await read(world, { log })).snapshot.users.size).toBe(2)
     expect(lines.map(({ references }) => references)).toContain(3)
     const refusing = read(world, { options: { referrals: 'refuse' } })
     await expect(refusing).rejects.toThrow('the server names 3 other places to look at')
+  })
+
+  test('refers to its configuration and its name servers, where nobody is', async () => {
+    const places = ['CN=Configuration', 'DC=DomainDnsZones', 'DC=ForestDnsZones']
+    const urls = places.map((place) => `ldap://${place}.corp.example/${place},${BASE}`)
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    const world = { users: people(2), groups: [], references: urls }
+    const { snapshot } = await read(world, { log, options: { referrals: 'refuse' } })
+    expect(snapshot.users.size).toBe(2)
+    expect(lines).toEqual([])
   })
 })
 

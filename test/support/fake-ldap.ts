@@ -21,10 +21,10 @@ export interface FakeEntry {
   readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
 }
 
-/** The entries, the number of references to other servers, and the result code (0 by default). */
+/** The entries, the URLs of references to other places, and the result code (0 by default). */
 export interface FakeAnswer {
   readonly entries?: readonly FakeEntry[]
-  readonly references?: number
+  readonly references?: readonly string[]
   readonly code?: number
 }
 
@@ -54,9 +54,9 @@ export async function startFakeLdap(
       if (operation !== ProtocolOperation.LDAP_REQ_SEARCH) return void socket.end()
       const search = readSearch(reader)
       searches.push(search)
-      const { entries = [], references = 0, code = 0 } = answer(search)
+      const { entries = [], references = [], code = 0 } = answer(search)
       const messages = entries.map((entry) => entryMessage(id, entry))
-      for (let at = 0; at < references; at += 1) messages.push(referenceMessage(id))
+      for (const url of references) messages.push(referenceMessage(id, url))
       messages.push(result(id, ProtocolOperation.LDAP_RES_SEARCH, code))
       socket.write(Buffer.concat(messages))
     })
@@ -124,10 +124,8 @@ function result(id: number, operation: number, code: number): Buffer {
   })
 }
 
-function referenceMessage(id: number): Buffer {
-  return message(id, ProtocolOperation.LDAP_RES_SEARCH_REF, (writer) =>
-    writer.writeString('ldap://elsewhere/dc=elsewhere'),
-  )
+function referenceMessage(id: number, url: string): Buffer {
+  return message(id, ProtocolOperation.LDAP_RES_SEARCH_REF, (writer) => writer.writeString(url))
 }
 
 function entryMessage(id: number, { dn, attributes }: FakeEntry): Buffer {

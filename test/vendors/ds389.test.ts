@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DS389_BASE, type Ds389, startDs389 } from '../support/ds389.ts'
 import { silentLog } from '../../src/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
+import { openExample } from '../support/example-sync.ts'
 import { startLdapRecorder } from '../support/ldap-recorder.ts'
 import { GROUPS, oddCompany, PEOPLE } from '../support/odd-company.ts'
 import { ds389Ldif } from '../support/odd-company-ldif.ts'
@@ -55,6 +56,22 @@ test('389-ds: the directory equals the truth, and stays so', async () => {
   const again = await odd.site.json('sync', 'odd')
   expect(again).toMatchObject({ code: 0, stderr: '' })
   expect(again.lines[0]).toMatchObject({ state: 'done', totalChanges: 0 })
+})
+
+test('the example for 389-ds', async () => {
+  await using example = await openExample(
+    '389ds',
+    {
+      '[ldaps://ds1.example.org, ldaps://ds2.example.org]': server.ldapsUrl,
+      '/etc/dirsyncd/ldap-ca.pem': './ca.pem',
+      'uid=reader,ou=services,dc=example,dc=org': server.reader.dn,
+      '/run/secrets/ldap-password': './password',
+    },
+    { 'ca.pem': server.ca, password: server.reader.password },
+  )
+  const { users, groups } = await example.syncTwice()
+  expect(users.size).toBeGreaterThan(PEOPLE * 0.9)
+  expect(groups.size).toBe(GROUPS)
 })
 
 test('389-ds: an ordinary bind user is stopped by result 11 in the middle, and nothing is planned', async () => {

@@ -35,7 +35,7 @@ export interface Search {
 export interface SearchTotals {
   readonly entries: number
   readonly pages: number
-  /** Search references to other servers, which are not followed. */
+  /** Search references to other servers, which are not followed, but for places that never hold people. */
   readonly references: number
 }
 
@@ -175,11 +175,19 @@ async function searchPage(
       first ??= entry.dn
       onEntry(entry)
     },
-    onReference: () => {
-      references += 1
+    onReference: (urls) => {
+      if (!urls.every(isWithoutPeople)) references += 1
     },
   })
   return { entries, references, first, result }
+}
+
+/**
+ * Each search below a whole domain of Active Directory refers to what else the controllers hold: the configuration of
+ * the forest, and the zones of its name servers.
+ */
+function isWithoutPeople(url: string): boolean {
+  return /^ldaps?:\/\/[^/]*\/(?:CN=Configuration|DC=DomainDnsZones|DC=ForestDnsZones),DC=/i.test(url)
 }
 
 /**

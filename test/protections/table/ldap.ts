@@ -110,6 +110,14 @@ export const LDAP: readonly Protection[] = [
     test: 'integration/source-ldap.test.ts',
     only: 'the time at which it began',
   },
+  {
+    name: 'ldap-references-to-other-domains-are-reported',
+    file: 'source/ldap/search.ts',
+    find: 'if (!urls.every(isWithoutPeople)) references += 1',
+    replace: 'if (urls.length === 0) references += 1',
+    test: AD,
+    only: 'may refer to other servers',
+  },
   // Large groups, read range by range.
   {
     name: 'ldap-range-of-values-is-not-the-whole',

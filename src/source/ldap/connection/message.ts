@@ -23,7 +23,7 @@ const MOST_KNOWN_ATTRIBUTES = 10_000
 
 export type Answer =
   | { readonly type: 'entry'; readonly messageId: number; readonly entry: LdapEntry }
-  | { readonly type: 'reference'; readonly messageId: number }
+  | { readonly type: 'reference'; readonly messageId: number; readonly urls: readonly string[] }
   | { readonly type: 'result'; readonly messageId: number; readonly result: LdapResult }
 
 /** The end of an operation. */
@@ -64,9 +64,9 @@ export function createAnswerDecoder(): Decode<Answer> {
       return { type: 'entry', messageId, entry }
     }
     if (tag === ProtocolOperation.LDAP_RES_SEARCH_REF) {
-      reader.skip(tag)
+      const urls = decodeUrls(reader, tag)
       reader.leaveExtended(end)
-      return { type: 'reference', messageId }
+      return { type: 'reference', messageId, urls }
     }
     const operation = OPERATIONS.get(tag)
     if (tag < 0) throw new Error('a broken message arrived (it has no operation)')
@@ -88,16 +88,15 @@ function decodeResult(
   // `matchedDN`: how far the server found the way to the base.
   reader.skip(OCTETS)
   const diagnostic = printable(reader.text(OCTETS))
-  const referral = decodeReferral(reader)
+  const referral = reader.tag === REFERRAL ? decodeUrls(reader, REFERRAL) : []
   const value = operation === 'extended' ? decodeValue(reader) : undefined
   reader.leaveExtended(outerEnd)
   return { operation, code, diagnostic, referral, value }
 }
 
-function decodeReferral(reader: BerReader): string[] {
+function decodeUrls(reader: BerReader, tag: number): string[] {
   const urls: string[] = []
-  if (reader.tag !== REFERRAL) return urls
-  const outerEnd = reader.enter(REFERRAL)
+  const outerEnd = reader.enter(tag)
   while (!reader.isAtEnd) urls.push(printable(reader.text(OCTETS)))
   reader.leave(outerEnd)
   return urls

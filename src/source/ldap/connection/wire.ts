@@ -33,7 +33,8 @@ export interface Line {
 
 interface Listener {
   readonly onEntry: (entry: LdapEntry) => void
-  readonly onReference: () => void
+  /** With the URLs of one place, of which each server has the same. */
+  readonly onReference: (urls: readonly string[]) => void
 }
 
 interface Pending {
@@ -215,7 +216,7 @@ export class Wire {
     if (pending === undefined || answer.messageId !== pending.messageId)
       throw new Error('an answer to nothing arrived')
     if (answer.type === 'entry') pending.listener?.onEntry(answer.entry)
-    else if (answer.type === 'reference') pending.listener?.onReference()
+    else if (answer.type === 'reference') pending.listener?.onReference(answer.urls)
     else this.#takePending()?.resolve(answer.result)
   }
 
