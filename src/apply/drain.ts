@@ -10,6 +10,7 @@ import { type OpenChunk, openChunks, reclaim } from './claim.ts'
 import { Feed, type Progress } from './feed.ts'
 import type { ChunkJob } from './job.ts'
 import { type Pause, pauseOf } from '../store/pause.ts'
+import { lastFailureOf } from '../store/plans.ts'
 import { prepareMembers, prepareTakers } from './prepare.ts'
 import { countWaiting, type Part } from './waiting.ts'
 
@@ -70,7 +71,7 @@ class Drain {
       const pause = await pauseOf(db, target)
       // A service that asks to be left alone is no outage.
       const idleMs = pace.see(progress.pending, pause?.why === 'limited')
-      if (idleMs > outageMs) throw outage(outageMs, await lastFailure(db, fenced.run))
+      if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
       feed.setPace(pace.changesPerMs)
       if (pause === undefined && !isProbing) await feed.fill(progress, idleMs)
       await this.#watch.look()
@@ -211,14 +212,6 @@ class Pace {
     const isFirst = !Number.isFinite(this.changesPerMs)
     this.changesPerMs = isFirst ? changesPerMs : (this.changesPerMs * 3 + changesPerMs) / 4
   }
-}
-
-/** What the service said of a change of the run that failed and may be tried again. */
-async function lastFailure(db: Kysely<Tables>, run: number): Promise<string | undefined> {
-  const { rows } = await sql<{ detail: string }>`SELECT detail FROM dirsyncd.changes
-    WHERE run = ${run} AND state = 'pending' AND detail IS NOT NULL AND refusals = 0
-    ORDER BY next_at DESC NULLS LAST LIMIT 1`.execute(db)
-  return rows[0]?.detail
 }
 
 function outage(ms: number, answer: string | undefined): DirsyncdError {

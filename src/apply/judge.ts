@@ -20,6 +20,8 @@ export class Streaks {
   missing = { run: 0, inRow: 0 }
   /** Whether the last that was seen of the target was an outage. */
   isOut = false
+  /** What the last failure was, in a sentence. */
+  failure = ''
 }
 
 export interface Judged {
@@ -159,6 +161,7 @@ function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): bool
   const { streaks, findings } = deps
   if (outcome.result === 'unavailable' && isOutageOf(deps, number, outcome.answeredBy)) {
     streaks.outages += 1
+    streaks.failure = outcome.detail
     streaks.isOut ||= deps.outages > 0 || streaks.outages >= OUTAGE_AFTER
     return streaks.isOut
   }

@@ -117,10 +117,10 @@ export class ChangeWorker {
   }
 
   #sayOutage(): void {
-    const { isOut } = this.#streaks
+    const { isOut, failure: reason } = this.#streaks
     if (isOut === this.#saidOut) return
     this.#saidOut = isOut
-    if (isOut) this.#log.warn('the directory does not answer; changes wait')
+    if (isOut) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
     else this.#log.info('the directory answers again')
   }
 }

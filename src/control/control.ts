@@ -42,6 +42,8 @@ export interface Wait {
   readonly at: string
   /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
   readonly why: 'limited' | 'outage'
+  /** In an outage: what came of the last change that was sent, in a sentence. */
+  readonly answer?: string
 }
 
 /**
@@ -136,8 +138,8 @@ export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hol
 }
 
 /** What a run waits for, for a person. */
-export function waitText({ at, why }: Wait): string {
+export function waitText({ at, why, answer }: Wait): string {
   return why === 'limited'
     ? `waits for the API until ${timeOfDay(at)} (the service asked for it with 429)`
-    : `the directory does not answer; next try at ${timeOfDay(at)}`
+    : `the directory does not answer${answer === undefined ? '' : ` (${answer})`}; next try at ${timeOfDay(at)}`
 }

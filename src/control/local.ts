@@ -5,7 +5,7 @@ import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
-import { changesOf, countChanges, countNotices, noticesOf } from '../store/plans.ts'
+import { changesOf, countChanges, countNotices, lastFailureOf, noticesOf } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
@@ -190,9 +190,13 @@ async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promis
   const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
   const undecided = await undecidedOf(db, [...new Set(holders)])
   const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
-  return runs.map((run) =>
-    summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waitOf(run, pauses.get(run.target))),
-  )
+  const summarized = runs.map(async (run) => {
+    const wait = waitOf(run, pauses.get(run.target))
+    const answer = wait?.why === 'outage' ? await lastFailureOf(db, run.run) : undefined
+    const waits = wait && { ...wait, ...(answer !== undefined && { answer }) }
+    return summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits)
+  })
+  return Promise.all(summarized)
 }
 
 /** Whether the run sends requests to its directory now, or would. */

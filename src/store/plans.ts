@@ -184,6 +184,14 @@ export async function outcomesAtEnd(db: Db, run: number): Promise<Partial<Record
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }
 
+/** What the service said of a change of the run that failed and may be tried again. */
+export async function lastFailureOf(db: Db, run: number): Promise<string | undefined> {
+  const { rows } = await sql<{ detail: string }>`SELECT detail FROM dirsyncd.changes
+    WHERE run = ${run} AND state = 'pending' AND detail IS NOT NULL AND refusals = 0
+    ORDER BY next_at DESC NULLS LAST LIMIT 1`.execute(db)
+  return rows[0]?.detail
+}
+
 /**
  * How many users and groups a run was to create and found in the directory, although no earlier attempt created them.
  */

@@ -27,6 +27,8 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
+const OUTAGE = /the directory does not answer \(.*connection refused.*\); next try at \d\d:\d\d:\d\dZ/
+
 /** The same people, each with a new name: as many changes as there are people. */
 function renamed(version: string): Company {
   const { users, groups } = people(PEOPLE)
@@ -145,6 +147,7 @@ describe('one sync', () => {
     const going = sync('corp')
     await untilWritten(service, PEOPLE)
     await service.stop('SIGKILL')
+    await vi.waitFor(async () => expect((await site.run('runs')).stdout).toMatch(OUTAGE), { timeout: 30_000 })
     const diedAt = Date.now()
     await sleep(DEAD_MS)
     await service.start()

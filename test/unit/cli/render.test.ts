@@ -496,6 +496,10 @@ const NO_ANSWER = 'the directory does not answer; next try at 14:05:30Z'
 test.each([
   [LIMITED, WAITS],
   [OUT, NO_ANSWER],
+  [
+    { ...OUT, answer: 'it answered 503 Service Unavailable' },
+    'the directory does not answer (it answered 503 Service Unavailable); next try at 14:05:30Z',
+  ],
 ])('a run that waits for its directory says until when: %o', (waitsUntil, said) => {
   const counts = countsOf({ planned: { 'create-user': 4 }, outcomes: { applied: 1, pending: 3 } })
   const run = runOf({ state: 'applying', finishedAt: null, counts, waitsUntil })
