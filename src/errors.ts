@@ -72,7 +72,6 @@ const NETWORK_REASONS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that is not trusted here',
   UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that is not trusted here',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that is not trusted here',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
   EPROTO: 'it does not speak TLS there',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS there',
@@ -99,7 +98,15 @@ export function fileReason(error: unknown): string {
   return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
 
+function otherHost(error: unknown): string {
+  const { cert } = error as { readonly cert?: { readonly subjectaltname?: string } }
+  const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '')
+  const which = names === undefined ? '' : ` (it is for ${names}); use such a name in the URL`
+  return `its certificate is for another host${which}`
+}
+
 /** Why a connection failed, in words; `undefined` for an error that is not a network failure. */
 export function networkReason(error: unknown): string | undefined {
-  return NETWORK_REASONS[systemCode(error) ?? '']
+  const code = systemCode(error) ?? ''
+  return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? otherHost(error) : NETWORK_REASONS[code]
 }

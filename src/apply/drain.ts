@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 import { PHASES } from '../plan/plan.ts'
 import { type JobTimes, type Times, TIMES } from '../queue/times.ts'

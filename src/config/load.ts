@@ -1,8 +1,8 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { DirsyncdError, systemCode } from '../errors.ts'
+import { readCaFiles } from './ca-files.ts'
 import { checkConfig } from './check.ts'
 import type { Config, SourceConfig } from './config.ts'
 import { optionName, optionPath, readYaml, type Fault, type Position } from './document.ts'
@@ -62,70 +62,6 @@ async function readText(file: string): Promise<string> {
     const why = code === 'EACCES' ? 'this user may not read it' : code === 'EISDIR' ? 'it is a folder' : code
     throw new DirsyncdError('config-invalid', `The configuration file ${file} cannot be read: ${why}.`)
   }
-}
-
-/** The CA files that a sync names, even when other options have faults. */
-const caFiles = z.object({
-  source: z.object({ tls: z.object({ ca: z.string().min(1) }) }).catch({ tls: { ca: '' } }),
-  directory: z.object({ ca: z.string().min(1) }).catch({ ca: '' }),
-})
-const withCaFiles = z.object({
-  syncs: z.array(
-    z.unknown().transform((sync) => {
-      const { source, directory } = caFiles.safeParse(sync).data ?? {}
-      return [
-        { path: ['source', 'tls', 'ca'], ca: source?.tls.ca },
-        { path: ['directory', 'ca'], ca: directory?.ca },
-      ]
-    }),
-  ),
-})
-
-interface Authorities {
-  readonly texts: ReadonlyMap<string, string>
-  readonly faults: readonly Fault[]
-}
-
-/** Reads every CA file that is named: a missing CA is an error, never a connection without it. */
-async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
-  const texts = new Map<string, string>()
-  const faults: Fault[] = []
-  const { data } = withCaFiles.safeParse(raw)
-  for (const [index, files] of (data?.syncs ?? []).entries()) {
-    for (const { path, ca = '' } of files) {
-      if (ca === '') continue
-      const file = resolve(folder, ca)
-      try {
-        const text = await readFile(file, 'utf8')
-        texts.set(ca, text)
-        // Sources check their own.
-        if (path[0] !== 'directory' || holdsCertificate(text)) continue
-        const message = `there is no PEM certificate in the CA file ${file}`
-        faults.push({ path: ['syncs', index, ...path], message })
-      } catch (error) {
-        faults.push({ path: ['syncs', index, ...path], message: whyNoCa(error, file) })
-      }
-    }
-  }
-  return { texts, faults }
-}
-
-/** Node takes a text without any certificate in silence, and then trusts nobody, with a misleading error. */
-function holdsCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0
-  } catch {
-    return false
-  }
-}
-
-function whyNoCa(error: unknown, file: string): string {
-  const code = systemCode(error)
-  if (code === 'ENOENT')
-    return `the CA file ${file} does not exist; put the PEM file of the server's CA there`
-  if (code === 'EACCES') return `the CA file ${file} may not be read by this user`
-  if (code === 'EISDIR') return `the CA file ${file} is a folder`
-  return `the CA file ${file} cannot be read: ${code}`
 }
 
 /** Returns a sentence that begins with the key, or `undefined` when the source accepts its options. */

@@ -652,10 +652,19 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-ca-without-a-certificate-is-refused',
-    file: 'source/ldap/connection/endpoint.ts',
-    find: "if (certificates === null) throw invalid('tls.ca: there is no PEM certificate in it')",
-    replace: 'if (certificates === null) return []',
-    test: OPTIONS,
+    file: 'config/ca-files.ts',
+    find: '  if (begun === 0) return `there is no PEM certificate in the CA file ${file}`\n',
+    replace: '',
+    test: 'unit/config/load.test.ts',
+    only: 'a CA file of the directory',
+  },
+  {
+    name: 'ca-file-that-is-cut-off-is-refused',
+    file: 'config/ca-files.ts',
+    find: 'if (certificates.length < begun)',
+    replace: 'if (certificates.length > begun)',
+    test: 'unit/config/load.test.ts',
+    only: 'that is cut off',
   },
   {
     name: 'ldap-certificate-must-be-of-a-trusted-ca',

@@ -137,7 +137,7 @@ test.each<[string, source: string, line: RegExp]>([
   [
     'a CA file that holds no certificate',
     ldap('map: {}', ', tls: { ca: no.pem }'),
-    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.tls\.ca: there is no PEM certificate in it$/,
+    /^dirsyncd\.yaml:3:\d+: syncs\[0\]\.source\.tls\.ca: there is no PEM certificate in the CA file no\.pem$/,
   ],
   [
     'a template as external_id',

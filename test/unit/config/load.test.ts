@@ -35,6 +35,7 @@ async function faultsOf(text: string): Promise<string[]> {
   return error.message.split('\n').map((line) => line.replaceAll(`${folder.path}/`, ''))
 }
 
+const ROOT = rootCertificates[0] ?? ''
 const SECRET_REMEDY = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
 
 const REFUSED: readonly { name: string; text: string; line: string }[] = [
@@ -223,6 +224,35 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, as config/example.yaml shows',
   },
 ]
+
+test.each([
+  [
+    'one that is broken',
+    `${ROOT}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+    'certificate 2 of 2 in the CA file ca.pem is broken',
+  ],
+  [
+    'one that is cut off',
+    `${ROOT}\n${ROOT.slice(0, 300)}`,
+    'a certificate in the CA file ca.pem is cut off; copy the whole file',
+  ],
+])('a CA file with a good certificate and %s is refused', async (_, pem, why) => {
+  await using folder = await createFolder()
+  await folder.write('ca.pem', pem)
+  const text = CORP.replace('ldap://', 'ldaps://')
+    .replace('organizationId', 'ca: ca.pem, organizationId')
+    .replace('bind:', 'tls: { ca: ca.pem }\n      bind:')
+  const loading = loadConfig({ file: await folder.write('dirsyncd.yaml', text), env: {} })
+  const error: Error = await loading.then(
+    () => expect.fail('it was accepted'),
+    (thrown) => thrown,
+  )
+  const lines = error.message.replaceAll(`${folder.path}/`, '').split('\n')
+  expect(lines.map((line) => line.replace(/^[^ ]+ syncs\[0\]\./, ''))).toEqual([
+    `source.tls.ca: ${why}`,
+    `directory.ca: ${why}`,
+  ])
+})
 
 test.each(REFUSED)('refused: $name', async ({ text, line }) => {
   const faults = await faultsOf(text)

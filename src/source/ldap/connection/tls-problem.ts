@@ -15,7 +15,6 @@ const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 export function connectProblem(error: unknown, ca?: readonly string[]): string {
   const code = systemCode(error) ?? ''
   if (UNTRUSTED.has(code)) return `its certificate is not trusted; ${trustRemedy(ca)} (${sentence(error)})`
-  if (code === OTHER_HOST) return `its certificate is for another host${namesOf(error)}`
   return networkReason(error) ?? sentence(error)
 }
 
@@ -25,12 +24,6 @@ function trustRemedy(ca: readonly string[] | undefined): string {
   const last = Math.max(...ends)
   if (last < Date.now()) return `the CA in tls.ca expired ${new Date(last).toISOString().slice(0, 10)}`
   return 'it does not come from the CA in tls.ca'
-}
-
-function namesOf(error: unknown): string {
-  const { cert } = error as { readonly cert?: { readonly subjectaltname?: string } }
-  const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '')
-  return names === undefined ? '' : ` (it is for ${names}); use such a name in url`
 }
 
 /** Whether a server answered and could not prove who it is, which is no matter of the network. */

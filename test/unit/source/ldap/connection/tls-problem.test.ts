@@ -77,6 +77,6 @@ test('a certificate for another host says for which', () => {
     cert: { subjectaltname: 'DNS:ldap.example.org, IP Address:10.0.0.1' },
   })
   expect(connectProblem(error)).toBe(
-    'its certificate is for another host (it is for ldap.example.org, 10.0.0.1); use such a name in url',
+    'its certificate is for another host (it is for ldap.example.org, 10.0.0.1); use such a name in the URL',
   )
 })

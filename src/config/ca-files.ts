@@ -1,0 +1,87 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { systemCode } from '../errors.ts'
+import type { Fault } from './document.ts'
+
+/** The CA files that a sync names, even when other options have faults. */
+const caFiles = z.object({
+  source: z.object({ tls: z.object({ ca: z.string().min(1) }) }).catch({ tls: { ca: '' } }),
+  directory: z.object({ ca: z.string().min(1) }).catch({ ca: '' }),
+})
+const withCaFiles = z.object({
+  syncs: z.array(
+    z.unknown().transform((sync) => {
+      const { source, directory } = caFiles.safeParse(sync).data ?? {}
+      return [
+        { path: ['source', 'tls', 'ca'], ca: source?.tls.ca },
+        { path: ['directory', 'ca'], ca: directory?.ca },
+      ]
+    }),
+  ),
+})
+
+export interface Authorities {
+  readonly texts: ReadonlyMap<string, string>
+  readonly faults: readonly Fault[]
+}
+
+/** Reads every CA file that is named: a missing CA is an error, never a connection without it. */
+export async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
+  const texts = new Map<string, string>()
+  const faults: Fault[] = []
+  const { data } = withCaFiles.safeParse(raw)
+  for (const [index, files] of (data?.syncs ?? []).entries()) {
+    for (const { path, ca = '' } of files) {
+      if (ca === '') continue
+      const file = resolve(folder, ca)
+      try {
+        const text = await readFile(file, 'utf8')
+        texts.set(ca, text)
+        const message = whyNoCertificates(text, file)
+        if (message !== undefined) faults.push({ path: ['syncs', index, ...path], message })
+      } catch (error) {
+        faults.push({ path: ['syncs', index, ...path], message: whyNoCa(error, file) })
+      }
+    }
+  }
+  return { texts, faults }
+}
+
+const BEGIN = '-----BEGIN CERTIFICATE-----'
+const CERTIFICATE = new RegExp(`${BEGIN}[^-]+-----END CERTIFICATE-----`, 'g')
+
+/**
+ * Node takes a text without any certificate in silence, trusts nobody then, and has a misleading error for it; of several
+ * certificates it passes over those that are broken.
+ */
+function whyNoCertificates(pem: string, file: string): string | undefined {
+  const begun = pem.split(BEGIN).length - 1
+  const certificates = pem.match(CERTIFICATE) ?? []
+  if (begun === 0) return `there is no PEM certificate in the CA file ${file}`
+  if (certificates.length < begun)
+    return `a certificate in the CA file ${file} is cut off; copy the whole file`
+  for (const [index, certificate] of certificates.entries()) {
+    if (!isCertificate(certificate))
+      return `certificate ${index + 1} of ${begun} in the CA file ${file} is broken`
+  }
+  return undefined
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
+function whyNoCa(error: unknown, file: string): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT')
+    return `the CA file ${file} does not exist; put the PEM file of the server's CA there`
+  if (code === 'EACCES') return `the CA file ${file} may not be read by this user`
+  if (code === 'EISDIR') return `the CA file ${file} is a folder`
+  return `the CA file ${file} cannot be read: ${code}`
+}
