@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
@@ -209,13 +210,33 @@ async function longFile(): Promise<string> {
   return join(dir.path, 'users.csv')
 }
 
+/** Resolves when this process reads the file. */
+async function untilOpen(path: string): Promise<void> {
+  await vi.waitFor(
+    () => {
+      const open = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`))
+      expect(open).toContain(path)
+    },
+    { interval: 1, timeout: 10_000 },
+  )
+}
+
+/** A file may have been closed meanwhile. */
+function linkOf(fd: string): string | undefined {
+  try {
+    return readlinkSync(fd)
+  } catch {
+    return undefined
+  }
+}
+
 test.each<[string, (path: string) => Promise<void>, string]>([
   ['is replaced', (path) => rename(join(dir.path, 'new.csv'), path), 'changed while it was read'],
   ['vanishes', (path) => rm(path), 'went away while it was read'],
 ])('a file that %s while it is read is incomplete', async (_, disturb, message) => {
   const path = await longFile()
   const reading = refusal(sourceOf(usersOf(dir.path)).read(NEVER))
-  await sleep(20)
+  await untilOpen(path)
   await disturb(path)
   expect(await reading).toEqual({
     code: 'source-incomplete',
@@ -224,7 +245,7 @@ test.each<[string, (path: string) => Promise<void>, string]>([
 })
 
 test('files that change while others are read are not mixed', async () => {
-  await longFile()
+  const path = await longFile()
   await write(dir.path, { 'groups.csv': 'id,title\ng,G\n' })
   const groups = {
     ...usersOf(dir.path).users,
@@ -232,7 +253,7 @@ test('files that change while others are read are not mixed', async () => {
     map: { external_id: 'id', name: 'title' },
   }
   const reading = refusal(read({ ...usersOf(dir.path), groups }))
-  await sleep(20)
+  await untilOpen(path)
   await write(dir.path, { 'groups.csv': 'id,title\ng,Other\n' })
   expect((await reading).message).toContain('groups.csv changed while the files were read')
 })
