@@ -108,7 +108,9 @@ function detailOf(reply: Reply, secrets: readonly string[]): string | undefined 
   const problem = parseObject(reply.body)
   if (problem === undefined) return undefined
   const said = [problem['detail'], problem['title'], problem['message'], problem['error']].find(isText)
-  const line = [said, ...fieldProblems(problem['errors'])].filter(isText).join('; ')
+  // Some services repeat in `detail` what is in `errors`.
+  const others = fieldProblems(problem['errors']).filter((text) => said?.includes(text) !== true)
+  const line = [said?.replace(/\.$/, ''), ...others].filter(isText).join('; ')
   return line === '' ? undefined : bounded(line, secrets)
 }
 

@@ -35,7 +35,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   'kept-unproved': 'not deleted, because not every entry of the source could be understood',
   'membership-differs': 'has other members in the source; not written',
   quarantined:
-    'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release',
+    'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
   'does-not-converge':
     'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
   'directory-incomplete': 'the list of the directory was incomplete',

@@ -92,7 +92,9 @@ function changeLines(view: RunView, shown: number): string[] {
   for (const op of OPS) {
     const all = Math.max(counts?.planned[op] ?? 0, byOp.get(op)?.length ?? 0)
     const group = (byOp.get(op) ?? []).slice(0, shown)
-    lines.push(...group.map(renderChange))
+    lines.push(
+      ...group.map((change) => renderChange(NOT_APPLIED.has(change.state) ? withoutDetail(change) : change)),
+    )
     named += all
     if (all > group.length) lines.push(`  … and ${digits(all - group.length)} more, --all shows them`)
   }
@@ -107,6 +109,11 @@ function isForgotten({ counts, totalChanges, finishedAt }: RunView): boolean {
 }
 
 const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing'])
+
+/** The reason of what was not applied is said once, where all of that is named. */
+function withoutDetail(change: ChangeView): ChangeView {
+  return { ...change, detail: null }
+}
 
 /** Every change that could not be applied, without a limit, and the number of those that the run did not reach. */
 function notApplied({ changes, counts }: RunView): string[] {

@@ -155,7 +155,7 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '  changes    1 applied, 1 quarantined',
     '',
     '+ create user   e-1  Name of e-1 <e-1@example.org>',
-    '+ create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',
+    '+ create user   e-2  Name of e-2 <e-2@example.org>  [quarantined]',
     '',
     'Not applied:',
     '  + create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',

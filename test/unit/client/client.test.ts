@@ -446,6 +446,22 @@ test('fields that are at fault are in the detail', async () => {
   })
 })
 
+test('what a service says twice is in the detail once', async () => {
+  const json = {
+    detail: 'email is no address.',
+    errors: [
+      { field: 'email', message: 'is no address' },
+      { field: 'name', message: 'is empty' },
+    ],
+  }
+  await using server = await startScriptedServer(() => ({ status: 422, json }))
+  await using client = clientOf(server.baseUrl)
+  expect(await rejection(client.updateUser(ALICE, { email: 'a' }))).toMatchObject({
+    message: expect.stringMatching(/: email is no address; name is empty\.$/),
+    detail: 'email is no address; name is empty',
+  })
+})
+
 test('nobody listens: connection refused, and a write was surely not done', async () => {
   const closed = await startScriptedServer(() => 'silence')
   await closed[Symbol.asyncDispose]()
