@@ -7,6 +7,7 @@ import { databaseConfig, directorySection } from '../support/sync-config.ts'
 let stack: AsyncDisposableStack
 let service: ServiceSite
 let site: Site
+let configure: (more?: object) => Promise<void>
 
 beforeEach(async () => {
   stack = new AsyncDisposableStack()
@@ -17,7 +18,8 @@ beforeEach(async () => {
   const directory = directorySection(service, { allowedDomains: ['example.org', 'elsewhere.example'] })
   const corp = { name: 'corp', schedule: '1h', source: { type: 'csv', users }, directory }
   const idle = { ...corp, name: 'idle', directory: { ...directory, directoryId: 99 } }
-  await site.configure(databaseConfig([corp, idle]))
+  configure = (more = {}) => site.configure(databaseConfig([{ ...corp, ...more }, idle]))
+  await configure()
   await site.write(
     'users.csv',
     'id,mail,name\nana,ana@example.org,Ana\nbo,bo@elsewhere.example,Bo\ncy,cy@elsewhere.example,Cy\n',
@@ -99,8 +101,13 @@ describe.each(['with a daemon', 'without a daemon'])('quarantine %s', (how) => {
   })
 })
 
-test('the report of a run says how to release what it left in quarantine', async () => {
+test('the report of a run says how to release what it left in quarantine, or to accept it', async () => {
   const report = await site.run('sync', 'corp')
   expect(report.stdout).toContain('quarantined (2): in quarantine')
-  expect(report.stdout).toContain('dirsyncd quarantine release')
+  expect(report.stdout).toContain(
+    'dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
+  )
+  await configure({ entries: { users: { exclude: [{ id: 'bo' }, 'cy'] } } })
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  expect(await quarantinedIds()).toEqual([])
 })
