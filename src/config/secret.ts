@@ -29,6 +29,8 @@ export interface SecretContext {
 
 const MAX_BYTES = 64 * 1024
 const COMMAND_TIMEOUT_MS = 15_000
+/** How long after the end of a command its output may still come. */
+const LAST_WORDS_MS = 500
 
 export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
   if ('env' in source) return envReader(source.env, context)
@@ -109,6 +111,13 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
       } catch (empty) {
         reject(empty)
       }
+    })
+    // A program that it started and left behind, such as an agent, may keep the output open.
+    child.on('exit', () => {
+      setTimeout(() => {
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, LAST_WORDS_MS).unref()
     })
     child.stdin?.on('error', () => undefined)
     child.stdin?.end()

@@ -1061,6 +1061,14 @@ export const LDAP: readonly Protection[] = [
     only: 'is asked for again',
   },
   {
+    name: 'secret-command-that-left-a-program-behind-has-answered',
+    file: 'config/secret.ts',
+    find: '        child.stdout?.destroy()\n',
+    replace: '',
+    test: 'unit/config/secret.test.ts',
+    only: 'leaves a program behind',
+  },
+  {
     name: 'ldap-login-same-password-is-not-tried-twice',
     file: 'source/ldap/connection/bind.ts',
     find: 'if (changed === password || ',

@@ -1,4 +1,4 @@
-import { chmod, rename, utimes } from 'node:fs/promises'
+import { chmod, readdir, rename, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSecretReader, type SecretContext } from '../../../src/config/secret.ts'
@@ -97,6 +97,14 @@ test.each([
   const error = await asked.catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'secret-unavailable', message: expect.stringContaining(why) })
   expect(String(error)).not.toContain('hunter2')
+})
+
+test('a command that leaves a program behind has answered all the same', async () => {
+  await using folder = await createFolder()
+  const command = ['/bin/sh', '-c', '(sleep 5; touch ended) & echo answer']
+  const secret = reader({ command }, { folder: folder.path, env: { PATH: '/usr/bin:/bin' } })
+  expect(await secret.read()).toBe('answer')
+  expect(await readdir(folder.path)).toEqual([])
 })
 
 test('a command that failed is asked again', async () => {
