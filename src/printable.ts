@@ -5,8 +5,15 @@
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
+/** Longer texts are cut; no id and no value of the source is as long, but a directory may hold anything. */
+const LONGEST = 2_500
+const BEGINNING = 200
+
 /** A text from outside, safe to print on one line of a terminal. */
 export function printable(text: string): string {
+  if (text.length > LONGEST) {
+    return `${printable(text.slice(0, BEGINNING).toWellFormed())}… (${text.length} characters)`
+  }
   return text.replace(UNPRINTABLE, (character) => {
     const code = character.codePointAt(0) ?? 0
     return `\\u${code.toString(16).padStart(4, '0')}`

@@ -1,4 +1,5 @@
 import { isInDomains } from '../directory/normalize.ts'
+import { digits } from '../directory/wording.ts'
 import { sentence } from '../errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'
 import {
@@ -76,6 +77,9 @@ export interface GroupMapping {
 }
 
 const NO_FAULTS: readonly string[] = []
+
+/** The longest value of a name or an address, in characters: longer ones are text that got into the wrong attribute. */
+const LONGEST = 1_024
 
 const UNMAPPED: ValueMapping = {
   attributes: [],
@@ -166,6 +170,8 @@ function resultOf(formula: Formula, context: Context): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   if (value.includes('\0')) throw new Fault('it holds a NUL character')
   if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')
+  if (value.length > LONGEST)
+    throw new Fault(`it has ${digits(value.length)} characters; the limit is ${digits(LONGEST)}`)
   return value
 }
 

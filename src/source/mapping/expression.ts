@@ -1,15 +1,12 @@
 import { type ASTNode, Environment, ParseError, serialize } from '@marcbachmann/cel-js'
 import { invalid, type NameCheck } from './attribute.ts'
-import { boundedList, Fault, type Formula, noteCall, present } from './formula.ts'
+import { boundedList, type Formula, noteCall, present } from './formula.ts'
 import { attributePart, compileChoice, compileForm, FORM_NAMES } from './forms.ts'
 import { compileTextFunction, TEXT_FUNCTION_NAMES } from './functions.ts'
 import { compileIndex, compileListMethod, itemPart, LIST_METHOD_NAMES } from './lists.ts'
 import { compileOperator } from './operators.ts'
 import { parseProblem } from './parse-problem.ts'
 import { compileAs, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
-
-/** The longest result, in characters. */
-const MAX_RESULT = 1_024
 
 /** The longest expression, in characters. */
 const MAX_SOURCE = 4_000
@@ -46,9 +43,7 @@ export function compileExpression(text: string, key: string, check: NameCheck): 
     source: text.trim(),
     attributes: root.attributes,
     evaluate(context) {
-      const value = present(textOf(root.evaluate(context)) ?? '')?.trim() ?? null
-      if (value === null || value.length <= MAX_RESULT) return value
-      throw new Fault(`the result has ${value.length} characters; the limit is ${MAX_RESULT}`)
+      return present(textOf(root.evaluate(context)) ?? '')?.trim() ?? null
     },
   }
 }

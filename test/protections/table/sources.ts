@@ -156,11 +156,12 @@ export const SOURCES: readonly Protection[] = [
     test: 'unit/source/mapping/expression.test.ts',
   },
   {
-    name: 'sources-result-of-an-expression-is-bounded',
-    file: 'source/mapping/expression.ts',
-    find: 'if (value === null || value.length <= MAX_RESULT) return value',
-    replace: 'if (value === null || value.length >= 0) return value',
-    test: 'unit/source/mapping/expression.test.ts',
+    name: 'sources-value-is-bounded',
+    file: 'source/mapping.ts',
+    find: 'if (value.length > LONGEST)',
+    replace: 'if (value.length < 0)',
+    test: 'unit/source/mapping.test.ts',
+    only: 'is missing, with the reason',
   },
   {
     name: 'sources-deep-expression-is-refused',

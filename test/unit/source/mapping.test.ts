@@ -107,6 +107,18 @@ test.each([
   }
 })
 
+test('a value that is too long for a name is missing, with the reason', () => {
+  const fault = 'users.map.name: it has 65,536 characters; the limit is 1,024'
+  for (const name of ['cn', '{cn}', ['sn', 'cn'], { value: 'cn', default: 'x' }]) {
+    const map = compileUserMap({ external_id: 'id', name }, 'users.map', ANY_NAME)
+    expect(map.fieldsOf(lookupOf({ cn: ['x'.repeat(65_536)] }))).toMatchObject({
+      name: undefined,
+      faults: [fault],
+    })
+    expect(map.fieldsOf(lookupOf({ cn: ['x'.repeat(1024)] }))).toMatchObject({ faults: [] })
+  }
+})
+
 test('an external_id is one plain attribute', () => {
   expect(() => compileUserMap({ external_id: '{uid}@x' }, 'users.map', ANY_NAME)).toThrow(
     'users.map.external_id: "{uid}@x" is a template, and only one plain attribute can be used here',

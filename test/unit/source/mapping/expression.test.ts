@@ -139,7 +139,7 @@ test.each<[string, string, Entry, string]>([
     { uid: ['x'.repeat(40_000)] },
     'a text of 40000 characters is too long',
   ],
-  ['a result that is too long', '= uid', { uid: ['x'.repeat(2_000)] }, 'the result has 2000 characters'],
+  ['a result that is too long', '= uid', { uid: ['x'.repeat(2_000)] }, 'it has 2,000 characters'],
   [
     'a list that is too long',
     '= values(a)[0]',

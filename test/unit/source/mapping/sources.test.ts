@@ -59,9 +59,7 @@ test('a value that cannot be worked out is missing, named, and no reason to dele
       kind: 'user',
       id: '1',
       code: 'value-failed',
-      detail: expect.stringMatching(
-        /row 2: users\.map\.email: the result has 2002 characters; the limit is 1024$/,
-      ),
+      detail: expect.stringMatching(/row 2: users\.map\.email: it has 2,002 characters; the limit is 1,024$/),
     },
   ])
 })
