@@ -16,7 +16,7 @@ export function addPlan(program: Command, run: Runner): void {
     .command('plan')
     .description('Show what a sync would change.')
     .argument('[sync]', 'The name of a sync. Left out: every configured sync.')
-    .option('--all', 'Show every change, not only the first of each kind.')
+    .option('--all', 'Show every change and notice, not only the first of each kind and what is new.')
     .addHelpText('after', HELP)
     .action((sync: string | undefined, options: { all?: boolean }) =>
       run((session) => runSyncs(session, { sync, mode: 'plan', all: options.all === true })),

@@ -27,7 +27,10 @@ export function addRuns(program: Command, run: Runner): void {
     .argument('[run]', 'The number of a run.', wholeNumber)
     .option('--sync <sync>', 'Only runs of this sync.')
     .option('--limit <number>', 'How many runs are listed.', wholeNumber, 20)
-    .option('--all', 'Show every change of the run, not only the first of each kind.')
+    .option(
+      '--all',
+      'Show every change and notice of the run, not only the first of each kind and what is new.',
+    )
     .addHelpText('after', HELP)
     .action((number: number | undefined, options: RunsOptions) =>
       run((session) =>

@@ -32,7 +32,7 @@ export function addSync(program: Command, run: Runner): void {
     .option('--dry-run', 'Show what would change and write nothing, like dirsyncd plan.')
     .option('--user <id>', 'Only this user, by external id; may be given several times.', repeated)
     .option('--group <id>', 'Only this group, by external id; may be given several times.', repeated)
-    .option('--all', 'Show every change, not only the first of each kind.')
+    .option('--all', 'Show every change and notice, not only the first of each kind and what is new.')
     .addHelpText('after', HELP)
     .action((sync: string | undefined, options: SyncOptions) =>
       run((session) =>

@@ -4,6 +4,7 @@ import { timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
+import type { SameNotices } from '../store/plans.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
 
 export type { Only, RunCounts, RunMode, RunState }
@@ -76,6 +77,8 @@ export interface RunView extends RunSummary {
   readonly notices: readonly Notice[]
   readonly totalChanges: number
   readonly totalNotices: number
+  /** Which of its notices an earlier run had already; null while the run goes on, and where there is no such run. */
+  readonly sameNotices: SameNotices | null
 }
 
 export interface RunRequest {

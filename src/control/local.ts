@@ -5,7 +5,14 @@ import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
-import { changesOf, countChanges, countNotices, lastFailureOf, noticesOf } from '../store/plans.ts'
+import {
+  changesOf,
+  countChanges,
+  countNotices,
+  lastFailureOf,
+  noticesOf,
+  sameNotices,
+} from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
@@ -163,6 +170,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
     notices: await noticesOf(db, run.run, limit),
     totalChanges: await countChanges(db, shown),
     totalNotices: await countNotices(db, run.run),
+    sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
   }
 }
 

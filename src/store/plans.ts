@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
-import type { Notice } from '../directory/snapshot.ts'
+import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
+import type { RunRecord } from './runs.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
@@ -140,6 +141,40 @@ export async function noticesOf(db: Db, run: number, limit: number): Promise<rea
     code: row.code,
     detail: row.detail,
   }))
+}
+
+/** The codes whose notices are the same as in another run. */
+export interface SameNotices {
+  readonly run: number
+  readonly codes: readonly NoticeCode[]
+}
+
+/** What a run of a whole sync notices as the last one before it did; `undefined` where there is none. */
+export async function sameNotices(
+  db: Db,
+  { run, sync, target, only_entries: only }: Pick<RunRecord, 'run' | 'sync' | 'target' | 'only_entries'>,
+): Promise<SameNotices | undefined> {
+  if (only !== null) return undefined
+  const before = await db
+    .selectFrom('dirsyncd.runs')
+    .select('run')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('run', '<', run)
+    .where('mode', '=', 'sync')
+    .where('only_entries', 'is', null)
+    .where('finished_at', 'is not', null)
+    .orderBy('run', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (before === undefined) return undefined
+  const { rows } = await sql<{ code: NoticeCode }>`
+    SELECT code FROM (
+      SELECT run, code, count(*) AS notices,
+        sum(hashtextextended(concat_ws(chr(31), kind, entry_id, detail), 0)::numeric) AS content
+      FROM dirsyncd.notices WHERE run IN (${run}, ${before.run}) GROUP BY run, code
+    ) AS of_run GROUP BY code, notices, content HAVING count(*) = 2`.execute(db)
+  return { run: before.run, codes: rows.map(({ code }) => code) }
 }
 
 export async function countChanges(db: Db, run: number): Promise<number> {

@@ -107,6 +107,14 @@ test('the report of a run says how to release what it left in quarantine, or to 
   expect(report.stdout).toContain(
     'dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
   )
+  expect((await site.run('sync', 'corp')).stdout).toMatch(
+    /^ {2}quarantined \(2\): .*; the same as in run 2, --all shows\s+them$/m,
+  )
+  await site.write('users.csv', 'id,mail,name\nana,ana@example.org,Ana\nbo,bo@elsewhere.example,Bo\n')
+  expect((await site.run('sync', 'corp')).stdout).toContain('user bo  ')
+  const again = await site.run('sync', 'corp', '--all')
+  expect(again.stdout).toContain('user bo  ')
+  expect(again.stdout).not.toContain('the same as in run')
   await configure({ entries: { users: { exclude: [{ id: 'bo' }, 'cy'] } } })
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
   expect(await quarantinedIds()).toEqual([])

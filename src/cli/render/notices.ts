@@ -42,15 +42,23 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   rejected: 'left alone until the change is another one, because a person rejected it',
 }
 
-/** Notices by their code, each with the entries it is about; `shown` of each code at most. */
+/** What is going to happen to somebody is said in each run. */
+const STILL_TO_COME: ReadonlySet<NoticeCode> = new Set(['in-grace', 'members-kept', 'unproved'])
+
+/** Notices by their code, each with the entries it is about: those that are new, and `shown` of each code at most. */
 export function renderNotices(
-  { notices, counts }: Pick<RunView, 'notices' | 'counts'>,
-  shown: number,
+  { notices, counts, sameNotices }: Pick<RunView, 'notices' | 'counts' | 'sameNotices'>,
+  { shown, all }: { readonly shown: number; readonly all: boolean },
 ): string[] {
   const lines: string[] = []
   for (const [code, group] of Map.groupBy(notices, (notice) => notice.code)) {
     const total = Math.max(group.length, counts?.notices[code] ?? 0)
-    lines.push(`${code} (${digits(total)}): ${HEADINGS[code]}`)
+    const heading = `${code} (${digits(total)}): ${HEADINGS[code]}`
+    if (sameNotices?.codes.includes(code) === true && !STILL_TO_COME.has(code) && !all) {
+      lines.push(`${heading}; the same as in run ${sameNotices.run}, --all shows them`)
+      continue
+    }
+    lines.push(heading)
     lines.push(...group.slice(0, shown).map((notice) => `  ${renderNotice(notice)}`))
     if (total > shown)
       lines.push(`  … and ${digits(total - Math.min(shown, group.length))} more, --all shows them`)

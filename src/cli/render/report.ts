@@ -30,7 +30,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
     changeLines(view, shown),
     titled('Not applied:', notApplied(view)),
     underWay(view),
-    titled('Noticed:', renderNotices(view, shown)),
+    titled('Noticed:', renderNotices(view, { shown, all: options.all })),
     holdLines(view),
     waitLines(view),
     view.error === null ? [] : [`Failed: ${printable(view.error)}`],

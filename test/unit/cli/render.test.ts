@@ -168,6 +168,31 @@ test('the report of a run: counts first, then changes, notices and what was not 
   ])
 })
 
+test('notices that the run before had too are one line, unless all are asked for', () => {
+  const view = runOf({
+    counts: countsOf({ notices: { 'no-email': 2, 'in-grace': 1, disabled: 1 } }),
+    notices: [
+      { kind: 'user', id: 'u1', code: 'no-email', detail: 'no e-mail (row 2)' },
+      { kind: 'user', id: 'u2', code: 'no-email', detail: 'no e-mail (row 3)' },
+      { kind: 'user', id: 'u4', code: 'in-grace', detail: 'deleted after Friday' },
+      { kind: 'user', id: 'u3', code: 'disabled', detail: 'cannot log in' },
+    ],
+    totalNotices: 4,
+    sameNotices: { run: 11, codes: ['no-email', 'in-grace'] },
+  })
+  const noticed = (all: boolean) => renderReport(view, { all }).slice(-7)
+  expect(noticed(false)).toEqual([
+    'Noticed:',
+    '  no-email (2): has no e-mail address; the same as in run 11, --all shows them',
+    expect.stringMatching(/^ {2}in-grace \(1\)/),
+    '    user u4  deleted after Friday',
+    expect.stringMatching(/^ {2}disabled \(1\)/),
+    '    user u3  cannot log in',
+    '',
+  ])
+  expect(renderReport(view, { all: true }).join()).toContain('user u1  no e-mail (row 2)')
+})
+
 test('the report says that no run is complete while people share an external id', () => {
   const notices = [{ kind: 'user', id: 'u1', code: 'shared-id', detail: 'several users' } as const]
   const view = runOf({ counts: countsOf({ notices: { 'shared-id': 1 } }), notices, totalNotices: 1 })

@@ -39,6 +39,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     notices: [],
     totalChanges: 0,
     totalNotices: 0,
+    sameNotices: null,
     ...parts,
   }
 }
