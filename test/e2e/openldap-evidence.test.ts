@@ -261,7 +261,7 @@ describe('teams of a unit that is renamed, and that the reader may see only by i
         `nested-group-absent: "cn=team b,ou=teams,${GROUPS}" is absent, and "vpn" lists other DNs than before that are ` +
           `no entry of this read ("cn=team b,ou=squads,${GROUPS}"), and "vpn" would lose 8 members; perhaps it was renamed`,
       )
-      expect(held.stdout).toContain('Apply these 4 changes with')
+      expect(held.stdout).toContain('Apply the 4 changes that wait with')
       expect(await corp.teams()).toEqual(before)
     }
     await changeLists(rename('squads', 'teams'), nestedDn('Team b', 'squads'), false)

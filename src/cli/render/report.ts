@@ -198,7 +198,7 @@ function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes 
   const hasServer = others.length < waiting.length
   const server = `${held}${names.length > 0 ? ' --only server-not-newer' : ''}`
   const rest = `${held}${hasServer ? ` --only ${names.join(' ')}` : ''}`
-  const what = changes === 1 ? 'this change' : `these ${digits(changes)} changes`
+  const what = changes === 1 ? 'the change that waits' : `the ${digits(changes)} changes that wait`
   const lines = [
     hasServer && `Accept the state of this server with dirsyncd approve ${server}; guards still apply.`,
     changes > 0 && `Apply ${what} with dirsyncd approve ${rest}, or reject with dirsyncd reject ${rest}.`,

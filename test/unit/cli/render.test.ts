@@ -280,7 +280,7 @@ test('a run of which some changes wait says which, and that the rest was applied
     'Not proved, so it waits; the rest was applied:',
     '  container-emptied: nobody is left in "ou=sales"',
     '  server-not-newer: dc2 lacks changes',
-    'Apply these 25 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
   expect(renderRuns([view])[1]).toMatch(/ done .* waits for approval: container-emptied, server-not-newer$/)
@@ -298,7 +298,7 @@ test('findings of opposite danger can be decided on one by one, and a change tha
   const view = runOf({ state: 'done', hold: 'open', breaches: [emptied, reborn], undecidedChanges: 38 })
   expect(renderReport(view, { all: false }).slice(-4)).toEqual([
     '  reborn: 19 are back',
-    'Apply these 38 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Apply the 38 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     'Decide on one of them alone with --only NAME, such as --only reborn.',
     '',
   ])
@@ -311,7 +311,7 @@ test('findings of opposite danger can be decided on one by one, and a change tha
   expect(renderReport(partly, { all: false }).slice(-4)).toEqual([
     '  container-emptied: nobody is left',
     '  reborn: 19 are back (approved)',
-    'Apply these 20 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Apply the 20 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
   expect(renderRuns([partly])[1]).toMatch(/ waits for approval: container-emptied$/)
@@ -329,7 +329,7 @@ test('the state of a server is accepted, and not applied', () => {
   const both = runOf({ state: 'done', hold: 'open', breaches: [server, reborn], undecidedChanges: 19 })
   expect(renderReport(both, { all: false }).slice(-3)).toEqual([
     'Accept the state of this server with dirsyncd approve 12 --only server-not-newer; guards still apply.',
-    'Apply these 19 changes with dirsyncd approve 12 --only reborn, or reject with dirsyncd reject 12 --only reborn.',
+    'Apply the 19 changes that wait with dirsyncd approve 12 --only reborn, or reject with dirsyncd reject 12 --only reborn.',
     '',
   ])
 })
@@ -357,7 +357,7 @@ test('what is not proved is no part of the plan that a guard holds', () => {
     '',
     'Not proved, so it waits:',
     '  container-emptied: nobody is left',
-    'Apply these 25 changes with dirsyncd approve 12, or reject with dirsyncd reject 12.',
+    'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
   expect(renderRuns([approved])[1]).toMatch(/ waits for approval: container-emptied$/)
