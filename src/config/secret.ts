@@ -114,11 +114,13 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
     })
     // A program that it started and left behind, such as an agent, may keep the output open.
     child.on('exit', () => {
-      setTimeout(() => {
-        child.stdout?.destroy()
-        child.stderr?.destroy()
-      }, LAST_WORDS_MS).unref()
+      setTimeout(() => setImmediate(close), LAST_WORDS_MS).unref()
     })
+    // Behind what has arrived, which is read first also where the process was too busy to read it for so long.
+    function close(): void {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    }
     child.stdin?.on('error', () => undefined)
     child.stdin?.end()
   })

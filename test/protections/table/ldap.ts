@@ -1063,7 +1063,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'secret-command-that-left-a-program-behind-has-answered',
     file: 'config/secret.ts',
-    find: '        child.stdout?.destroy()\n',
+    find: '      child.stdout?.destroy()\n',
     replace: '',
     test: 'unit/config/secret.test.ts',
     only: 'leaves a program behind',
