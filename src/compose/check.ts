@@ -15,6 +15,7 @@ import {
   type SourceCounts,
 } from '../source/statistics.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
+import { refusedLogins } from '../store/refused-logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
@@ -83,7 +84,8 @@ export async function* runCheck(
   yield { ...SITE, label: 'configuration', level: 'ok', detail: config.file }
   const { line, site } = await checkStores(stack, config, log)
   yield line
-  const logins = new Logins()
+  // Beside a daemon with embedded stores only what this command itself was refused is known.
+  const logins = new Logins(site && refusedLogins(site.store.db))
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
     yield* checkSource(sync, { samples: request.samples, log, logins }, signal)

@@ -121,6 +121,9 @@ describe('a server in trouble', () => {
     expect(ended.stderr).not.toContain('the-old-one')
     expect(writes).toEqual([])
     expectOneSentence(await sync(), 'the same secret is not tried again for')
+    expect((await site.run('check')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'secret is not tried again for',
+    )
   })
 
   test('the directory is as it was', async () => {

@@ -97,7 +97,7 @@ test('after a refusal no schedule logs in for a while, each time for longer', as
     const { why, logins } = await refused()
     expect(logins).toBe(0)
     expect(why).toMatch(
-      /wrong password or unknown bind DN: .*; so that the account is not locked, no schedule/,
+      /wrong password or unknown bind DN: .*; because refused logins lock accounts, no schedule/,
     )
     expect(why).toContain(`for ${minutes} more minutes, unless the secret changes; dirsyncd sync does so`)
     pass((minutes - 1) * MINUTE_MS)
@@ -126,8 +126,14 @@ test('a secret that is another one each time does not have the account locked', 
   expect(tries.map(({ logins }) => logins)).toEqual([2, 1, 1])
   expect(await refused()).toMatchObject({
     logins: 0,
-    why: expect.stringMatching(/for 60 more minutes; dirsyncd sync does so at once$/),
+    why: expect.stringMatching(
+      /, 3 different secrets were refused, and no schedule tries another one for 15 more minutes; dirsyncd sync does so at once$/,
+    ),
   })
+  pass(15 * MINUTE_MS)
+  expect(await refused()).toMatchObject({ logins: 1 })
+  expect((await refused()).why).toContain('4 different secrets were refused')
+  expect((await refused()).why).toContain('for 30 more minutes')
 })
 
 test('of several syncs with one reader that begin at once, one logs in while it is refused', async () => {
@@ -148,7 +154,7 @@ test('a person who asks for one source after the other has the same secret tried
   expect(await refused({ isAsked: true })).toMatchObject({
     logins: 0,
     why: expect.stringMatching(
-      /account is not locked, the same secret is not tried again for \d+ more seconds?$/,
+      /refused logins lock accounts, the same secret is not tried again for \d+ more seconds?$/,
     ),
   })
   setRight()

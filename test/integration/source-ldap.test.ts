@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { type Log, silentLog } from '../../src/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
-import type { Source } from '../../src/source/source.ts'
+import type { ProbeLine, Source } from '../../src/source/source.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
 import { BASE, type BindUser, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
@@ -101,6 +101,10 @@ function usersOnly(
 
 function oddOnly(users: Partial<LdapSourceOptions['users']>): Source {
   return usersOnly({ base: `ou=odd,${BASE}`, map: { external_id: 'cn' }, ...users })
+}
+
+function probeOdd(disabledWhen: string): Promise<readonly ProbeLine[]> {
+  return oddOnly({ filter: '(sn=same)', disabled: 'delete', disabledWhen }).probe(NEVER)
 }
 
 interface Line {
@@ -508,6 +512,15 @@ test('a probe says where it is, who it is, whom it is taken for and what it is g
   })
   const missing = usersOnly({ base: `ou=nowhere,${BASE}` }).probe(NEVER)
   await expect(missing).rejects.toMatchObject({ code: 'source-refused' })
+})
+
+test('a probe says when the rule of disabled accounts finds nobody', async () => {
+  const nobody = expect.objectContaining({
+    label: 'disabled',
+    detail: expect.stringContaining('finds nobody'),
+  })
+  expect(await probeOdd('(createTimestamp<=now(filetime))')).toContainEqual(nobody)
+  expect(await probeOdd('(createTimestamp<=now())')).not.toContainEqual(nobody)
 })
 
 test('an entry is explained by its attributes', async () => {

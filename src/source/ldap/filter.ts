@@ -134,7 +134,12 @@ function parseComparison({ text, now }: Input, start: number): Parsed {
   if (close < 0) throw new Error(`")" is missing at position ${text.length + 1}`)
   const clause = text.slice(start, close)
   const groups = COMPARISON.exec(clause)?.groups
-  if (groups === undefined) throw new Error(`"(${clause})" at position ${start} is no comparison`)
+  if (groups === undefined) {
+    const hint = /\bnow\s*\(/i.test(clause)
+      ? '; now() and now(filetime) are whole values, such as (a<=now())'
+      : ''
+    throw new Error(`"(${clause})" at position ${start} is no comparison${hint}`)
+  }
   const { left = '', operator = '', value = '' } = groups
   return { filter: comparison(left, operator, value), end: close + 1 }
 }

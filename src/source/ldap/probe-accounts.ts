@@ -14,11 +14,18 @@ export async function probeAccounts(
 ): Promise<ProbeLine[]> {
   const count = (filter: Filter) => countWithin(connection, users, filter, pageSize)
   return [
+    ...(users.disabled !== undefined && (await count(users.disabled.filter)) === 0 ? [NOBODY_DISABLED] : []),
     ...(users.disabled === undefined && profile.disabledWhen !== undefined
       ? disabledLines(await count(parseFilter(profile.disabledWhen, 'users.disabledWhen')))
       : []),
     ...computerLines(await count(new EqualityFilter({ attribute: 'objectClass', value: 'computer' }))),
   ]
+}
+
+const NOBODY_DISABLED: ProbeLine = {
+  label: 'disabled',
+  detail: 'the rule of disabled accounts (users.disabledWhen) finds nobody',
+  level: 'info',
 }
 
 function disabledLines(count: number | undefined): ProbeLine[] {

@@ -1101,6 +1101,22 @@ export const LDAP: readonly Protection[] = [
     only: 'begin at once',
   },
   {
+    name: 'ldap-login-secret-in-steps-does-not-make-the-pause-longer',
+    file: 'source/ldap/connection/logins.ts',
+    find: '(isRepeated ? 1 : 0)',
+    replace: '1',
+    test: LOGIN,
+    only: 'another one each time',
+  },
+  {
+    name: 'ldap-login-refused-before-is-not-repeated-by-a-check',
+    file: 'compose/check.ts',
+    find: 'new Logins(site && refusedLogins(site.store.db))',
+    replace: 'new Logins()',
+    test: 'e2e/ldap-trouble.test.ts',
+    only: 'a password that was changed',
+  },
+  {
     name: 'ldap-login-asked-for-is-tried-once-for-all-sources',
     file: 'source/ldap/connection/logins.ts',
     find: 'isAsked ? ASKED_PAUSE_MS',

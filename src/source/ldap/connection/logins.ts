@@ -99,13 +99,12 @@ async function requireEnd(last: RefusedLogin, credentials: Credentials, isAsked:
   const isNewTried = isAsked || last.secrets < MOST_SECRETS
   if (isNewTried && (await hashOf(credentials, last.salt)) !== last.hash) return
   const left = inWords(pause - passed)
-  throw new DirsyncdError(
-    'source-refused',
-    `${last.message}; so that the account is not locked, ` +
-      (isAsked
-        ? `the same secret is not tried again for ${left}`
-        : `no schedule tries it again for ${left}${isNewTried ? ', unless the secret changes' : ''}; dirsyncd sync does so at once`),
-  )
+  const asked = `the same secret is not tried again for ${left}`
+  const scheduled = isNewTried
+    ? `no schedule tries it again for ${left}, unless the secret changes`
+    : `${last.secrets} different secrets were refused, and no schedule tries another one for ${left}`
+  const what = isAsked ? asked : `${scheduled}; dirsyncd sync does so at once`
+  throw new DirsyncdError('source-refused', `${last.message}; because refused logins lock accounts, ${what}`)
 }
 
 function inWords(ms: number): string {
@@ -121,13 +120,15 @@ async function refusalOf(
   last: RefusedLogin | undefined,
 ): Promise<RefusedLogin> {
   const isSame = last !== undefined && (await hashOf(credentials, last.salt)) === last.hash
+  // A secret that is written in steps is no reason for the longest pause.
+  const isRepeated = last === undefined || isSame || last.secrets >= MOST_SECRETS
   const salt = isSame ? last.salt : randomBytes(16).toString('hex')
   return {
     reader,
     message,
     salt,
     hash: await hashOf(credentials, salt),
-    times: (last?.times ?? 0) + 1,
+    times: (last?.times ?? 0) + (isRepeated ? 1 : 0),
     secrets: (last?.secrets ?? 0) + (isSame ? 0 : 1),
     at: new Date(Date.now()),
   }

@@ -82,7 +82,8 @@ test.each([
   ['(cn>=\\ff)', 'is not UTF-8'],
   ['(a<=now(unix))', '"now(unix)" is not known; there are now(), such as 20260131235900Z, and now(filetime)'],
   ['(a:=now())', 'is not the name of an LDAP attribute'],
-  ['(a<=now()', 'is no comparison'],
+  ['(a<=now()', 'is no comparison; now() and now(filetime) are whole values, such as (a<=now())'],
+  ['(a>=NOW())', 'are whole values'],
 ])('%s is refused', (text, why) => {
   expect(() => parsed(text)).toThrow(`users.filter: "${text}" is not an LDAP filter`)
   expect(() => parsed(text)).toThrow(why)
