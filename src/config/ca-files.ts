@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { BEGIN_CERTIFICATE, certificatesIn } from '../certificates.ts'
 import { systemCode } from '../errors.ts'
 import type { Fault } from './document.ts'
 
@@ -49,16 +50,13 @@ export async function readCaFiles(raw: unknown, folder: string): Promise<Authori
   return { texts, faults }
 }
 
-const BEGIN = '-----BEGIN CERTIFICATE-----'
-const CERTIFICATE = new RegExp(`${BEGIN}[^-]+-----END CERTIFICATE-----`, 'g')
-
 /**
  * Node takes a text without any certificate in silence, trusts nobody then, and has a misleading error for it; of several
  * certificates it passes over those that are broken.
  */
 function whyNoCertificates(pem: string, file: string): string | undefined {
-  const begun = pem.split(BEGIN).length - 1
-  const certificates = pem.match(CERTIFICATE) ?? []
+  const begun = pem.split(BEGIN_CERTIFICATE).length - 1
+  const certificates = certificatesIn(pem)
   if (begun === 0) return `there is no PEM certificate in the CA file ${file}`
   if (certificates.length < begun)
     return `a certificate in the CA file ${file} is cut off; copy the whole file`

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import { certificatesIn } from '../../../certificates.ts'
 import { DirsyncdError } from '../../../errors.ts'
 import type { LdapSourceOptions } from '../options.ts'
 
@@ -106,11 +107,6 @@ function parseUrl(text: string): URL {
   if (!['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '')
     throw invalid(`url: "${text}" has more than host and port, use users.base for a DN`)
   return url
-}
-
-/** The certificates of a PEM text, which the configuration has checked. */
-function certificatesIn(pem: string): string[] {
-  return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 function invalid(message: string): DirsyncdError {
