@@ -7,12 +7,11 @@ const UNPRINTABLE =
 
 /** Longer texts are cut; no id and no value of the source is as long, but a directory may hold anything. */
 const LONGEST = 2_500
-const BEGINNING = 200
 
 /** A text from outside, safe to print on one line of a terminal. */
 export function printable(text: string): string {
   if (text.length > LONGEST) {
-    return `${printable(text.slice(0, BEGINNING).toWellFormed())}… (${text.length} characters)`
+    return `${printable(text.slice(0, LONGEST).toWellFormed())}… (${text.length} characters)`
   }
   return text.replace(UNPRINTABLE, (character) => {
     const code = character.codePointAt(0) ?? 0
