@@ -33,7 +33,7 @@ beforeEach(() => {
   source = sourceWith(password)
 })
 afterEach(() => {
-  vi.restoreAllMocks()
+  vi.useRealTimers()
   ahead = 0
 })
 
@@ -76,7 +76,7 @@ async function expectRead(): Promise<void> {
 /** From now on so much time has passed as well. */
 function pass(ms: number): void {
   ahead += ms
-  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ahead)
+  vi.useFakeTimers({ now: realNow() + ahead, toFake: ['Date'] })
 }
 
 test('a password that was changed since it was read is asked for again, and taken', async () => {

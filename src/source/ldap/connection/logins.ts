@@ -130,7 +130,7 @@ async function refusalOf(
     hash: await hashOf(credentials, salt),
     times: (last?.times ?? 0) + (isRepeated ? 1 : 0),
     secrets: (last?.secrets ?? 0) + (isSame ? 0 : 1),
-    at: new Date(Date.now()),
+    at: new Date(),
   }
 }
 
