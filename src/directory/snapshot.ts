@@ -67,6 +67,12 @@ export interface Coverage {
   readonly members: boolean
 }
 
+/** Ids, each once. */
+export interface Ids extends Iterable<string> {
+  readonly size: number
+  has(id: string): boolean
+}
+
 /** A complete read of the source. An incomplete read is an error and never gets here. */
 export interface SourceSnapshot {
   readonly users: ReadonlyMap<string, UserEntry>
@@ -74,7 +80,7 @@ export interface SourceSnapshot {
   /** What the source is configured to read; the sync does not change the rest. */
   readonly covers: Coverage
   /** Every id that was read, even of skipped entries: these entries exist and are never deleted. */
-  readonly seen: { readonly user: ReadonlySet<string>; readonly group: ReadonlySet<string> }
+  readonly seen: { readonly user: Ids; readonly group: Ids }
   /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]

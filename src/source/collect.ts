@@ -3,7 +3,13 @@ import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
 import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
-import { compareNotices, type Coverage, type Notice, type SourceSnapshot } from '../directory/snapshot.ts'
+import {
+  compareNotices,
+  type Coverage,
+  type Ids,
+  type Notice,
+  type SourceSnapshot,
+} from '../directory/snapshot.ts'
 import { digits, examples } from '../directory/wording.ts'
 
 /** What every entry has: all values of its id attribute, and where it was read. */
@@ -135,14 +141,13 @@ export class Collector {
     }
   }
 
-  /** The usable id of a candidate. Marks every id value as seen, because what was not seen may be deleted. */
+  /** The usable id of a candidate. Every id value counts as seen, because what was not seen may be deleted. */
   #identify(
     known: EntriesById<UserEntry> | EntriesById<GroupEntry>,
     candidate: Candidate,
   ): string | undefined {
     const { kind } = known
     const { ids, idName, from } = candidate
-    for (const id of ids) known.seen.add(id)
     const counted = ids.length === 0 ? this.#withoutId : this.#withId
     counted[kind] += 1
     this.#idNames[kind] = idName
@@ -152,6 +157,7 @@ export class Collector {
         this.#note({ kind, id, code: 'value-failed', detail: `${from}: ${fault}` })
       return id
     }
+    for (const each of ids) known.addUnusable(each)
     this.addUnreadable(kind, `${from}: ${candidateProblem(candidate)} (external_id is "${idName}")`)
     return undefined
   }
@@ -195,9 +201,11 @@ interface Unwritten extends LocatedEntry {
  */
 interface EntriesById<E extends LocatedEntry> {
   readonly kind: Kind
-  readonly seen: Set<string>
+  readonly seen: Ids
   add(entry: E): void
   addUnwritten(id: string, from: string): void
+  /** Adds an id of an entry that has no usable one. */
+  addUnusable(id: string): void
   unique(): ReadonlyMap<string, E>
   duplicates(): Notice[]
 }
@@ -207,6 +215,9 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
   const unwritten = new Map<string, Unwritten>()
   /** For each dropped id, where its entries were read. */
   const conflicts = new Map<string, Set<string>>()
+  const unusable = new Set<string>()
+  const hasEntry = (id: string) => entries.has(id) || unwritten.has(id) || conflicts.has(id)
+  const others = () => [...unusable].filter((id) => !hasEntry(id))
 
   /** Whether this is the first entry with its id. A server may send one entry twice in one read. */
   function isNew(entry: E | Unwritten): boolean {
@@ -227,7 +238,19 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
 
   return {
     kind,
-    seen: new Set(),
+    // A set of its own would hold each of a million ids a second time.
+    seen: {
+      has: (id) => hasEntry(id) || unusable.has(id),
+      get size() {
+        return entries.size + unwritten.size + conflicts.size + others().length
+      },
+      *[Symbol.iterator]() {
+        yield* entries.keys()
+        yield* unwritten.keys()
+        yield* conflicts.keys()
+        yield* others()
+      },
+    },
     add(entry) {
       if (isNew(entry)) entries.set(entry.id, entry)
     },
@@ -235,6 +258,7 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
       const entry: Unwritten = { id, from, unwritten: true }
       if (isNew(entry)) unwritten.set(id, entry)
     },
+    addUnusable: (id) => unusable.add(id),
     unique: () => entries,
     duplicates: () => [...conflicts].flatMap(([id, origins]) => duplicateNotices(kind, id, origins)),
   }

@@ -6,8 +6,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-every-id-of-an-unusable-entry-is-seen',
     file: 'source/collect.ts',
-    find: '    for (const id of ids) known.seen.add(id)\n',
-    replace: '    if (usableId(candidate) !== undefined) for (const id of ids) known.seen.add(id)\n',
+    find: 'for (const each of ids) known.addUnusable(each)',
+    replace: 'for (const each of ids.slice(0, 0)) known.addUnusable(each)',
     test: 'unit/source/collect.test.ts',
   },
   {

@@ -52,7 +52,7 @@ test('a value that cannot be worked out is missing, named, and no reason to dele
   ])
   expect(snapshot.users.get('1')).toMatchObject({ email: undefined, name: 'anna' })
   expect(snapshot.users.get('2')).toMatchObject({ email: 'b@x', name: 'bert' })
-  expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
+  expect(new Set(snapshot.seen.user)).toEqual(new Set(['1', '2']))
   expect(snapshot.unreadable).toBe(0)
   expect(snapshot.notices).toEqual([
     {
