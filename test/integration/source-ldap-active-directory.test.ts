@@ -444,6 +444,12 @@ describe('Active Directory', () => {
     await expect(refusing).rejects.toThrow('the server names 3 other places to look at')
   })
 
+  test('may refer to nowhere, which is refused too', async () => {
+    const world = { users: people(2), groups: [], references: [''] }
+    const refusing = read(world, { options: { referrals: 'refuse' } })
+    await expect(refusing).rejects.toThrow('the server names another place to look at')
+  })
+
   test('refers to its configuration and its name servers, where nobody is', async () => {
     const places = ['CN=Configuration', 'DC=DomainDnsZones', 'DC=ForestDnsZones']
     const urls = places.map((place) => `ldap://${place}.corp.example/${place},${BASE}`)

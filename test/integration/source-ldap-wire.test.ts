@@ -6,10 +6,10 @@ import { silentLog } from '../../src/log.ts'
 import { loadCredentials } from '../../src/source/ldap/connection/bind.ts'
 import { openConnection } from '../../src/source/ldap/connection/connection.ts'
 import { parseEndpoints } from '../../src/source/ldap/connection/endpoint.ts'
-import { parseFilter } from '../../src/source/ldap/filter.ts'
+import { ANYTHING, parseFilter } from '../../src/source/ldap/filter.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
-import { searchSome } from '../../src/source/ldap/search.ts'
+import { searchAll, searchSome } from '../../src/source/ldap/search.ts'
 import {
   decodeAll,
   ENUMERATED,
@@ -101,8 +101,8 @@ function result({ id, operation }: Pick<Request, 'id' | 'operation'>, code: numb
   return encode(SEQUENCE, encodeInteger(id), encode(tag, ...parts))
 }
 
-function entry(id: number, uid: string): Buffer {
-  const values = encode(0x31, encode(OCTETS, uid))
+function entry(id: number, uid: string, value = uid): Buffer {
+  const values = encode(0x31, encode(OCTETS, value))
   const attributes = encode(SEQUENCE, encode(SEQUENCE, encode(OCTETS, 'uid'), values))
   return encode(SEQUENCE, encodeInteger(id), encode(0x64, encode(OCTETS, `uid=${uid},${BASE}`), attributes))
 }
@@ -217,6 +217,45 @@ describe('a server', () => {
     await expect(reading).rejects.toMatchObject({ name: 'DirsyncdError', code: 'source-unreachable' })
     await expect(reading).rejects.toThrow(`${server.url}: ${words} while asking for StartTLS`)
   })
+})
+
+test('an entry that is broken is lost with all of its server, whose page had ended well', async () => {
+  await using server = await startScript((request) => {
+    const broken = encode(SEQUENCE, encodeInteger(request.id), encode(0x64, encode(OCTETS, 'uid=b')))
+    request.socket.write(Buffer.concat([entry(request.id, 'a'), broken, result(request, 0)]))
+  })
+  const reading = createLdapSource(options(server.url), silentLog()).read(NEVER)
+  await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+  await expect(reading).rejects.toThrow(
+    `${server.url}: a broken message arrived (there is no element of type 0x30) while reading "${BASE}"`,
+  )
+  await using other = await startScript((request) =>
+    request.socket.write(Buffer.concat([entry(request.id, 'other'), result(request, 0)])),
+  )
+  const both = { ...options(server.url), url: [server.url, other.url] }
+  expect([...(await createLdapSource(both, silentLog()).read(NEVER)).users.keys()]).toEqual(['other'])
+})
+
+test('a page of large entries is not kept until it ends', async () => {
+  const { promise: handedOn, resolve } = Promise.withResolvers<void>()
+  const dns: string[] = []
+  let beforeEnd: readonly string[] = []
+  await using server = await startScript(async (request) => {
+    for (const uid of ['a', 'b', 'c']) request.socket.write(entry(request.id, uid, uid.repeat(600_000)))
+    await Promise.race([handedOn, delay(1000)])
+    beforeEnd = [...dns]
+    request.socket.write(result(request, 0))
+  })
+  const from = options(server.url)
+  const [endpoint] = parseEndpoints(from)
+  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+  const search = { base: BASE, scope: 'base', ...ANYTHING, attributes: [], pageSize: 50 } as const
+  await searchAll(connection, search, ({ dn }) => {
+    dns.push(dn)
+    resolve()
+  })
+  expect(dns).toEqual(['a', 'b', 'c'].map((uid) => `uid=${uid},${BASE}`))
+  expect(beforeEnd).toEqual(dns.slice(0, 2))
 })
 
 test('a connection that was lost stays so, and says so at once', async () => {

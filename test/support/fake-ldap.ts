@@ -21,7 +21,7 @@ export interface FakeEntry {
   readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
 }
 
-/** The entries, the URLs of references to other places, and the result code (0 by default). */
+/** The entries, the URLs of references to other places (an empty one: a reference to nowhere), and the result code. */
 export interface FakeAnswer {
   readonly entries?: readonly FakeEntry[]
   readonly references?: readonly string[]
@@ -125,7 +125,9 @@ function result(id: number, operation: number, code: number): Buffer {
 }
 
 function referenceMessage(id: number, url: string): Buffer {
-  return message(id, ProtocolOperation.LDAP_RES_SEARCH_REF, (writer) => writer.writeString(url))
+  return message(id, ProtocolOperation.LDAP_RES_SEARCH_REF, (writer) => {
+    if (url !== '') writer.writeString(url)
+  })
 }
 
 function entryMessage(id: number, { dn, attributes }: FakeEntry): Buffer {

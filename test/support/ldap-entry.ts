@@ -22,10 +22,17 @@ export function entryMessage(messageId: number, dn: string, attributes: Attribut
   return encode(SEQUENCE, encodeInteger(messageId), entry)
 }
 
+/** An answer whose entry is decoded. */
+export type Decoded =
+  | Exclude<Answer, { readonly type: 'entry' }>
+  | { readonly type: 'entry'; readonly messageId: number; readonly entry: LdapEntry }
+
 /** What a connection makes of these bytes. Throws where it would be lost. */
-export function decodeStream(bytes: Buffer): Answer[] {
+export function decodeStream(bytes: Buffer): Decoded[] {
   const answers: Answer[] = []
   const decode = createAnswerDecoder()
   createFramer((message, start, end) => answers.push(decode(message, start, end))).push(bytes)
-  return answers
+  return answers.map((answer) =>
+    answer.type === 'entry' ? { ...answer, entry: answer.entry.decode() } : answer,
+  )
 }

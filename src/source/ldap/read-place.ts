@@ -81,7 +81,8 @@ function createOnce(): (dn: string) => boolean {
 }
 
 function refused({ endpoint }: LdapConnection, base: string, references: number): DirsyncdError {
-  const what = `${endpoint.url}: below "${base}" the server names ${references} other places to look at`
-  const remedy = 'which are not followed: choose a base without them, or set referrals to "report"'
-  return new DirsyncdError('source-incomplete', `${what}, ${remedy}`)
+  const places = references === 1 ? 'another place' : `${references} other places`
+  const what = `${endpoint.url}: below "${base}" the server names ${places} to look at`
+  const remedy = 'dirsyncd follows no references, so choose a base without any, or set referrals to "report"'
+  return new DirsyncdError('source-incomplete', `${what}; ${remedy}`)
 }

@@ -1,7 +1,7 @@
 import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import type { LdapResult } from './connection/message.ts'
+import type { LdapResult, SentEntry } from './connection/message.ts'
 import type { LdapEntry } from './entry.ts'
 import { ANYTHING } from './filter.ts'
 import type { SearchScope } from './options.ts'
@@ -20,6 +20,9 @@ import type { Doing } from './connection/wire.ts'
 
 /** Active Directory sends empty pages while it looks for matches; a server that sends nothing else has lost its way. */
 const MOST_EMPTY_PAGES = 1000
+
+/** A page of people is shorter; one of large groups may be thousands of times as long. */
+const MOST_HELD_BYTES = 1024 * 1024
 
 export interface Search {
   readonly base: string
@@ -79,23 +82,59 @@ async function searchPages(
   let totals: SearchTotals = { entries: 0, pages: 0, references: 0 }
   let emptyInARow = 0
   let cookie: Buffer | undefined
+  let first: SentEntry | undefined
+  const hold = createHold((sent) => {
+    const entry = connection.wire.decode(sent, reading(search))
+    if (sent === first && firsts.has(entry.dn))
+      throw incomplete(connection, search, `page ${totals.pages} begins with an entry that was already read`)
+    if (sent === first) firsts.add(entry.dn)
+    onEntry(entry)
+  })
   do {
-    const page = await searchPage(connection, search, cookie, onEntry)
+    const asked = searchPage(connection, search, cookie, (sent) => {
+      first ??= sent
+      hold.add(sent)
+    })
+    // If decoding fails, nobody waits for this page any more.
+    asked.catch(() => undefined)
+    // The server works on this page while the one before is decoded.
+    hold.handOn()
+    first = undefined
+    const page = await asked
     const mostPerPage = cookie === undefined ? shorterPage(page, search) : undefined
     if (mostPerPage !== undefined) return { mostPerPage }
     requireSuccess(connection, search, page.result)
     cookie = nextCookie(connection, search, cookie, page)
     emptyInARow = page.entries === 0 ? emptyInARow + 1 : 0
     totals = add(totals, page)
-    if (page.first !== undefined && firsts.has(page.first)) {
-      throw incomplete(connection, search, `page ${totals.pages} begins with an entry that was already read`)
-    }
-    if (page.first !== undefined) firsts.add(page.first)
     if (emptyInARow > MOST_EMPTY_PAGES) {
       throw incomplete(connection, search, `the server sent ${emptyInARow} empty pages and never an end`)
     }
   } while (cookie !== undefined)
+  hold.handOn()
   return totals
+}
+
+/** Keeps entries until there is time for them, unless they take too much memory. */
+function createHold(onEntry: (sent: SentEntry) => void) {
+  let held: SentEntry[] = []
+  let bytes = 0
+
+  function handOn(): void {
+    const sent = held
+    held = []
+    bytes = 0
+    for (const each of sent) onEntry(each)
+  }
+
+  return {
+    add(sent: SentEntry): void {
+      held.push(sent)
+      bytes += sent.bytes
+      if (bytes > MOST_HELD_BYTES) handOn()
+    },
+    handOn,
+  }
 }
 
 /** Some servers cut off a first page that is too long; OpenLDAP refuses it and does not say what it would allow. */
@@ -109,7 +148,8 @@ function shorterPage({ result, entries }: Page, { pageSize = 0 }: Search): numbe
 /** Only the first page: a sample, which says nothing about what else there is. */
 export async function searchSome(connection: LdapConnection, search: Search): Promise<LdapEntry[]> {
   const entries: LdapEntry[] = []
-  const page = await searchPage(connection, search, undefined, (entry) => entries.push(entry))
+  const take = decoded(connection, search, (entry) => entries.push(entry))
+  const page = await searchPage(connection, search, undefined, take)
   requireSuccess(connection, search, page.result)
   return entries
 }
@@ -125,9 +165,10 @@ export async function findEntry(
 ): Promise<LdapEntry | undefined> {
   const search = { base: dn, scope: 'base', ...ANYTHING, attributes, pageSize: undefined } as const
   let found: LdapEntry | undefined
-  const { result } = await searchPage(connection, search, undefined, (entry) => {
+  const take = decoded(connection, search, (entry) => {
     found = entry
   })
+  const { result } = await searchPage(connection, search, undefined, take)
   if (NOT_HERE.has(result.code)) return undefined
   requireSuccess(connection, search, result)
   return found
@@ -147,15 +188,14 @@ export async function tryPage(
   search: Search,
   onEntry: (entry: LdapEntry) => void,
 ): Promise<FirstPage> {
-  const { entries, references, result } = await searchPage(connection, search, undefined, onEntry)
+  const take = decoded(connection, search, onEntry)
+  const { entries, references, result } = await searchPage(connection, search, undefined, take)
   return { entries, references, code: result.code, more: (result.cookie?.length ?? 0) > 0 }
 }
 
 interface Page {
   readonly entries: number
   readonly references: number
-  /** The DN of its first entry. */
-  readonly first: string | undefined
   readonly result: LdapResult
 }
 
@@ -163,23 +203,31 @@ async function searchPage(
   connection: LdapConnection,
   search: Search,
   cookie: Buffer | undefined,
-  onEntry: (entry: LdapEntry) => void,
+  onEntry: (entry: SentEntry) => void,
 ): Promise<Page> {
   let entries = 0
   let references = 0
-  let first: string | undefined
-  const doing: Doing = { code: 'source-incomplete', what: `reading ${describe(search)}` }
-  const result = await connection.wire.exchange((messageId) => requestOf(messageId, search, cookie), doing, {
+  const request = (messageId: number) => requestOf(messageId, search, cookie)
+  const result = await connection.wire.exchange(request, reading(search), {
     onEntry: (entry) => {
       entries += 1
-      first ??= entry.dn
       onEntry(entry)
     },
     onReference: (urls) => {
-      if (!urls.every(isWithoutPeople)) references += 1
+      // A reference to nowhere is against the standard, and may stand for anything.
+      if (urls.length === 0 || !urls.every(isWithoutPeople)) references += 1
     },
   })
-  return { entries, references, first, result }
+  return { entries, references, result }
+}
+
+function reading(search: Search): Doing {
+  return { code: 'source-incomplete', what: `reading ${describe(search)}` }
+}
+
+/** Takes each entry as soon as it has arrived. */
+function decoded(connection: LdapConnection, search: Search, onEntry: (entry: LdapEntry) => void) {
+  return (sent: SentEntry) => onEntry(connection.wire.decode(sent, reading(search)))
 }
 
 /**

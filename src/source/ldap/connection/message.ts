@@ -22,9 +22,17 @@ export const PAGED_RESULTS = '1.2.840.113556.1.4.319'
 const MOST_KNOWN_ATTRIBUTES = 10_000
 
 export type Answer =
-  | { readonly type: 'entry'; readonly messageId: number; readonly entry: LdapEntry }
+  | { readonly type: 'entry'; readonly messageId: number; readonly entry: SentEntry }
   | { readonly type: 'reference'; readonly messageId: number; readonly urls: readonly string[] }
   | { readonly type: 'result'; readonly messageId: number; readonly result: LdapResult }
+
+/** An entry that has arrived: to be decoded once, when there is time for it. */
+export interface SentEntry {
+  /** How much it keeps in memory. */
+  readonly bytes: number
+  /** Throws when it is broken. */
+  decode(): LdapEntry
+}
 
 /** The end of an operation. */
 export interface LdapResult {
@@ -59,9 +67,12 @@ export function createAnswerDecoder(): Decode<Answer> {
     const messageId = reader.integer(INTEGER)
     const { tag } = reader
     if (tag === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) {
-      const entry = decodeEntry(reader, attributeOf)
-      reader.leaveExtended(end)
-      return { type: 'entry', messageId, entry }
+      const decode = () => {
+        const entry = decodeEntry(reader, attributeOf)
+        reader.leaveExtended(end)
+        return entry
+      }
+      return { type: 'entry', messageId, entry: { bytes: end - start, decode } }
     }
     if (tag === ProtocolOperation.LDAP_RES_SEARCH_REF) {
       const urls = decodeUrls(reader, tag)

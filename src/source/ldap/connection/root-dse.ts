@@ -27,7 +27,7 @@ export async function readRootDse(wire: Wire, url: string, ms: number): Promise<
     doing,
     {
       onEntry: (entry) => {
-        root = entry
+        root = wire.decode(entry, doing)
       },
       onReference: () => undefined,
     },

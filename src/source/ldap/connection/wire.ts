@@ -5,7 +5,7 @@ import { interruption } from '../../interruption.ts'
 import type { LdapEntry } from '../entry.ts'
 import { createFramer, type Framer } from './frames.ts'
 import { certificateDemand } from './tls-problem.ts'
-import { type Answer, createAnswerDecoder, type LdapResult } from './message.ts'
+import { type Answer, createAnswerDecoder, type LdapResult, type SentEntry } from './message.ts'
 
 /** What is being done, for the sentence of an error, and the code of that error. */
 export interface Doing {
@@ -32,7 +32,8 @@ export interface Line {
 }
 
 interface Listener {
-  readonly onEntry: (entry: LdapEntry) => void
+  /** To be decoded by `Wire.decode`. */
+  readonly onEntry: (entry: SentEntry) => void
   /** With the URLs of one place, of which each server has the same. */
   readonly onReference: (urls: readonly string[]) => void
 }
@@ -94,6 +95,16 @@ export class Wire {
       this.#pending = { messageId, doing, listener, begun: false, timer, resolve, reject }
       this.#socket.write(build(messageId).write())
     })
+  }
+
+  /** Ends the connection and throws a `ConnectionLost` where the entry is broken. */
+  decode(entry: SentEntry, doing: Doing): LdapEntry {
+    try {
+      return entry.decode()
+    } catch (error) {
+      this.#lose(sentence(error), error)
+      throw this.#lost(`${sentence(error)} while ${doing.what}`, doing, error)
+    }
   }
 
   /** Goes on over another socket, after StartTLS. */
@@ -229,9 +240,11 @@ export class Wire {
 
   #lose(why: string, cause?: unknown, hint?: string): void {
     const more = hint === undefined ? '' : ` (${hint})`
-    this.#fail(
-      (doing) => new ConnectionLost(doing.code, `${this.#url}: ${why} while ${doing.what}${more}`, { cause }),
-    )
+    this.#fail((doing) => this.#lost(`${why} while ${doing.what}${more}`, doing, cause))
+  }
+
+  #lost(what: string, { code }: Doing, cause: unknown): ConnectionLost {
+    return new ConnectionLost(code, `${this.#url}: ${what}`, { cause })
   }
 
   #fail(reason: Failure): void {

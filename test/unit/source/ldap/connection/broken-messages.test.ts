@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { BerReader } from '../../../../../src/source/ldap/connection/ber-reader.ts'
-import type { Answer } from '../../../../../src/source/ldap/connection/message.ts'
 import type { LdapEntry } from '../../../../../src/source/ldap/entry.ts'
 import { valueDecoder } from '../../../../../src/source/ldap/values.ts'
 import {
@@ -13,7 +12,7 @@ import {
   SEQUENCE,
   type Tlv,
 } from '../../../../support/ber.ts'
-import { decodeStream, entryMessage } from '../../../../support/ldap-entry.ts'
+import { type Decoded, decodeStream, entryMessage } from '../../../../support/ldap-entry.ts'
 import { inLong } from '../../../../support/long.ts'
 
 /** What a server may send that is no LDAP, or is meant to harm. */
@@ -87,7 +86,7 @@ afterEach(() => {
 })
 
 /** What a connection makes of these bytes; none where it would be lost. The steps that it takes are bounded. */
-function answersTo(bytes: Buffer): readonly Answer[] {
+function answersTo(bytes: Buffer): readonly Decoded[] {
   const steps = vi.spyOn(BerReader.prototype, 'next')
   try {
     return decodeStream(bytes)

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Answer } from '../../../../../src/source/ldap/connection/message.ts'
-import { decodeStream } from '../../../../support/ldap-entry.ts'
+import { type Decoded, decodeStream } from '../../../../support/ldap-entry.ts'
 
 /** One BER element of a short length. */
 function ber(tag: number, ...content: (Buffer | string | number[])[]): Buffer {
@@ -16,7 +15,7 @@ function long(tag: number, ...content: Buffer[]): Buffer {
   return Buffer.concat([header, body])
 }
 
-function decodeAnswer(message: Buffer): Answer {
+function decodeAnswer(message: Buffer): Decoded {
   const [answer, ...others] = decodeStream(message)
   if (answer === undefined || others.length > 0) throw new Error('not one message')
   return answer
