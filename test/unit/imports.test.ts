@@ -9,12 +9,13 @@ import { describe, expect, test } from 'vitest'
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   errors: { values: '' },
   printable: { values: '' },
+  certificates: { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   contract: { values: '' },
   directory: { values: '' },
   plan: { values: 'directory' },
-  source: { values: 'directory' },
+  source: { values: 'certificates directory' },
   client: { values: 'contract' },
   service: { values: 'contract' },
   conformance: { values: 'contract' },
@@ -25,7 +26,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'plan apply store queue', types: 'directory source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   admin: { values: 'control', types: 'store plan directory' },
-  config: { values: '', types: 'plan source sync' },
+  config: { values: 'certificates', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
