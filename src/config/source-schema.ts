@@ -57,10 +57,13 @@ const ldapUserMap = userMap
 const ldapGroupMap = groupMap
   .extend({
     external_id: attribute.exactOptional().describe('Attribute of the id. Left out: that of the vendor.'),
-    members: attribute
+    members: z
+      .union([attribute, z.array(attribute).min(1)], {
+        error: () => 'must be the name of an attribute or a list of names',
+      })
       .exactOptional()
       .describe(
-        'Attribute with the members: DNs (member, uniqueMember) or user names (memberUid; in another case than the uid only where one user has it, and DNs too). Left out: that of the vendor.',
+        'Attribute with the members, or a list of such attributes: DNs (member, uniqueMember) or user names (memberUid; in another case than the uid only where one user has it, and DNs too). Left out: that of the vendor.',
       ),
   })
   .describe('Which attribute becomes which field.')

@@ -109,6 +109,15 @@ export interface SourceSnapshot {
    */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
   /**
+   * Where several attributes list members: those in which each group lists somebody, itself. Named as in
+   * `nestingGroups`.
+   */
+  readonly memberLists?: ReadonlyMap<string, readonly string[]> | undefined
+  /** The groups whose lists make up the members of a group, itself and perhaps others within it. By its id. */
+  readonly listsWithin?:
+    | ((group: string) => readonly { readonly key: string; readonly dn: string }[])
+    | undefined
+  /**
    * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone,
    * with the normal DN of the entry's parent.
    */

@@ -28,8 +28,8 @@ export interface UserMap {
 export interface GroupMap {
   readonly external_id: string
   readonly name: ValueExpression
-  /** One attribute that lists the members. */
-  readonly members?: string
+  /** The attribute that lists the members, or several. */
+  readonly members?: string | readonly string[]
 }
 
 /** A compiled value. */
@@ -71,7 +71,7 @@ export interface UserMapping {
 export interface GroupMapping {
   readonly id: string
   readonly name: ValueMapping
-  readonly members: string | undefined
+  readonly members: readonly string[]
   readonly attributes: readonly string[]
   fieldsOf(lookup: Lookup): GroupFields
 }
@@ -126,9 +126,8 @@ export function compileUserMap(
 export function compileGroupMap(map: GroupMap, key: string, check: NameCheck): GroupMapping {
   const id = compileAttribute(map.external_id, `${key}.external_id`, check)
   const name = compileMapping(map.name, `${key}.name`, check)
-  const members =
-    map.members === undefined ? undefined : compileAttribute(map.members, `${key}.members`, check)
-  const attributes = distinct([id], name.attributes, members === undefined ? [] : [members])
+  const members = [map.members ?? []].flat().map((each) => compileAttribute(each, `${key}.members`, check))
+  const attributes = distinct([id], name.attributes, members)
   return {
     id,
     name,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
-import type { Nesting } from '../plan/evidence/finding.ts'
+import type { MemberLists, Nesting } from '../plan/evidence/finding.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
@@ -16,6 +16,7 @@ export interface LastGood {
   /** How many groups listed a member. */
   readonly groupsWithMembers: number | undefined
   readonly nesting: Nesting
+  readonly memberLists: MemberLists
   /** The ids of the groups whose members wait for a person. */
   readonly waitingGroups: ReadonlySet<string>
   /** The server that was read, where the source has servers. */
@@ -40,6 +41,7 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
       ids: new Map(Object.entries(row.nested_groups)),
       strangers: new Map(Object.entries(row.nested_strangers)),
     },
+    memberLists: new Map(Object.entries(row.member_lists)),
     waitingGroups: new Set(row.waiting_groups),
     server: row.server ?? undefined,
   }
@@ -65,7 +67,7 @@ export async function directoryAfterLastGood(
 export async function storeLastGood(
   db: Db,
   run: RunRecord,
-  { users, groups, groupsWithMembers, nesting, waitingGroups, server }: LastGood,
+  { users, groups, groupsWithMembers, nesting, memberLists, waitingGroups, server }: LastGood,
 ): Promise<void> {
   const values = {
     run: run.run,
@@ -83,9 +85,11 @@ export async function storeLastGood(
   // These are long and seldom change, so they are written only when they do.
   const ids = storableJson(Object.fromEntries(nesting.ids))
   const strangers = storableJson(Object.fromEntries(nesting.strangers))
-  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb
-    WHERE sync = ${run.sync} AND target = ${run.target}
-      AND (nested_groups <> ${ids}::jsonb OR nested_strangers <> ${strangers}::jsonb)`.execute(db)
+  const lists = storableJson(Object.fromEntries(memberLists))
+  await sql`UPDATE dirsyncd.last_good SET nested_groups = ${ids}::jsonb, nested_strangers = ${strangers}::jsonb,
+      member_lists = ${lists}::jsonb
+    WHERE sync = ${run.sync} AND target = ${run.target} AND (nested_groups <> ${ids}::jsonb
+      OR nested_strangers <> ${strangers}::jsonb OR member_lists <> ${lists}::jsonb)`.execute(db)
 }
 
 /** Adds groups to those that wait for a person. */

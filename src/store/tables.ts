@@ -200,6 +200,8 @@ export interface LastGoodTable {
   nested_groups: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
   /** By id, or by DN in its normal form. */
   nested_strangers: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
+  /** By id, or by DN in its normal form. */
+  member_lists: ColumnType<Readonly<Record<string, readonly string[]>>, string | undefined, string>
   waiting_groups: ColumnType<readonly string[], string | undefined, string>
   server: JSONColumnType<ServerMemory> | null
 }

@@ -75,6 +75,7 @@ export async function rememberRun(
     groups: source.seen.group.size + waiting.group.length,
     groupsWithMembers: source.groupsWithMembers,
     nesting: planned.nesting,
+    memberLists: planned.memberLists,
     waitingGroups: new Set(planned.waitingGroups),
     server: server?.next,
   })

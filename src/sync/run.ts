@@ -24,7 +24,7 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   /** The source in the last completed run of this sync on this directory, if there was one. */
   readonly lastGood:
     | (NonNullable<GuardFacts['lastGood']> &
-        Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'waitingGroups'>)
+        Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'memberLists' | 'waitingGroups'>)
     | undefined
   /** How much the directory had at the end of that run, where this is still known. */
   readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
@@ -225,6 +225,7 @@ async function evidenceOf(
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,
     nesting,
+    memberLists: lastGood?.memberLists ?? new Map(),
     otherEntries: entriesOfOthers(inputs, nesting, shown ?? new Map()),
     waitingGroups: lastGood?.waitingGroups ?? new Set(),
     losses,

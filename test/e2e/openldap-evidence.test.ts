@@ -11,6 +11,7 @@ import {
   employeeLdif,
   hiddenTeam,
   hiddenClasses,
+  hiddenNames,
   hiddenUnit,
   hire,
   leave,
@@ -157,6 +158,50 @@ describe('a unit that the reader may not see any more', () => {
     expect(failed.stderr).toContain(`has no entry "${unitDn('sales')}", the base of the search`)
     expect(await corp.uids()).toEqual(before)
   })
+})
+
+test('names that the reader may not see any more, beside members who are shown, are lost when a person approves', async () => {
+  await using stack = new AsyncDisposableStack()
+  const [named, listed] = [numbered('n', 6), numbered('l', 6)]
+  const names = { objectClass: ['posixGroup'], gidNumber: ['1'], memberUid: uidsOf(named) }
+  const both = { objectClass: ['groupOfNames', 'extensibleObject'], member: listed.map(employeeDn) }
+  const slapd = stack.use(
+    await startSlapd({
+      tls: false,
+      overlays: ['syncprov'],
+      acl: [hiddenNames(teamDn('Both'))],
+      ldifs: [
+        ...[...named, ...listed].map(employeeLdif),
+        ldif(teamDn('Both'), { ...both, cn: ['Both'], memberUid: uidsOf(named) }),
+        ldif(teamDn('Names'), { ...names, cn: ['Names'] }),
+        teamLdif('Listed', listed),
+        blindLdif(),
+      ],
+    }),
+  )
+  const corp = stack.use(await openOpenLdapSite(slapd))
+  const map = { external_id: 'entryUUID', name: 'cn', members: ['member', 'memberUid'] }
+  const filter = '(|(objectClass=groupOfNames)(objectClass=posixGroup))'
+  await corp.configure({ url: slapd.url, groups: { map, filter }, guards: NO_GUARDS })
+  await expectDone(corp)
+  const before = await corp.teams()
+  expect(before).toEqual(
+    new Map([
+      ['Both', uidsOf([...listed, ...named])],
+      ['Names', uidsOf(named)],
+      ['Listed', uidsOf(listed)],
+    ]),
+  )
+  await slapd.modify(blind(slapd, true))
+  for (let turn = 0; turn < 2; turn++) {
+    const held = await corp.sync()
+    expect(held).toMatchObject({ code: 3, stderr: '' })
+    expect(held.stdout).toContain('group "Both" would lose 6')
+    expect(await corp.teams()).toEqual(before)
+  }
+  await slapd.modify(blind(slapd, false))
+  await expectDone(corp)
+  expect(await corp.teams()).toEqual(before)
 })
 
 test('a team within another one that the reader may not see any more keeps its people there until a person approves', async () => {

@@ -34,6 +34,7 @@ const UNITS = [
   'deep',
   'nameless',
   'untold',
+  'unnamed',
 ] as const
 type Unit = (typeof UNITS)[number]
 
@@ -44,6 +45,7 @@ beforeAll(async () => {
   const reader = `cn=reader,ou=services,${BASE}`
   const acl = [
     `access to dn.exact="${dnOf('shut', 'hidden')}" attrs=member by dn.exact="${reader}" none by * break`,
+    `access to dn.subtree="ou=unnamed,${BASE}" attrs=memberUid by dn.exact="${reader}" none by * break`,
     `access to dn.subtree="ou=nameless,${BASE}" attrs=uid by dn.exact="${reader}" none by * break`,
     `access to dn.regex="^cn=(ann|bob),ou=untold,${BASE}$" attrs=memberOf by dn.exact="${reader}" none by * break`,
   ]
@@ -374,10 +376,22 @@ describe('a group', () => {
   test('whose members are mapped by an OID that the server answers by name is not empty', async () => {
     await slapd.modify(group('team', 'oid', people('oid', 'ann')))
     const of = source('oid', { map: { external_id: 'uid', name: 'cn', members: '2.5.4.31' } })
-    const snapshot = await read(of)
-    expect([membersOf(snapshot, 'team'), snapshot.groupsWithMembers]).toEqual([[], 0])
-    const { team } = await look(of, snapshot, { team: ['ann'] })
-    expect(team?.unproved).toContain('shows no 2.5.4.31 although the schema demands it')
+    await expect(read(of)).rejects.toThrow(
+      /^groups\.map: "2\.5\.4\.31" is another name of member, and ldap:\S+ sends it as member, so write member$/,
+    )
+  })
+
+  test('that lists names and shows none is not proved to be empty by what its users say they are in', async () => {
+    await slapd.modify(
+      posix('posix', 'unnamed', ['ann', 'bob']) + group('crew', 'unnamed', people('unnamed', 'cid')),
+    )
+    for (const members of ['memberUid', ['memberUid', 'member']]) {
+      const of = source('unnamed', { filter: '(cn=posix)', map: { external_id: 'cn', name: 'cn', members } })
+      const snapshot = await read(of)
+      expect(membersOf(snapshot, 'posix')).toEqual([])
+      const looks = await look(of, snapshot, { posix: ['ann', 'bob'] })
+      expect(looks).toEqual({ posix: { stillMembers: [], provedEmpty: false } })
+    }
   })
 })
 

@@ -162,6 +162,42 @@ describe('a read', () => {
     ])
   })
 
+  test('finds members in several attributes, each once, and says where each group lists some', async () => {
+    const groups = {
+      base: `ou=unix,${BASE}`,
+      scope: 'one' as const,
+      filter: '(|(objectClass=posixGroup)(objectClass=groupOfUniqueNames))',
+      map: { external_id: 'cn', name: 'cn', members: ['uniqueMember', 'memberUid'] },
+    }
+    const snapshot = await source({ groups: { ...groups, nested: 'flatten' } }).read(NEVER)
+    const members = ['outer', 'posix', 'unique'].map((id) => snapshot.groups.get(id)?.members)
+    const uuids = [1, 2, 3, 4, 5].map((index) => person(index, BASE).entryUuid)
+    expect(members).toEqual([5, 4, 2].map((count) => uuids.slice(0, count).toSorted()))
+    expect(snapshot.memberLists).toEqual(
+      new Map([
+        ['posix', ['memberUid']],
+        ['outer', ['memberUid']],
+        ['unique', ['uniqueMember']],
+      ]),
+    )
+    expect(snapshot.listsWithin?.('outer').map(({ key }) => key)).toEqual(['outer', 'posix'])
+  })
+
+  test.each([
+    ['email', 'rfc822Mailbox', 'mail'],
+    ['name', '{surname}', 'sn'],
+    ['employee_id', '2.16.840.1.113730.3.1.3', 'employeenumber'],
+  ])('refuses %s from %s, which it sends by another name', async (field, attribute, sent) => {
+    const of = usersOnly({ map: { external_id: 'entryUUID', [field]: attribute } })
+    const words = `" is another name of ${sent}, and ${slapd.url} sends it as ${sent}, so write ${sent}`
+    for (const ask of [() => of.read(NEVER), () => of.probe(NEVER)]) {
+      await expect(ask()).rejects.toMatchObject({
+        code: 'config-invalid',
+        message: expect.stringContaining(words),
+      })
+    }
+  })
+
   test('finds members by uniqueMember', async () => {
     const groups = {
       base: `ou=unix,${BASE}`,

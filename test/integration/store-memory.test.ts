@@ -102,11 +102,29 @@ test('what is known of groups within groups is kept, also where only the strange
   const ids = new Map([['cn=inner,dc=org', 'inner']])
   for (const digest of ['', 'b4a186053bb41f5b']) {
     const nesting = { ids, strangers: new Map([['outer', digest]]) }
-    const good = { users: 1, groups: 2, groupsWithMembers: 2, nesting, waitingGroups: new Set<string>() }
-    await storeLastGood(db, run, { ...good, server: undefined })
+    await storeLastGood(db, run, { ...GOOD, nesting })
     expect((await lastGood(db, sync, TARGET))?.nesting).toEqual(nesting)
   }
 })
+
+test('where each group lists members is kept, also where nothing else changed', async () => {
+  const run = (await findRun(db, await ask()))!
+  for (const attributes of [['member'], ['member', 'memberUid']]) {
+    const memberLists = new Map([['g', attributes]])
+    await storeLastGood(db, run, { ...GOOD, memberLists })
+    expect((await lastGood(db, sync, TARGET))?.memberLists).toEqual(memberLists)
+  }
+})
+
+const GOOD = {
+  users: 1,
+  groups: 2,
+  groupsWithMembers: 2,
+  nesting: { ids: new Map(), strangers: new Map() },
+  memberLists: new Map(),
+  waitingGroups: new Set<string>(),
+  server: undefined,
+}
 
 test('the first reason to stop a run stays', async () => {
   const run = await ask()

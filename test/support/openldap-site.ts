@@ -76,6 +76,7 @@ const OCCUPANTS = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
 export const hiddenUnit = (unit: string): string => hidden(unitDn(unit))
 export const hiddenTeam = (name: string): string => hidden(teamDn(name))
 export const hiddenClasses = (dn: string): string => hidden(dn, ' attrs=objectClass')
+export const hiddenNames = (dn: string): string => hidden(dn, ' attrs=memberUid')
 
 function hidden(dn: string, what = ''): string {
   return `access to dn.subtree="${dn}"${what} by ${OCCUPANTS} none by * break`

@@ -6,8 +6,16 @@ import type { Breach } from '../guards.ts'
 import type { DeleteWait, PlanInputs, Waits } from '../inputs.ts'
 import { makePlan, type Plan } from '../plan.ts'
 import { emptiedContainers } from './containers.ts'
-import { type Evidence, type Finding, fingerprintsById, isUnapproved, type Nesting } from './finding.ts'
+import {
+  type Evidence,
+  type Finding,
+  fingerprintsById,
+  isUnapproved,
+  type MemberLists,
+  type Nesting,
+} from './finding.ts'
 import { isEmptied, losingGroups, waitingGroupsAfter } from './groups.ts'
+import { memberListsAfter } from './member-lists.ts'
 import { nestingAfter } from './nesting.ts'
 
 export type { Evidence } from './finding.ts'
@@ -22,6 +30,8 @@ export interface ProvedPlan {
   readonly waitingGroups: readonly string[]
   /** What the next run is to know of nested groups. */
   readonly nesting: Nesting
+  /** What the next run is to know of the attributes that list members. */
+  readonly memberLists: MemberLists
 }
 
 /** For each group that the plan takes members from, the ids of those members. */
@@ -66,17 +76,19 @@ export function prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Prov
     emptied: { user: emptiedOf('user'), group: emptiedOf('group') },
     waitingGroups,
     nesting: nestingAfter(inputs, proved, evidence, waitingGroups),
+    memberLists: memberListsAfter(inputs, proved, evidence, waitingGroups),
   }
 }
 
 /** Where everything waits there is nothing to prove, and nothing is learnt. */
-function withoutProof(plan: Plan, { waitingGroups, nesting }: Evidence): ProvedPlan {
+function withoutProof(plan: Plan, { waitingGroups, nesting, memberLists }: Evidence): ProvedPlan {
   return {
     plan,
     findings: [],
     emptied: { user: [], group: [] },
     waitingGroups: [...waitingGroups],
     nesting,
+    memberLists,
   }
 }
 

@@ -14,6 +14,9 @@ export interface Nesting {
   readonly strangers: ReadonlyMap<string, string>
 }
 
+/** As `SourceSnapshot.memberLists`; empty where members are listed in one attribute. */
+export type MemberLists = ReadonlyMap<string, readonly string[]>
+
 /** What the plan is held against, besides what was read. */
 export interface Evidence {
   /** Of the last good run; without one nothing is known of containers. */
@@ -22,6 +25,8 @@ export interface Evidence {
   readonly groupsWithMembers: number | undefined
   /** Of the last good run. */
   readonly nesting: Nesting
+  /** Of the last good run. */
+  readonly memberLists: MemberLists
   /** Of `doubtfulDns`, those that the source shows as entries other than the groups that are absent. */
   readonly otherEntries: ReadonlySet<string>
   /** The ids of the groups whose members wait for a person since an earlier run. */

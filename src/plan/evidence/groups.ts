@@ -11,6 +11,7 @@ import {
   provesNothing,
   undecidedGroups,
 } from './losing.ts'
+import { silentLists } from './member-lists.ts'
 import { hiddenGroups } from './nesting.ts'
 
 /**
@@ -33,10 +34,20 @@ export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence)
       : losing.flatMap((planned) => emptiedGroup(inputs, planned, evidence))
   const deletes = openDeletes(plan, evidence)
   const hidden = hiddenGroups(inputs, plan, losing, deletes, evidence)
-  const named = new Set([...found, ...hidden].flatMap(({ holds }) => holds.flatMap(({ ids }) => ids)))
+  const known = idsOf([...found, ...hidden])
+  const silent = silentLists(
+    inputs,
+    losing.filter(({ change }) => !known.has(change.id)),
+    evidence,
+  )
+  const named = idsOf([...found, ...hidden, ...silent])
   const others = losing.filter(({ change }) => !named.has(change.id))
   const otherDeletes = new Map([...deletes].filter(([id]) => !named.has(id)))
-  return [...found, ...hidden, ...stillWaiting(inputs, others, otherDeletes, evidence)]
+  return [...found, ...hidden, ...silent, ...stillWaiting(inputs, others, otherDeletes, evidence)]
+}
+
+function idsOf(findings: readonly Finding[]): ReadonlySet<string> {
+  return new Set(findings.flatMap(({ holds }) => holds.flatMap(({ ids }) => ids)))
 }
 
 export function isEmptied({ source }: PlanInputs, group: string): boolean {

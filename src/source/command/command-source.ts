@@ -81,7 +81,7 @@ interface PrintedGroup {
 }
 
 function printedGroup({ lookup, from }: Printed, map: GroupMapping): PrintedGroup {
-  const members = map.members === undefined ? [] : notBlank(lookup(map.members))
+  const members = notBlank(map.members.flatMap((field) => lookup(field)))
   return {
     ids: notBlank(lookup(map.id)),
     idName: map.id,

@@ -43,6 +43,15 @@ export function bothOf(first: Filter, second: Filter): Filter {
   return new AndFilter({ filters: [first, second] })
 }
 
+/** The filter of entries with a value in any of these attributes, with its text. */
+export function anyPresent(attributes: readonly string[]): typeof ANYTHING {
+  const texts = attributes.map((attribute) => `(${attribute}=*)`)
+  return {
+    filter: new OrFilter({ filters: attributes.map((attribute) => new PresenceFilter({ attribute })) }),
+    filterText: texts.length === 1 ? texts.join('') : `(|${texts.join('')})`,
+  }
+}
+
 /** The names of the attributes that a filter looks at, as it spells them, without options. */
 export function attributesOf(filter: Filter): string[] {
   if (filter instanceof AndFilter || filter instanceof OrFilter) return filter.filters.flatMap(attributesOf)

@@ -37,6 +37,8 @@ export interface GroupRecord extends GroupFields {
   readonly users: readonly UserRecord[]
   /** The other members, as the group spells them: nested groups, and strangers. */
   readonly nonUsers: readonly string[]
+  /** Where several attributes list members: those in which it lists somebody. */
+  readonly lists: readonly string[] | undefined
   /** The groups that this one names as those it is in, by DN in its normal form. */
   readonly memberOf: readonly string[]
   /** What users call this group, or with `in-chain` a group within it, when it is their primary group. */

@@ -15,6 +15,7 @@ import { probeAccounts } from './probe-accounts.ts'
 import { probePosition } from './position/probe-position.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
+import { refuseAliases } from './unseen.ts'
 import { digits } from '../../directory/wording.ts'
 
 /**
@@ -135,6 +136,7 @@ async function probePlace(
     lines.push({ label, detail: where, level: 'ok' }, ...pageLines(page, pageSize))
   }
   const missing = entries === 0 ? [] : await neverSeen(connection, place, unseen)
+  await refuseAliases(connection, `${label}.map`, missing)
   if (missing.length > 0) {
     const detail = `no entry has ${missing.join(', ')}, or the reader may not see it`
     lines.push({ label, detail, level: 'warn' })

@@ -1,15 +1,15 @@
 import { NotFilter, PresenceFilter } from 'ldapts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
-import { dnKey } from './dn.ts'
+import { dnKey, normalizeDn } from './dn.ts'
 import type { LdapEntry } from './entry.ts'
-import { bothOf } from './filter.ts'
+import { anyPresent, bothOf } from './filter.ts'
 import type { GroupRecord, LdapImage } from './image.ts'
 import { createChain } from './membership/in-chain.ts'
-import { type MemberIndex, memberDn } from './membership/members.ts'
+import type { MemberIndex } from './membership/members.ts'
 import { MEMBER_OF } from './membership/names.ts'
 import { type Reading, readPlace } from './read-place.ts'
-import { warnUnseen } from './read-users.ts'
 import type { Records } from './records.ts'
+import { reportUnseen } from './unseen.ts'
 
 /** What a read of groups has besides the connection. */
 interface Context extends Pick<CompiledOptions, 'users'> {
@@ -52,7 +52,7 @@ async function readInFilter(
   { groups: place, records, index }: Context,
 ): Promise<GroupRecord[]> {
   const { map } = place
-  const watched = map.attributes.filter((name) => name !== map.members || records.listed !== undefined)
+  const watched = map.attributes.filter((name) => !map.members.includes(name) || records.listed.length > 0)
   const unseen = new Set(watched)
   const groups: GroupRecord[] = []
   const attributes = [...new Set([...watched, ...records.groupAttributes])]
@@ -60,7 +60,10 @@ async function readInFilter(
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
     groups.push(records.groupOf(entry, index))
   })
-  warnUnseen(reading, place, groups.length, unseen)
+  // Of several attributes with members, one is enough.
+  const listsSome = map.members.some((name) => !unseen.has(name))
+  const missing = [...unseen].filter((name) => !listsSome || !map.members.includes(name))
+  if (groups.length > 0) await reportUnseen(reading, 'groups.map', place, missing)
   return groups
 }
 
@@ -82,12 +85,11 @@ async function readOthers(
     const isOutside = [...records.named()].some((dn) => !inside.has(dn))
     if (isOutside || reading.catalog !== undefined) await readOtherParents(reading, users, place, add)
   }
-  const attribute = place.map.members
   const nests = (value: string) => {
-    const dn = memberDn(attribute ?? 'member', value)
+    const dn = normalizeDn(value)
     return dn !== undefined && !isKnown(dn)
   }
-  if (attribute !== undefined && groups.some(({ nonUsers }) => nonUsers.some(nests)))
+  if (place.map.members.length > 0 && groups.some(({ nonUsers }) => nonUsers.some(nests)))
     await readOtherGroups(reading, place, records, isKnown, add)
   return [...others.values()]
 }
@@ -121,12 +123,11 @@ async function readOtherGroups(
   isKnown: (dn: string) => boolean,
   onGroup: (entry: LdapEntry) => void,
 ): Promise<void> {
-  const attribute = groups.map.members ?? ''
+  const { members } = groups.map
   const ofCatalog = reading.catalog?.groupAttributes ?? []
-  const [present = attribute] = ofCatalog
-  const filter = new PresenceFilter({ attribute: present })
-  const where = { ...groups, filter, filterText: `(${present}=*)` }
-  const attributes = [...new Set([attribute, ...primary.groupAttributes, ...ofCatalog])]
+  const present = ofCatalog.length > 0 ? ofCatalog : members
+  const where = { ...groups, ...anyPresent(present) }
+  const attributes = [...new Set([...members, ...primary.groupAttributes, ...ofCatalog])]
   // A large group that was read as a whole is not read range by range again.
   await readPlace(reading, where, attributes, onGroup, (dn) => !isKnown(dnKey(dn)))
 }

@@ -5,6 +5,7 @@ import type { UserRecord } from './image.ts'
 import type { MemberIndex } from './membership/members.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
+import { reportUnseen } from './unseen.ts'
 
 /** Reads the users, into the index too. Throws like `readPlace`. */
 export async function readUsers(
@@ -34,22 +35,8 @@ export async function readUsers(
     sort.add(entry)
   })
   sort.finish()
-  warnUnseen(reading, place, entries, unseen)
+  if (entries > 0) await reportUnseen(reading, 'users.map', place, [...unseen])
   return users
-}
-
-/** Logs mapped attributes that no entry has: a typo, or the reader may not see them. */
-export function warnUnseen(
-  { log }: Reading,
-  { bases, filterText }: Pick<UserPlace, 'bases' | 'filterText'>,
-  entries: number,
-  unseen: ReadonlySet<string>,
-): void {
-  if (entries === 0 || unseen.size === 0) return
-  log.warn(
-    { base: bases, filter: filterText, attributes: [...unseen] },
-    'mapped attributes that no entry has, or that the bind user cannot see',
-  )
 }
 
 /** The disabled users, by DN and by id. */

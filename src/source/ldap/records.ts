@@ -6,7 +6,7 @@ import { dnKey } from './dn.ts'
 import { type LdapEntry, lookupIn } from './entry.ts'
 import type { GlobalCatalog } from './global-catalog.ts'
 import type { GroupRecord, UserRecord } from './image.ts'
-import { createMemberIndex, type MemberIndex } from './membership/members.ts'
+import { createMemberIndex, isMemberUid, type MemberIndex, membersIn } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
 import { type PrimaryGroupRule, primaryGroupRule } from './membership/primary-group.ts'
 
@@ -19,8 +19,8 @@ export class Records {
   /** What users must be asked for besides their mapping, and groups besides theirs. */
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
-  /** The attribute of a group that lists its members; `undefined` where groups are not asked. */
-  readonly listed: string | undefined
+  /** The attributes of a group that list its members; none where groups are not asked. */
+  readonly listed: readonly string[]
   readonly primary: PrimaryGroupRule
   readonly #users: CompiledOptions['users']
   readonly #groups: CompiledOptions['groups']
@@ -41,9 +41,9 @@ export class Records {
     this.#groups = groups
     this.#catalog = catalog
     // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
-    this.listed = membersFrom === 'member' && nested !== 'in-chain' ? map?.members : undefined
+    this.listed = membersFrom === 'member' && nested !== 'in-chain' ? (map?.members ?? []) : []
     this.primary = primaryGroupRule(groups?.primaryGroup)
-    this.#byUid = this.listed?.toLowerCase() === 'memberuid'
+    this.#byUid = this.listed.some(isMemberUid)
     this.#usersNameGroups = membersFrom === 'memberOf'
     this.#groupsNameParents = this.#usersNameGroups && nested === 'flatten'
     this.userAttributes = [
@@ -114,7 +114,7 @@ export class Records {
 
   #recordOf(entry: LdapEntry, lookup: Lookup, index: MemberIndex, fields: GroupFields): GroupRecord {
     const groups = this.#groups
-    const { users, nonUsers } = index.resolve(this.listed === undefined ? NO_VALUES : lookup(this.listed))
+    const { users, nonUsers } = index.resolve(membersIn(this.listed, lookup))
     return {
       name: fields.name,
       faults: fields.faults,
@@ -122,6 +122,8 @@ export class Records {
       dn: entry.dn,
       users,
       nonUsers,
+      lists:
+        this.listed.length > 1 ? this.listed.filter((attribute) => lookup(attribute).length > 0) : undefined,
       memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
       primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,

@@ -34,19 +34,32 @@ export function snapshotOf(
 
 /** What a later read is compared with, or a doubt is judged by. */
 function evidenceOf(
-  { groups }: LdapImage,
+  { groups, others }: LdapImage,
   membership: Membership,
 ): Pick<
   SourceSnapshot,
-  'groupsWithMembers' | 'nestedGroups' | 'nestingGroups' | 'strangersOf' | 'strangersWithin'
+  | 'groupsWithMembers'
+  | 'nestedGroups'
+  | 'nestingGroups'
+  | 'strangersOf'
+  | 'strangersWithin'
+  | 'memberLists'
+  | 'listsWithin'
 > {
   const nested = [...membership.nested()].map(([dn, { ids }]) => [dn, usableId({ ids }) ?? ''] as const)
   const keyOf = (dn: string): string => {
     const group = membership.known.get(dn)
-    return (group && usableId(group)) ?? dn
+    return group === undefined ? dn : keyIn(group)
   }
   let dns: ReadonlyMap<string, string> | undefined
   let byId: ReadonlyMap<string | undefined, GroupRecord> | undefined
+  const groupOf = (id: string): GroupRecord | undefined => {
+    byId ??= new Map(groups.map((group) => [usableId(group), group]))
+    return byId.get(id)
+  }
+  const lists = [...groups, ...others].flatMap((group) =>
+    group.lists === undefined ? [] : [[keyIn(group), group.lists] as const],
+  )
   return {
     groupsWithMembers: groups.filter(membership.hasListed).length,
     nestedGroups: new Map(nested),
@@ -57,11 +70,21 @@ function evidenceOf(
       return dn === undefined ? undefined : membership.strangersOf(dn)
     },
     strangersWithin(id) {
-      byId ??= new Map(groups.map((group) => [usableId(group), group]))
-      const group = byId.get(id)
+      const group = groupOf(id)
       return group === undefined ? [] : membership.strangersWithin(group)
     },
+    memberLists: lists.length === 0 ? undefined : new Map(lists),
+    listsWithin(id) {
+      const group = groupOf(id)
+      const within = group === undefined ? [] : membership.within(group)
+      return within.map((each) => ({ key: keyIn(each), dn: each.dn }))
+    },
   }
+}
+
+/** What the evidence calls a group: its id, or its DN in the normal form. */
+function keyIn(group: GroupRecord): string {
+  return usableId(group) ?? dnKey(group.dn)
 }
 
 /** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */

@@ -10,6 +10,7 @@ import { nestedStrangers } from './0008-nested-strangers.ts'
 import { apply } from './0009-apply.ts'
 import { retention } from './0010-retention.ts'
 import { refusedLogins } from './0011-refused-logins.ts'
+import { memberLists } from './0012-member-lists.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -24,4 +25,5 @@ export const migrations: Record<string, Migration> = {
   '0009-apply': apply,
   '0010-retention': retention,
   '0011-refused-logins': refusedLogins,
+  '0012-member-lists': memberLists,
 }

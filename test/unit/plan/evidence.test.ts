@@ -11,6 +11,7 @@ const NONE: Evidence = {
   baselines: { user: undefined, group: undefined },
   groupsWithMembers: undefined,
   nesting: { ids: new Map(), strangers: new Map() },
+  memberLists: new Map(),
   otherEntries: new Set(),
   waitingGroups: new Set(),
   losses: new Map(),
@@ -699,4 +700,77 @@ test('where nothing may be written, every change is named with the reason, and n
     ),
     'unproved group g: "Everybody": 0 members not added, 1 not removed: the server is older',
   ])
+})
+
+describe('a group that lists members in several attributes', () => {
+  const memberLists = new Map([
+    ['g', ['member', 'memberUid']],
+    ['few', ['member']],
+    ['cn=inner,dc=org', ['memberUid']],
+  ])
+  const within = { g: ['g', 'cn=inner,dc=org'], few: ['few'] }
+  const lists = (now: Readonly<Record<string, readonly string[]>>): Partial<SourceSnapshot> => ({
+    memberLists: new Map(Object.entries(now)),
+    listsWithin: (id) =>
+      (within[id as keyof typeof within] ?? []).map((key) => ({
+        key,
+        dn: key.includes('=') ? key : `cn=${key}`,
+      })),
+  })
+  const SILENT = lists({ g: ['member'], few: ['memberUid'], 'cn=inner,dc=org': ['MEMBERUID'] })
+
+  test('keeps its members while one of them is silent that was not', () => {
+    const { guards, findings, lines, ...kept } = proved(inputsOf(readOf(everybody, OTHERS, SILENT)), {
+      memberLists,
+    })
+    expect(guards).toEqual(['group-emptied for a person'])
+    expect(findings[0]?.detail).toBe(
+      'group "Everybody" would lose 5: "cn=g" listed members in memberUid in the last good run, and lists none there ' +
+        'now; perhaps the reader may not see them any more',
+    )
+    expect([lines, kept.waitingGroups]).toEqual([[], ['g']])
+    expect(kept.memberLists.get('g')).toEqual(['member', 'memberUid'])
+  })
+
+  test('keeps them while a group within it is silent', () => {
+    const inner = lists({ g: ['member', 'memberUid'], few: ['memberUid'], 'cn=inner,dc=org': ['member'] })
+    const { findings } = proved(inputsOf(readOf(everybody, OTHERS, inner)), { memberLists })
+    expect(findings[0]?.detail).toContain('"cn=inner,dc=org" listed members in memberUid')
+  })
+
+  test('keeps even one where no group shows the attribute any more', () => {
+    const gone = lists({ g: ['member'], few: ['member'], 'cn=inner,dc=org': ['member'] })
+    const but = everybody.slice(1)
+    expect(proved(inputsOf(readOf(everybody, but, gone)), { memberLists }).findings[0]?.detail).toContain(
+      'lists none there now, as no group does any more; perhaps',
+    )
+    expect(proved(inputsOf(readOf(everybody, but, SILENT)), { memberLists }).findings).toEqual([])
+  })
+
+  test('loses them where every list is there, where a person approved it, or where nothing is known', () => {
+    const shown = lists(Object.fromEntries(memberLists))
+    expect(proved(inputsOf(readOf(everybody, OTHERS, shown)), { memberLists }).lines).toEqual([
+      'set-members g',
+    ])
+    const silent = inputsOf(readOf(everybody, OTHERS, SILENT))
+    const approved = new Set(proved(silent, { memberLists }).findings[0]?.changes)
+    const decided = proved(silent, { memberLists, approved })
+    expect([decided.lines, decided.memberLists.get('g')]).toEqual([['set-members g'], ['member']])
+    expect(proved(silent).lines).toEqual(['set-members g'])
+  })
+
+  test('is known as it was while nothing is removed, or as long as it is absent', () => {
+    const unreadable = inputsOf(readOf(everybody, OTHERS, { ...SILENT, unreadable: 1 }))
+    expect(proved(unreadable, { memberLists }).memberLists.get('g')).toEqual(['member', 'memberUid'])
+    const report = inputsOf(readOf(everybody, OTHERS, SILENT), {
+      rules: { policy: 'mirror', membership: 'report', allowedDomains: [] },
+    })
+    expect(proved(report, { memberLists }).memberLists.get('g')).toEqual(['member', 'memberUid'])
+    const people = everybody.map((id) => wantUser(id))
+    const absent = sourceOf(people, [wantGroup('few', 'Few', OTHERS)], lists({ few: ['member'] }))
+    const kept = proved(inputsOf(absent, { sightings: { user: new Map(), group: new Map() } }), {
+      memberLists,
+    })
+    expect(kept.memberLists.get('g')).toEqual(['member', 'memberUid'])
+  })
 })

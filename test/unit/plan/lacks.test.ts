@@ -135,6 +135,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     baselines: world.baselines,
     groupsWithMembers: world.groupsWithMembers,
     nesting: { ids: new Map(), strangers: new Map() },
+    memberLists: new Map(),
     otherEntries: new Set(),
     waitingGroups: world.waitingGroups,
     losses,

@@ -78,7 +78,7 @@ test('the attributes of a mapping are named once', () => {
 
 test('a group without a mapping of members asks for none', () => {
   const map = compileGroupMap({ external_id: 'id', name: 'cn' }, 'groups.map', ANY_NAME)
-  expect(map).toMatchObject({ members: undefined, attributes: ['id', 'cn'] })
+  expect(map).toMatchObject({ members: [], attributes: ['id', 'cn'] })
 })
 
 test.each<[string, ValueExpression, string]>([

@@ -17,6 +17,7 @@ const MIGRATIONS = {
     '0009-apply.ts': '12eb62a4100630fe',
     '0010-retention.ts': '074c6bfcc977ae39',
     '0011-refused-logins.ts': 'b6b79c015d846c08',
+    '0012-member-lists.ts': '174d1a8359ace068',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

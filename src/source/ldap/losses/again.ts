@@ -37,8 +37,8 @@ export interface People {
 /** What the list of a group that was read again is like, besides who is in it. */
 export interface List {
   readonly dn: string
-  /** How many values it has, the empty DN included; 0 where the server shows no list at all. */
-  readonly values: number
+  /** Of the attributes with the members those that show no value; the empty DN is one. */
+  readonly silent: readonly string[]
   /** The classes of the group's entry. */
   readonly classes: readonly string[]
 }
@@ -48,14 +48,14 @@ export type Unresolved = { readonly why: 'too-many' } | { readonly why: 'not-sho
 
 /** What a group is asked for in the second look. */
 export function attributesOfGroups({ records, compiled: { groups } }: Again): readonly string[] {
-  return [...new Set([groups.map.id, 'objectClass', ...records.groupAttributes, records.listed ?? []].flat())]
+  return [...new Set([groups.map.id, 'objectClass', ...records.groupAttributes, records.listed].flat())]
 }
 
 /** The record of a group, whose list is noted too. */
 export function takeGroup(again: Again, entry: LdapEntry): GroupRecord {
   const { records, index, lists } = again
   const lookup = lookupIn(entry)
-  const values = records.listed === undefined ? 0 : lookup(records.listed).length
-  lists.set(dnKey(entry.dn), { dn: entry.dn, values, classes: lookup('objectClass') })
+  const silent = records.listed.filter((attribute) => lookup(attribute).length === 0)
+  lists.set(dnKey(entry.dn), { dn: entry.dn, silent, classes: lookup('objectClass') })
   return records.otherOf(entry, index)
 }

@@ -3,8 +3,9 @@ import { amount, examples } from '../../../directory/wording.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import type { GroupRecord } from '../image.ts'
+import { isMemberUid } from '../membership/members.ts'
 import type { List, Unresolved } from './again.ts'
-import type { SecondReading } from './read-again.ts'
+import { showsAll, type SecondReading } from './read-again.ts'
 
 /** A group that would lose members. */
 export interface LosingGroup {
@@ -19,8 +20,8 @@ export interface LosingGroup {
 
 /** What is known of the server besides the entries. */
 export interface ServerFacts {
-  /** The attribute of members, where the schema demands it of an entry of these classes. */
-  readonly demanded: (classes: readonly string[]) => string | undefined
+  /** The attribute of members that a list does not show although the schema demands it. */
+  readonly demanded: (list: List) => string | undefined
   /** Whether this reader is shown `memberOf`. */
   readonly memberOfShown: boolean
 }
@@ -106,25 +107,27 @@ function whyHidden(
   lists: readonly List[],
   gone: readonly string[],
   { membersFrom }: GroupPlace,
-  { memberOf }: SecondReading,
+  second: SecondReading,
   { demanded }: ServerFacts,
 ): string | undefined {
   if (membersFrom !== 'member') return undefined
   for (const list of lists) {
-    if (list.values > 0) continue
+    if (showsAll(list, second)) continue
     const which = list.dn === dn ? `"${dn}"` : `"${list.dn}" within "${dn}"`
-    const attribute = demanded(list.classes)
+    const attribute = demanded(list)
     if (attribute !== undefined)
       return `${which} shows no ${attribute} although the schema demands it, so the reader may not see it any more`
-    const naming = gone.filter((id) => memberOf.get(id)?.includes(dnKey(list.dn))).length
-    if (naming > 0) return `${which} lists nobody although memberOf of ${amount(naming, 'user')} names it`
+    const naming = gone.filter((id) => second.memberOf.get(id)?.includes(dnKey(list.dn))).length
+    const where = list.silent.length < second.listed.length ? ` in ${list.silent.join(', ')}` : ''
+    if (naming > 0)
+      return `${which} lists nobody${where} although memberOf of ${amount(naming, 'user')} names it`
   }
   return undefined
 }
 
 /**
  * Every list is there and names no user, or the users show what they are in, and it is none of these groups. Where the
- * users alone tell who is in a group, that is no second witness.
+ * users alone tell who is in a group, that is no second witness; and they do not tell which groups list their names.
  */
 function isProvedEmpty(
   within: readonly GroupRecord[],
@@ -133,6 +136,8 @@ function isProvedEmpty(
   { memberOfShown }: ServerFacts,
 ): boolean {
   if (membersFrom === 'memberOf') return false
-  const lists = listsOf(within, second)
-  return memberOfShown || (lists.length > 0 && lists.every(({ values }) => values > 0))
+  if (second.listed.length === 0) return memberOfShown
+  return listsOf(within, second).every(
+    (list) => showsAll(list, second) || (memberOfShown && !list.silent.some(isMemberUid)),
+  )
 }

@@ -5,7 +5,7 @@ import type { Reading } from '../read-place.ts'
 import type { Losses } from './again.ts'
 import { judge } from './judge.ts'
 import { membersDemanded } from './schema.ts'
-import { isMemberOfShown, readAgain } from './read-again.ts'
+import { isMemberOfShown, readAgain, showsAll } from './read-again.ts'
 
 /**
  * Looks again at groups that would lose members. Their lists are read first and the lost users next, by id: somebody
@@ -22,7 +22,7 @@ export async function lookAtLosses(
   const compiled = { ...options, groups }
   for (const place of [groups, options.users]) await requireLookup(connection, { ...place, pageSize })
   const second = await readAgain(reading, compiled, losses)
-  const emptied = [...second.lists.values()].filter(({ values }) => values === 0)
+  const emptied = [...second.lists.values()].filter((list) => !showsAll(list, second))
   const facts = {
     demanded: await membersDemanded(connection, compiled, emptied),
     memberOfShown: emptied.length > 0 && (await isMemberOfShown(reading, compiled.users, second)),

@@ -5,7 +5,7 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 import { anyOf, bothOf } from '../filter.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
 import { createChain } from '../membership/in-chain.ts'
-import type { MemberIndex } from '../membership/members.ts'
+import { isMemberUid, type MemberIndex } from '../membership/members.ts'
 import { type Membership, membershipOf } from '../membership/membership.ts'
 import { MEMBER_OF } from '../membership/names.ts'
 import { withChain } from '../read-groups.ts'
@@ -32,6 +32,8 @@ export interface SecondReading {
   /** The losing groups by id, as they are now: none, or several of one id. */
   readonly groups: ReadonlyMap<string, readonly GroupRecord[]>
   readonly membership: Membership
+  /** The attributes with the members; none where the server is asked otherwise. */
+  readonly listed: readonly string[]
   /** Every group that was read again, by DN in its normal form. */
   readonly lists: ReadonlyMap<string, List>
   /** The groups that each user who was looked up names, by DN in its normal form. */
@@ -68,6 +70,7 @@ export async function readAgain(
   return {
     groups: Map.groupBy(groups, ({ ids }) => ids[0] ?? ''),
     membership: membershipOf(image, compiled.groups),
+    listed: records.listed,
     lists: again.lists,
     memberOf: people.memberOf,
     unresolved,
@@ -76,9 +79,14 @@ export async function readAgain(
   }
 }
 
+/** Whether each attribute with the members shows somebody. */
+export function showsAll({ silent }: List, { listed }: Pick<SecondReading, 'listed'>): boolean {
+  return listed.length > 0 && silent.length === 0
+}
+
 /** Where groups list `uid`s, whoever shows none may be any of them. */
-function namelessOf({ records }: People, listed: string | undefined): ReadonlySet<string> {
-  if (listed?.toLowerCase() !== 'memberuid') return new Set()
+function namelessOf({ records }: People, listed: readonly string[]): ReadonlySet<string> {
+  if (!listed.some(isMemberUid)) return new Set()
   const nameless = records.filter(({ uids }) => uids.length === 0)
   return new Set(nameless.flatMap(({ id }) => id ?? []))
 }

@@ -1,30 +1,29 @@
 import type { CompiledOptions, GroupPlace } from '../compile.ts'
 import type { LdapConnection } from '../connection/connection.ts'
-import { lookupIn } from '../entry.ts'
-import { findEntry } from '../search.ts'
+import { namesIn, namesOfAttribute, readSchema, wordsBehind } from '../schema.ts'
 import type { List } from './again.ts'
 
 /**
- * Tells for the classes of an entry the attribute of members, where the server's schema demands it of such an entry: a
- * group that shows none is then unreadable and not empty. Reads the schema only when there are such groups; Active
- * Directory demands members of no group. Throws like `searchAll`.
+ * Tells of a list the attribute of members that it does not show although the server's schema demands it of such an
+ * entry: the group is then unreadable and not empty. Reads the schema only when there are such groups; Active Directory
+ * demands members of no group. Throws like `searchAll`.
  */
 export async function membersDemanded(
   connection: LdapConnection,
   { groups, profile }: Pick<CompiledOptions, 'profile'> & { readonly groups: GroupPlace },
   emptied: readonly List[],
-): Promise<(classes: readonly string[]) => string | undefined> {
+): Promise<(list: List) => string | undefined> {
   const { members } = groups.map
-  const [dn] = connection.rootDse === undefined ? [] : lookupIn(connection.rootDse)('subschemaSubentry')
-  const isAsked = emptied.length > 0 && profile.vendor !== 'active-directory'
-  if (members === undefined || dn === undefined || !isAsked) return () => undefined
-  const entry = await findEntry(connection, dn, ['objectClasses', 'attributeTypes'])
-  if (entry === undefined) return () => undefined
-  const lookup = lookupIn(entry)
+  const isAsked = emptied.length > 0 && members.length > 0 && profile.vendor !== 'active-directory'
+  const lookup = isAsked ? await readSchema(connection) : undefined
+  if (lookup === undefined) return () => undefined
   const demands = demandsIn(lookup('objectClasses'))
-  const names = namesOfAttribute(members, lookup('attributeTypes'))
-  return (classes) =>
-    withAbove(classes, demands).some(({ must }) => must.some((name) => names.has(name))) ? members : undefined
+  const types = lookup('attributeTypes')
+  const names = new Map(members.map((attribute) => [attribute, namesOfAttribute(attribute, types)]))
+  return ({ classes, silent }) => {
+    const must = new Set(withAbove(classes, demands).flatMap((each) => each.must))
+    return silent.find((attribute) => names.get(attribute)?.isDisjointFrom(must) === false)
+  }
 }
 
 /** What a class demands, and the classes above it; names and OIDs in lower case. */
@@ -43,13 +42,6 @@ export function demandsIn(objectClasses: readonly string[]): ReadonlyMap<string,
   return classes
 }
 
-/** All names of the attribute with this name or OID (RFC 4512, 4.1.2). */
-export function namesOfAttribute(name: string, attributeTypes: readonly string[]): ReadonlySet<string> {
-  const wanted = name.toLowerCase()
-  const type = attributeTypes.map(namesIn).find((names) => names.includes(wanted))
-  return new Set([wanted, ...(type ?? [])])
-}
-
 function withAbove(
   classes: readonly string[],
   demands: ReadonlyMap<string, ClassDemands>,
@@ -58,19 +50,4 @@ function withAbove(
   // A set hands out what is added to it while it is gone through, and never anything twice.
   for (const name of names) for (const above of demands.get(name)?.above ?? []) names.add(above)
   return [...names].flatMap((name) => demands.get(name) ?? [])
-}
-
-/** The OID and the names of a description. */
-function namesIn(text: string): readonly string[] {
-  const oid = /^\(\s*(\S+)/.exec(text)?.[1]?.toLowerCase()
-  return [...(oid === undefined ? [] : [oid]), ...wordsBehind('NAME', text)]
-}
-
-/** What stands behind a keyword: one word, or several in parentheses, with `$` between them or in quotes. */
-function wordsBehind(keyword: string, text: string): readonly string[] {
-  // Descriptions may hold any word, and are not needed.
-  const plain = text.replace(/\bDESC\s+'[^']*'/, '')
-  const match = new RegExp(`\\s${keyword}\\s+(?:\\(([^)]*)\\)|(\\S+))`).exec(plain)
-  const words = (match?.[1] ?? match?.[2] ?? '').split(/[\s$]+/)
-  return words.map((word) => word.replaceAll("'", '').toLowerCase()).filter((word) => word !== '')
 }

@@ -1,7 +1,6 @@
-import { dnKey } from '../dn.ts'
+import { dnKey, normalizeDn } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
-import { memberDn } from '../membership/members.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry } from '../search.ts'
 import { type Again, attributesOfGroups, type People, takeGroup, type Unresolved } from './again.ts'
@@ -77,8 +76,8 @@ class Resolver {
   async #followAll(group: GroupRecord): Promise<void> {
     const key = dnKey(group.dn)
     const before = this.#byId.get(group.ids[0]) ?? this.#before.get(key)
-    const strangers = new Set(keysIn(this.#again, before))
-    for (const name of keysIn(this.#again, group)) {
+    const strangers = new Set(keysIn(before))
+    for (const name of keysIn(group)) {
       const outcome = await this.#follow(name, strangers.has(name))
       if (outcome !== undefined) this.#unresolved.set(key, outcome)
     }
@@ -111,14 +110,15 @@ class Resolver {
 }
 
 /** What a group names that is no user: its members, and the groups that it is in. */
-function keysIn({ records: { listed } }: Again, group: GroupRecord | undefined): readonly string[] {
-  const members = (group?.nonUsers ?? []).map((value) => memberDn(listed ?? 'member', value))
+function keysIn(group: GroupRecord | undefined): readonly string[] {
+  const members = (group?.nonUsers ?? []).map(normalizeDn)
   return [...members.filter((key) => key !== undefined), ...(group?.memberOf ?? [])]
 }
 
 /** Where users name their groups, what they name is a group. */
 function isGroup({ records: { listed } }: Again, entry: LdapEntry): boolean {
-  return listed === undefined || lookupIn(entry)(listed).length > 0
+  const lookup = lookupIn(entry)
+  return listed.length === 0 || listed.some((attribute) => lookup(attribute).length > 0)
 }
 
 /** Finds the user of the first read that an entry is. */

@@ -1,3 +1,4 @@
+import type { Lookup } from '../../mapping.ts'
 import { normalizeDn } from '../dn.ts'
 import type { UserRecord } from '../image.ts'
 
@@ -7,8 +8,6 @@ import type { UserRecord } from '../image.ts'
  * that have grown for long hold all of these.
  */
 export interface MemberIndex {
-  /** What the users must be asked for besides their mapping. */
-  readonly attributes: readonly string[]
   /** Only users with a usable id can be members. */
   addUser(user: UserRecord): void
   resolve(members: readonly string[]): Resolved
@@ -20,29 +19,40 @@ export interface Resolved {
   readonly nonUsers: readonly string[]
 }
 
-/** `attribute` is the group's attribute with the members; without one nothing is kept in memory. */
-export function createMemberIndex(attribute: string | undefined): MemberIndex {
-  switch (attribute?.toLowerCase()) {
-    case undefined:
-      return { attributes: [], addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [] }) }
-    case 'memberuid':
-      return indexByUid()
-    default:
-      return indexByDn((value) => memberDn(attribute ?? '', value))
-  }
+/** `listed` are the group's attributes with the members; without any nothing is kept in memory. */
+export function createMemberIndex(listed: readonly string[]): MemberIndex {
+  if (listed.length === 0) return { addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [] }) }
+  if (!listed.some(isMemberUid)) return indexByDn()
+  return indexByUid(listed.every(isMemberUid))
 }
 
-function indexByDn(dnOf: (value: string) => string | undefined): MemberIndex {
+/** The attribute whose values are the names of users. */
+export function isMemberUid(attribute: string): boolean {
+  return attribute.toLowerCase() === 'memberuid'
+}
+
+/** Everybody whom a group lists in these attributes, as it spells them. */
+export function membersIn(listed: readonly string[], lookup: Lookup): readonly string[] {
+  const [first = '', ...others] = listed
+  if (others.length === 0) return valuesOf(first, lookup)
+  return [...new Set(listed.flatMap((attribute) => valuesOf(attribute, lookup)))]
+}
+
+function valuesOf(attribute: string, lookup: Lookup): readonly string[] {
+  const values = attribute === '' ? [] : lookup(attribute)
+  return attribute.toLowerCase() === 'uniquemember' ? values.map(withoutUniqueId) : values
+}
+
+function indexByDn(): MemberIndex {
   const names = createNames()
   return {
-    attributes: [],
     addUser(user) {
       const normal = normalizeDn(user.dn)
       if (normal !== undefined) names.add(normal, user)
     },
     resolve: (members) =>
       resolveWith(members, (value) => {
-        const normal = dnOf(value)
+        const normal = normalizeDn(value)
         return normal === undefined ? undefined : names.get(normal)
       }),
   }
@@ -66,24 +76,27 @@ function createNames(): {
   }
 }
 
-function indexByUid(): MemberIndex {
+/** Where other attributes hold DNs, whatever looks like a DN is one: a uid may be chosen to look like another's. */
+function indexByUid(alone: boolean): MemberIndex {
   const exact = createNames()
   const inAnyCase = createNames()
   const users: UserRecord[] = []
   let byDn: MemberIndex | undefined
 
+  function named(member: string): UserRecord | undefined {
+    return exact.get(member) ?? inAnyCase.get(member.toLowerCase())
+  }
+
   function atDn(member: string): UserRecord | undefined {
-    if (memberDn('memberUid', member) === undefined) return undefined
     // Most directories hold no DN here, and their users need no index by DN.
     if (byDn === undefined) {
-      byDn = indexByDn(normalizeDn)
+      byDn = indexByDn()
       for (const user of users) byDn.addUser(user)
     }
     return byDn.resolve([member]).users[0]
   }
 
   return {
-    attributes: ['uid'],
     addUser(user) {
       users.push(user)
       byDn?.addUser(user)
@@ -93,10 +106,10 @@ function indexByUid(): MemberIndex {
       }
     },
     resolve: (members) =>
-      resolveWith(
-        members,
-        (member) => exact.get(member) ?? inAnyCase.get(member.toLowerCase()) ?? atDn(member),
-      ),
+      resolveWith(members, (member) => {
+        if (normalizeDn(member) === undefined) return named(member)
+        return (alone ? named(member) : undefined) ?? atDn(member)
+      }),
   }
 }
 
@@ -115,18 +128,6 @@ function resolveWith(members: readonly string[], find: (value: string) => UserRe
 /** The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one. */
 function isNobody(member: string): boolean {
   return member.trim() === ''
-}
-
-/** The DN that a member is, in its normal form; `undefined` for what is no DN, such as the name of a user. */
-export function memberDn(attribute: string, value: string): string | undefined {
-  switch (attribute.toLowerCase()) {
-    case 'memberuid':
-      return value.includes('=') ? normalizeDn(value) : undefined
-    case 'uniquemember':
-      return normalizeDn(withoutUniqueId(value))
-    default:
-      return normalizeDn(value)
-  }
 }
 
 /** `uniqueMember` may end with a bit string that tells apart owners of a reused DN (RFC 4517, 3.3.21). */

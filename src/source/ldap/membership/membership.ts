@@ -1,7 +1,6 @@
 import type { GroupPlace } from '../compile.ts'
-import { dnKey } from '../dn.ts'
+import { dnKey, normalizeDn } from '../dn.ts'
 import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
-import { memberDn } from './members.ts'
 import { byName } from './names.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 
@@ -31,21 +30,17 @@ export interface Membership {
 
 export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
   const { groups, others } = image
-  const { nested, map } = place
+  const { nested } = place
   const direct = directMembership(image, nested)
   const records = byKey(nested === 'flatten' ? [...others, ...groups] : [])
   const parents = byName(records.keys(), (key) => records.get(key)?.memberOf ?? [])
   const nodes = new Map<string, GroupNode>()
   for (const [key, record] of records) {
-    const children = record.nonUsers.map(dnOf).filter((dn) => dn !== undefined)
+    const children = record.nonUsers.map(normalizeDn).filter((dn) => dn !== undefined)
     nodes.set(key, {
       users: direct.membersOf(key, record),
       groups: [...children, ...(parents.get(key) ?? [])],
     })
-  }
-
-  function dnOf(value: string): string | undefined {
-    return memberDn(map.members ?? 'member', value)
   }
 
   function isKnown(dn: string): boolean {
@@ -53,7 +48,7 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
   }
 
   function strangersIn(group: GroupRecord): readonly string[] {
-    return group.nonUsers.filter((value) => !isKnown(dnOf(value) ?? ''))
+    return group.nonUsers.filter((value) => !isKnown(normalizeDn(value) ?? ''))
   }
 
   function within(group: GroupRecord): readonly GroupRecord[] {
@@ -62,14 +57,14 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
   }
 
   return {
-    nestedIn: nested === 'direct' ? createNestedCount(groups, dnOf) : () => 0,
+    nestedIn: nested === 'direct' ? createNestedCount(groups) : () => 0,
     membersOf: (group) => {
       const key = dnKey(group.dn)
       return nested === 'flatten' ? flatten(nodes, key) : direct.membersOf(key, group)
     },
     strangersIn,
     strangersWithin: (group) =>
-      within(group).flatMap((each) => strangersIn(each).flatMap((value) => dnOf(value) ?? [])),
+      within(group).flatMap((each) => strangersIn(each).flatMap((value) => normalizeDn(value) ?? [])),
     nested() {
       const listed = [...nodes.values()].flatMap(({ groups: children }) => [...children])
       return new Map(
@@ -88,12 +83,12 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
 }
 
 /** Counts the members of a group that are these groups. */
-function createNestedCount(groups: readonly GroupRecord[], dnOf: (value: string) => string | undefined) {
+function createNestedCount(groups: readonly GroupRecord[]) {
   let dns: ReadonlySet<string> | undefined
   return ({ nonUsers }: GroupRecord): number => {
     if (nonUsers.length === 0) return 0
     const known = (dns ??= new Set(groups.map(({ dn }) => dnKey(dn))))
-    return nonUsers.filter((value) => known.has(dnOf(value) ?? '')).length
+    return nonUsers.filter((value) => known.has(normalizeDn(value) ?? '')).length
   }
 }
 
