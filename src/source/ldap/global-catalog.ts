@@ -1,12 +1,14 @@
 import { EqualityFilter, NotFilter } from 'ldapts'
 import { DirsyncdError } from '../../errors.ts'
-import type { Lookup } from '../mapping.ts'
 import type { CompiledOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import { normalizeDn } from './dn.ts'
 import { isGlobalCatalog } from './connection/endpoint.ts'
-import { lookupIn } from './entry.ts'
+import { type LdapEntry, lookupIn } from './entry.ts'
 import { anyOf, attributesOf, bothOf } from './filter.ts'
+import type { GroupRecord } from './image.ts'
+import type { MemberIndex } from './membership/members.ts'
+import { Records } from './records.ts'
 import { searchAll } from './search.ts'
 
 /** What every global catalog is like, for a person. */
@@ -17,13 +19,8 @@ const UNIVERSAL = 8
 
 /** What a read must know of the global catalog that it reads. */
 export interface GlobalCatalog {
-  /** What groups must be asked for. */
-  readonly groupAttributes: readonly string[]
-  /**
-   * Whether it shows a group without its members. Domains keep the members of other groups than universal ones to
-   * themselves.
-   */
-  hidesMembers(dn: string, lookup: Lookup): boolean
+  /** The domain that it is of, in its normal form; `undefined` where it does not say so. */
+  readonly domain: string | undefined
 }
 
 /** `undefined` for a server that knows all that it answers for. */
@@ -32,14 +29,56 @@ export function globalCatalogOf(
   { profile }: CompiledOptions,
 ): GlobalCatalog | undefined {
   if (!isGlobalCatalog(endpoint) || profile.vendor !== 'active-directory') return undefined
-  const [ownContext] = rootDse === undefined ? [] : lookupIn(rootDse)('defaultNamingContext')
-  const own = ownContext === undefined ? undefined : normalizeDn(ownContext)
-  return {
-    groupAttributes: ['groupType'],
-    hidesMembers(dn, lookup) {
-      const isUniversal = (Number(lookup('groupType')[0] ?? 0) & UNIVERSAL) !== 0
-      return !isUniversal && (own === undefined || domainOf(dn) !== own)
-    },
+  const [context] = rootDse === undefined ? [] : lookupIn(rootDse)('defaultNamingContext')
+  return { domain: context === undefined ? undefined : normalizeDn(context) }
+}
+
+/** The records of a read, which of a global catalog needs to know what the catalog does not have. */
+export function recordsOf(
+  { catalog }: { readonly catalog: GlobalCatalog | undefined },
+  options: Pick<CompiledOptions, 'users' | 'groups'>,
+): Records {
+  return catalog === undefined ? new Records(options) : new CatalogRecords(options, catalog)
+}
+
+const GROUP_TYPE = 'groupType'
+
+/** Domains keep the members of other groups than universal ones to themselves: such a group is shown without any. */
+class CatalogRecords extends Records {
+  readonly #domain: string | undefined
+  readonly #coversMembers: boolean
+  /** Some groups are shown without their members, and then without an attribute that lists them. */
+  override readonly groupSigns = [GROUP_TYPE]
+  override readonly namesAllGroups = false
+
+  constructor(options: Pick<CompiledOptions, 'users' | 'groups'>, { domain }: GlobalCatalog) {
+    super(options)
+    this.#domain = domain
+    this.#coversMembers = options.groups?.membersFrom !== undefined
+  }
+
+  override get groupAttributes(): readonly string[] {
+    return [...super.groupAttributes, GROUP_TYPE]
+  }
+
+  override groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+    return this.#marked(super.groupOf(entry, index), entry)
+  }
+
+  /** Among those that name groups are other things than groups. */
+  override otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+    const record = super.otherOf(entry, index)
+    return lookupIn(entry)(GROUP_TYPE).length === 0 ? record : this.#marked(record, entry)
+  }
+
+  #marked(record: GroupRecord, entry: LdapEntry): GroupRecord {
+    const isKnown = !this.#coversMembers || record.whyUnknown !== undefined || this.#hasMembersOf(entry)
+    return isKnown ? record : { ...record, whyUnknown: 'catalog' }
+  }
+
+  #hasMembersOf(entry: LdapEntry): boolean {
+    const type = Number(lookupIn(entry)(GROUP_TYPE)[0] ?? 0)
+    return (type & UNIVERSAL) !== 0 || (this.#domain !== undefined && domainOf(entry.dn) === this.#domain)
   }
 }
 

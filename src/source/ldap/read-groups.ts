@@ -1,5 +1,5 @@
 import { NotFilter, PresenceFilter } from 'ldapts'
-import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
+import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { dnKey, normalizeDn } from './dn.ts'
 import type { LdapEntry } from './entry.ts'
 import { anyPresent, bothOf } from './filter.ts'
@@ -73,7 +73,7 @@ async function readOthers(
   context: Context,
   groups: readonly GroupRecord[],
 ): Promise<readonly GroupRecord[]> {
-  const { users, groups: place, records, index } = context
+  const { groups: place, records, index } = context
   const others = new Map<string, GroupRecord>()
   const inside = new Set(groups.map(({ dn }) => dnKey(dn)))
   const isKnown = (dn: string) => inside.has(dn) || others.has(dn)
@@ -83,7 +83,7 @@ async function readOthers(
   }
   if (place.membersFrom === 'memberOf') {
     const isOutside = [...records.named()].some((dn) => !inside.has(dn))
-    if (isOutside || reading.catalog !== undefined) await readOtherParents(reading, users, place, add)
+    if (isOutside || !records.namesAllGroups) await readOtherParents(reading, context, add)
   }
   const nests = (value: string) => {
     const dn = normalizeDn(value)
@@ -101,14 +101,12 @@ async function readOthers(
  */
 async function readOtherParents(
   reading: Reading,
-  users: UserPlace,
-  groups: GroupPlace,
+  { users, groups, records }: Context,
   onGroup: (entry: LdapEntry) => void,
 ): Promise<void> {
-  const ofCatalog = reading.catalog?.groupAttributes ?? []
   const filter = bothOf(new PresenceFilter({ attribute: MEMBER_OF }), new NotFilter({ filter: users.filter }))
   const where = { ...groups, filter, filterText: `(&(${MEMBER_OF}=*)(!${users.filterText}))` }
-  await readPlace(reading, where, [MEMBER_OF, ...ofCatalog], onGroup)
+  await readPlace(reading, where, [...new Set([MEMBER_OF, ...records.groupAttributes])], onGroup)
 }
 
 /**
@@ -119,15 +117,12 @@ async function readOtherParents(
 async function readOtherGroups(
   reading: Reading,
   groups: GroupPlace,
-  { primary }: Records,
+  records: Records,
   isKnown: (dn: string) => boolean,
   onGroup: (entry: LdapEntry) => void,
 ): Promise<void> {
-  const { members } = groups.map
-  const ofCatalog = reading.catalog?.groupAttributes ?? []
-  const present = ofCatalog.length > 0 ? ofCatalog : members
-  const where = { ...groups, ...anyPresent(present) }
-  const attributes = [...new Set([...members, ...primary.groupAttributes, ...ofCatalog])]
+  const where = { ...groups, ...anyPresent(records.groupSigns) }
+  const attributes = [...new Set([...groups.map.members, ...records.groupAttributes])]
   // A large group that was read as a whole is not read range by range again.
   await readPlace(reading, where, attributes, onGroup, (dn) => !isKnown(dnKey(dn)))
 }

@@ -1,17 +1,17 @@
 import type { CompiledOptions } from './compile.ts'
+import { recordsOf } from './global-catalog.ts'
 import type { LdapImage, UserRecord } from './image.ts'
 import { requireVisibleBases } from './bases.ts'
 import { readGroups } from './read-groups.ts'
 import type { Reading } from './read-place.ts'
 import { readUsers } from './read-users.ts'
-import { Records } from './records.ts'
 
 /** Users first: they are what the members of groups are looked up in. Throws like `readPlace`. */
 export async function readImage(
   reading: Reading,
   { users: place, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
 ): Promise<LdapImage> {
-  const records = new Records({ users: place, groups }, reading.catalog)
+  const records = recordsOf(reading, { users: place, groups })
   const index = records.createIndex()
   const users = await readUsers(reading, place, records, index)
   const found =

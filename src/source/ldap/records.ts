@@ -4,7 +4,6 @@ import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
 import { dnKey } from './dn.ts'
 import { type LdapEntry, lookupIn } from './entry.ts'
-import type { GlobalCatalog } from './global-catalog.ts'
 import type { GroupRecord, UserRecord } from './image.ts'
 import { createMemberIndex, isMemberUid, type MemberIndex, membersIn } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
@@ -16,15 +15,17 @@ const NO_GROUP_FIELDS: GroupFields = { name: undefined, faults: [] }
 
 /** Turns the entries of one read into the records of an image. */
 export class Records {
-  /** What users must be asked for besides their mapping, and groups besides theirs. */
+  /** What users must be asked for besides their mapping. */
   readonly userAttributes: readonly string[]
-  readonly groupAttributes: readonly string[]
+  /** Every group that may be within another one has one of these attributes. */
+  readonly groupSigns: readonly string[]
+  /** Whether members name all the groups that they are in, where they name any. */
+  readonly namesAllGroups: boolean = true
   /** The attributes of a group that list its members; none where groups are not asked. */
   readonly listed: readonly string[]
   readonly primary: PrimaryGroupRule
   readonly #users: CompiledOptions['users']
   readonly #groups: CompiledOptions['groups']
-  readonly #catalog: GlobalCatalog | undefined
   /** Whether groups name their members by uid, users their groups, and groups the groups that they are in. */
   readonly #byUid: boolean
   readonly #usersNameGroups: boolean
@@ -32,14 +33,10 @@ export class Records {
   readonly #dns = createInterner(dnKey)
   readonly #primaryNames = createInterner((name) => name)
 
-  constructor(
-    { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
-    catalog: GlobalCatalog | undefined,
-  ) {
+  constructor({ users, groups }: Pick<CompiledOptions, 'users' | 'groups'>) {
     const { membersFrom, nested, map } = groups ?? {}
     this.#users = users
     this.#groups = groups
-    this.#catalog = catalog
     // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
     this.listed = membersFrom === 'member' && nested !== 'in-chain' ? (map?.members ?? []) : []
     this.primary = primaryGroupRule(groups?.primaryGroup)
@@ -51,11 +48,12 @@ export class Records {
       ...(this.#usersNameGroups ? [MEMBER_OF] : []),
       ...this.primary.userAttributes,
     ]
-    this.groupAttributes = [
-      ...this.primary.groupAttributes,
-      ...(this.#groupsNameParents ? [MEMBER_OF] : []),
-      ...(catalog?.groupAttributes ?? []),
-    ]
+    this.groupSigns = map?.members ?? []
+  }
+
+  /** What groups must be asked for besides their mapping. */
+  get groupAttributes(): readonly string[] {
+    return [...this.primary.groupAttributes, ...(this.#groupsNameParents ? [MEMBER_OF] : [])]
   }
 
   /** Throws `source-incomplete` for an entry that is torn. */
@@ -91,11 +89,7 @@ export class Records {
   /** The record of a group outside of the sync's filter, which was not asked for its mapping. */
   otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     const lookup = lookupIn(entry)
-    const record = this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
-    // Among those that name groups are other things than groups.
-    const isGroup = this.#catalog?.groupAttributes.every((name) => lookup(name).length > 0) === true
-    const isOther = record.whyUnknown === 'catalog' && !isGroup
-    return isOther ? { ...record, whyUnknown: undefined } : record
+    return this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
   }
 
   createIndex(): MemberIndex {
@@ -127,14 +121,8 @@ export class Records {
       memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
       primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,
-      whyUnknown: this.#whyUnknown(entry, lookup),
+      whyUnknown: entry.isTorn && this.#groups?.membersFrom !== undefined ? 'changing' : undefined,
     }
-  }
-
-  #whyUnknown(entry: LdapEntry, lookup: Lookup): GroupRecord['whyUnknown'] {
-    if (this.#groups?.membersFrom === undefined) return undefined
-    if (entry.isTorn) return 'changing'
-    return this.#catalog?.hidesMembers(entry.dn, lookup) === true ? 'catalog' : undefined
   }
 }
 

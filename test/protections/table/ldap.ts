@@ -160,8 +160,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-group-that-kept-changing-is-left-alone',
     file: 'source/ldap/records.ts',
-    find: "    if (entry.isTorn) return 'changing'\n",
-    replace: '',
+    find: "whyUnknown: entry.isTorn && this.#groups?.membersFrom !== undefined ? 'changing' : undefined",
+    replace: 'whyUnknown: undefined',
     test: AD,
     only: 'never stops to change',
   },
@@ -226,9 +226,9 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-contact-that-names-a-group-hides-no-members',
-    file: 'source/ldap/records.ts',
-    find: "record.whyUnknown === 'catalog' && !isGroup",
-    replace: 'false as boolean',
+    file: 'source/ldap/global-catalog.ts',
+    find: 'return lookupIn(entry)(GROUP_TYPE).length === 0 ? record : this.#marked(record, entry)',
+    replace: 'return this.#marked(record, entry)',
     test: 'unit/source/ldap/snapshot-of.test.ts',
   },
   {
@@ -297,9 +297,9 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-hidden-members-are-looked-for-outside-of-the-filter',
-    file: 'source/ldap/records.ts',
-    find: "record.whyUnknown === 'catalog' && !isGroup",
-    replace: 'record.dn !== String(isGroup)',
+    file: 'source/ldap/global-catalog.ts',
+    find: 'return lookupIn(entry)(GROUP_TYPE).length === 0 ? record : this.#marked(record, entry)',
+    replace: 'return record',
     test: AD,
   },
   {
@@ -534,8 +534,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-catalog-hides-members-of-other-domains',
     file: 'source/ldap/global-catalog.ts',
-    find: 'return !isUniversal && (own === undefined || domainOf(dn) !== own)',
-    replace: 'return !isUniversal && own === undefined',
+    find: '(this.#domain !== undefined && domainOf(entry.dn) === this.#domain)',
+    replace: 'this.#domain !== undefined',
     test: AD,
   },
   {
@@ -1045,15 +1045,15 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-catalog-of-an-unknown-domain-hides-members',
     file: 'source/ldap/global-catalog.ts',
-    find: '(own === undefined || domainOf(dn) !== own)',
-    replace: 'domainOf(dn) !== own',
+    find: '(this.#domain !== undefined && domainOf(entry.dn) === this.#domain)',
+    replace: '(this.#domain === undefined || domainOf(entry.dn) === this.#domain)',
     test: AD,
     only: 'does not say which domain is its own',
   },
   {
     name: 'ldap-catalog-looks-for-hidden-groups-that-nobody-names',
     file: 'source/ldap/read-groups.ts',
-    find: 'if (isOutside || reading.catalog !== undefined)',
+    find: 'if (isOutside || !records.namesAllGroups)',
     replace: 'if (isOutside)',
     test: AD,
     only: 'looks for such groups outside of the filter',

@@ -66,7 +66,7 @@ function dnOf(id: string, unit: string, isRenamed = false): string {
 /** The first look, through the real image. */
 function look(truth: Truth, lack: Lack): SourceSnapshot {
   const { units, groups } = truth
-  const records = new Records(COMPILED, undefined)
+  const records = new Records(COMPILED)
   const index = records.createIndex()
   const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
   const users = visible.map(([id, unit]) =>

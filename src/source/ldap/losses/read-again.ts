@@ -3,6 +3,7 @@ import type { GroupPlace, UserPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import { anyOf, bothOf } from '../filter.ts'
+import { recordsOf } from '../global-catalog.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
 import { createChain } from '../membership/in-chain.ts'
 import { isMemberUid, type MemberIndex } from '../membership/members.ts'
@@ -11,7 +12,6 @@ import { MEMBER_OF } from '../membership/names.ts'
 import { withChain } from '../read-groups.ts'
 import { primaryNames } from '../read-image.ts'
 import { type Reading, readPlace } from '../read-place.ts'
-import { Records } from '../records.ts'
 import { tryPage } from '../search.ts'
 import { valueBytes } from '../values.ts'
 import {
@@ -51,7 +51,7 @@ export async function readAgain(
   compiled: Again['compiled'],
   losses: Losses,
 ): Promise<SecondReading> {
-  const records = new Records(compiled, reading.catalog)
+  const records = recordsOf(reading, compiled)
   const index = records.createIndex()
   for (const user of losses.image.users) index.addUser(user)
   const again: Again = { reading, compiled, losses, records, index, lists: new Map() }

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
 import type { LdapEntry } from '../../../../src/source/ldap/entry.ts'
-import type { GlobalCatalog } from '../../../../src/source/ldap/global-catalog.ts'
+import { type GlobalCatalog, recordsOf } from '../../../../src/source/ldap/global-catalog.ts'
 import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
-import { Records } from '../../../../src/source/ldap/records.ts'
 import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
 import { ldapEntry } from '../../../support/ldap-entry.ts'
@@ -56,7 +55,7 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     },
     { ...PROFILES[server], inChain: true },
   )
-  const records = new Records(compiled, catalog)
+  const records = recordsOf({ catalog }, compiled)
   const index = records.createIndex()
   const image: LdapImage = {
     users: Object.entries(users).map(([dn, attributes]) => {
@@ -172,16 +171,15 @@ describe('who is a member', () => {
   })
 
   test('is not told where the catalog hides the members of a group, or of one within it', () => {
-    const catalog = { groupAttributes: ['groupType'], hidesMembers: (dn: string) => dn === 'cn=inner,dc=x' }
     const snapshot = read({
       users: USERS,
       groups: {
-        'cn=outer,dc=x': { cn: ['outer'], member: ['cn=inner,dc=x'] },
-        'cn=inner,dc=x': { cn: ['inner'] },
-        'cn=own,dc=x': { cn: ['own'], member: ['cn=Ann,ou=p,dc=x'] },
+        'cn=outer,dc=x': { cn: ['outer'], groupType: ['8'], member: ['cn=inner,dc=x'] },
+        'cn=inner,dc=x': { cn: ['inner'], groupType: ['2'] },
+        'cn=own,dc=x': { cn: ['own'], groupType: ['8'], member: ['cn=Ann,ou=p,dc=x'] },
       },
       options: { nested: 'flatten' },
-      catalog,
+      catalog: { domain: 'dc=y' },
     })
     expect(membersIn(snapshot)).toEqual({ own: ['ann'] })
     expect([...snapshot.seen.group].toSorted()).toEqual(['inner', 'outer', 'own'])
@@ -223,13 +221,12 @@ test('a group that kept changing makes a read without members incomplete', () =>
 })
 
 test('a contact that names a group is no group whose members the catalog hides', () => {
-  const catalog = { groupAttributes: ['groupType'], hidesMembers: (dn: string) => dn !== 'cn=g,dc=x' }
   const snapshot = read({
     users: { 'cn=Ann,dc=x': { cn: ['ann'], memberOf: ['cn=g,dc=x'] } },
-    groups: { 'cn=g,dc=x': { cn: ['g'] } },
+    groups: { 'cn=g,dc=x': { cn: ['g'], groupType: ['8'] } },
     others: { 'cn=contact,dc=x': { memberOf: ['cn=g,dc=x'] } },
     options: { membersFrom: 'memberOf', nested: 'flatten' },
-    catalog,
+    catalog: { domain: 'dc=y' },
   })
   expect(membersIn(snapshot)).toEqual({ g: ['ann'] })
 })
