@@ -253,6 +253,15 @@ test('users who show no uid are not taken out of groups that list uids', async (
   })
 })
 
+test('users who show no uid are taken out of groups that list DNs and no uids, where groups may list both', async () => {
+  await slapd.modify(group('team', 'nameless', people('nameless', 'cid')))
+  const map = { external_id: 'cn', name: 'cn', members: ['member', 'memberUid'] }
+  const of = source('nameless', { filter: '(cn=team)', map })
+  const snapshot = await read(of)
+  expect(membersOf(snapshot, 'team')).toEqual(['cid'])
+  expect(await look(of, snapshot, { team: ['ann', 'bob'] })).toEqual({ team: { stillMembers: [] } })
+})
+
 function posix(name: string, unit: Unit, memberUid: readonly string[]): string {
   const attributes = { objectClass: ['posixGroup'], cn: [name], gidNumber: ['1'], memberUid }
   return ldif(dnOf(name, unit), { changetype: ['add'], ...attributes })

@@ -15,7 +15,7 @@ export async function readUsers(
   index: MemberIndex,
 ): Promise<readonly UserRecord[]> {
   const { map, disabled } = place
-  const locked = await readDisabled(reading, place)
+  const disabledUsers = await readDisabled(reading, place)
   const watched = [...map.attributes, ...(disabled?.attributes ?? [])]
   const attributes = [...new Set([...watched, ...records.userAttributes])]
   const unseen = new Set(watched)
@@ -28,7 +28,7 @@ export async function readUsers(
     index.addUser(user)
   }
 
-  const sort = createSorting(locked, (entry) => lookupIn(entry)(map.id), take)
+  const sort = createSorting(disabledUsers, (entry) => lookupIn(entry)(map.id), take)
   await readPlace(reading, place, attributes, (entry) => {
     entries += 1
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
@@ -40,7 +40,7 @@ export async function readUsers(
 }
 
 /** The disabled users, by DN and by id. */
-interface Locked {
+interface DisabledUsers {
   readonly dns: ReadonlySet<string>
   readonly ids: ReadonlySet<string>
 }
@@ -51,7 +51,7 @@ interface Locked {
  * counts as another only where the account itself was met too.
  */
 function createSorting(
-  { dns, ids }: Locked,
+  { dns, ids }: DisabledUsers,
   idsOf: (entry: LdapEntry) => readonly string[],
   take: (entry: LdapEntry, isDisabled: boolean) => void,
 ): { add(entry: LdapEntry): void; finish(): void } {
@@ -72,7 +72,7 @@ function createSorting(
 }
 
 /** The server itself applies the rule, because it knows the syntaxes. */
-async function readDisabled(reading: Reading, place: UserPlace): Promise<Locked> {
+async function readDisabled(reading: Reading, place: UserPlace): Promise<DisabledUsers> {
   const dns = new Set<string>()
   const ids = new Set<string>()
   const { disabled, map } = place

@@ -446,14 +446,14 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-losses-groups-within-are-read-again',
     file: 'source/ldap/losses/unknown.ts',
-    find: 'this.#found.push(takeGroup(again, entry))',
+    find: 'this.#found.push(takeGroup(look, entry))',
     replace: 'void takeGroup(again, entry)',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-groups-within-groups-within-are-read-again',
     file: 'source/ldap/losses/unknown.ts',
-    find: 'for (const group of this.#found) await this.#followAll(group)',
+    find: 'for (const group of this.#found) await this.#lookUpAll(group)',
     replace: '',
     test: LOSSES,
   },

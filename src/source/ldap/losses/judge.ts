@@ -4,7 +4,7 @@ import type { GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import type { GroupRecord } from '../image.ts'
 import { isMemberUid } from '../membership/members.ts'
-import type { List, Unresolved } from './again.ts'
+import type { MemberList, Unresolved } from './second-look.ts'
 import { showsAll, type SecondReading } from './read-again.ts'
 
 /** A group that would lose members. */
@@ -21,7 +21,7 @@ export interface LosingGroup {
 /** What is known of the server besides the entries. */
 export interface ServerFacts {
   /** The attribute of members that a list does not show although the schema demands it. */
-  readonly demanded: (list: List) => string | undefined
+  readonly demanded: (list: MemberList) => string | undefined
   /** Whether this reader is shown `memberOf`. */
   readonly memberOfShown: boolean
 }
@@ -46,7 +46,9 @@ export function judge(
     whyMoving(group, record, members, second) ??
     whyHidden(record.dn, listsOf(within, second), gone, place, second, facts)
   if (why !== undefined) return { stillMembers, unproved: why }
-  const nameless = gone.filter((id) => second.nameless.has(id))
+  const nameless = listsNames(listsOf(within, second), second)
+    ? gone.filter((id) => second.nameless.has(id))
+    : []
   if (nameless.length > 0)
     return { stillMembers, unproved: whyNameless(record.dn, nameless), unprovedMembers: nameless }
   return members.size > 0
@@ -92,19 +94,26 @@ function whyMoving(
   return more === 0 ? undefined : `"${dn}" lost ${amount(more, 'other member')} since it was read`
 }
 
+/** Whether one of the lists may have names of users, and not only DNs. */
+function listsNames(lists: readonly MemberList[], { listed }: SecondReading): boolean {
+  const attribute = listed.find(isMemberUid)
+  if (attribute === undefined) return false
+  return listed.length === 1 || lists.some(({ silent }) => !silent.includes(attribute))
+}
+
 /** Where a group lists uids, whoever shows none may be any of them. */
 function whyNameless(dn: string, nameless: readonly string[]): string {
   return `"${dn}" lists uids, and ${examples(nameless)} ${nameless.length === 1 ? 'shows' : 'show'} none, so perhaps the reader may not see it`
 }
 
-function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly List[] {
+function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly MemberList[] {
   return within.flatMap(({ dn }) => lists.get(dnKey(dn)) ?? [])
 }
 
 /** Why the list of the group, or of one within it, may only be hidden: something else says that there are members. */
 function whyHidden(
   dn: string,
-  lists: readonly List[],
+  lists: readonly MemberList[],
   gone: readonly string[],
   { membersFrom }: GroupPlace,
   second: SecondReading,

@@ -15,14 +15,14 @@ import { type Reading, readPlace } from '../read-place.ts'
 import { tryPage } from '../search.ts'
 import { valueBytes } from '../values.ts'
 import {
-  type Again,
+  type SecondLook,
   attributesOfGroups,
-  type List,
+  type MemberList,
   type Losses,
   type People,
   takeGroup,
   type Unresolved,
-} from './again.ts'
+} from './second-look.ts'
 import { resolveUnknown } from './unknown.ts'
 
 const IDS_PER_SEARCH = 100
@@ -35,7 +35,7 @@ export interface SecondReading {
   /** The attributes with the members; none where the server is asked otherwise. */
   readonly listed: readonly string[]
   /** Every group that was read again, by DN in its normal form. */
-  readonly lists: ReadonlyMap<string, List>
+  readonly lists: ReadonlyMap<string, MemberList>
   /** The groups that each user who was looked up names, by DN in its normal form. */
   readonly memberOf: ReadonlyMap<string, readonly string[]>
   /** Why a group's list is not understood, by DN in its normal form. */
@@ -48,39 +48,39 @@ export interface SecondReading {
 
 export async function readAgain(
   reading: Reading,
-  compiled: Again['compiled'],
+  compiled: SecondLook['compiled'],
   losses: Losses,
 ): Promise<SecondReading> {
   const records = recordsOf(reading, compiled)
   const index = records.createIndex()
   for (const user of losses.image.users) index.addUser(user)
-  const again: Again = { reading, compiled, losses, records, index, lists: new Map() }
-  const listed = await readLists(again)
-  const people = await readPeople(again)
+  const look: SecondLook = { reading, compiled, losses, records, index, lists: new Map() }
+  const listed = await readLists(look)
+  const people = await readPeople(look)
   const users = withPeople(losses.image.users, people.records)
-  const { found, aliases, unresolved } = await resolveUnknown(again, listed, people)
-  const moved = [...people.records, ...aliases]
+  const { found, renamedUsers, unresolved } = await resolveUnknown(look, listed, people)
+  const moved = [...people.records, ...renamedUsers]
   const now = records.createIndex()
   for (const user of moved) now.addUser(user)
   const at = new Map(moved.map((user) => [user.dn, user]))
-  const chained = await withChains(again, listed, users)
+  const chained = await withChains(look, listed, users)
   const groups = chained.map((group) => withUsersNow(group, now, at))
   const inner = found.map((group) => withUsersNow(group, now, at))
-  const image = { users, groups, others: [...untouched(again), ...inner] }
+  const image = { users, groups, others: [...untouched(look), ...inner] }
   return {
     groups: Map.groupBy(groups, ({ ids }) => ids[0] ?? ''),
     membership: membershipOf(image, compiled.groups),
     listed: records.listed,
-    lists: again.lists,
+    lists: look.lists,
     memberOf: people.memberOf,
     unresolved,
     nameless: namelessOf(people, records.listed),
-    renamed: await renamedSince(again, groups),
+    renamed: await renamedSince(look, groups),
   }
 }
 
 /** Whether each attribute with the members shows somebody. */
-export function showsAll({ silent }: List, { listed }: Pick<SecondReading, 'listed'>): boolean {
+export function showsAll({ silent }: MemberList, { listed }: Pick<SecondReading, 'listed'>): boolean {
   return listed.length > 0 && silent.length === 0
 }
 
@@ -92,17 +92,17 @@ function namelessOf({ records }: People, listed: readonly string[]): ReadonlySet
 }
 
 /** The losing groups as they are now, wherever below the bases. */
-async function readLists(again: Again): Promise<readonly GroupRecord[]> {
-  const { reading, compiled, losses } = again
+async function readLists(look: SecondLook): Promise<readonly GroupRecord[]> {
+  const { reading, compiled, losses } = look
   const found: GroupRecord[] = []
-  await readByIds(reading, compiled.groups, [...losses.lost.keys()], attributesOfGroups(again), (entry) =>
-    found.push(takeGroup(again, entry)),
+  await readByIds(reading, compiled.groups, [...losses.lost.keys()], attributesOfGroups(look), (entry) =>
+    found.push(takeGroup(look, entry)),
   )
   return found
 }
 
 /** The lost users as they are now. */
-async function readPeople({ reading, compiled, losses, records }: Again): Promise<People> {
+async function readPeople({ reading, compiled, losses, records }: SecondLook): Promise<People> {
   const place = compiled.users
   const ids = new Set([...losses.lost.values()].flat())
   const missing = new Set(ids)
@@ -165,7 +165,7 @@ function withUsersNow(
 }
 
 async function withChains(
-  { reading, compiled: { users: place, groups }, records }: Again,
+  { reading, compiled: { users: place, groups }, records }: SecondLook,
   listed: readonly GroupRecord[],
   users: readonly UserRecord[],
 ): Promise<readonly GroupRecord[]> {
@@ -177,7 +177,7 @@ async function withChains(
 }
 
 /** The groups of the first read that were not read again; only groups within groups need them. */
-function untouched({ losses: { image, lost }, compiled, lists }: Again): readonly GroupRecord[] {
+function untouched({ losses: { image, lost }, compiled, lists }: SecondLook): readonly GroupRecord[] {
   if (compiled.groups.nested !== 'flatten') return []
   const isOld = ({ dn, ids }: GroupRecord) => lists.has(dnKey(dn)) || ids.some((id) => lost.has(id))
   return [...image.others, ...image.groups].filter((group) => !isOld(group))
@@ -185,7 +185,7 @@ function untouched({ losses: { image, lost }, compiled, lists }: Again): readonl
 
 /** What users say of a group is by its DN: a group that has another one now was read twice for nothing. */
 async function renamedSince(
-  { reading, compiled: { groups: place } }: Again,
+  { reading, compiled: { groups: place } }: SecondLook,
   groups: readonly GroupRecord[],
 ): Promise<ReadonlySet<string>> {
   const dns = new Map(groups.map(({ ids, dn }) => [ids[0] ?? '', dnKey(dn)]))

@@ -1,7 +1,7 @@
 import type { CompiledOptions, GroupPlace } from '../compile.ts'
 import type { LdapConnection } from '../connection/connection.ts'
 import { namesIn, namesOfAttribute, readSchema, wordsBehind } from '../schema.ts'
-import type { List } from './again.ts'
+import type { MemberList } from './second-look.ts'
 
 /**
  * Tells of a list the attribute of members that it does not show although the server's schema demands it of such an
@@ -11,8 +11,8 @@ import type { List } from './again.ts'
 export async function membersDemanded(
   connection: LdapConnection,
   { groups, profile }: Pick<CompiledOptions, 'profile'> & { readonly groups: GroupPlace },
-  emptied: readonly List[],
-): Promise<(list: List) => string | undefined> {
+  emptied: readonly MemberList[],
+): Promise<(list: MemberList) => string | undefined> {
   const { members } = groups.map
   const isAsked = emptied.length > 0 && members.length > 0 && profile.vendor !== 'active-directory'
   const lookup = isAsked ? await readSchema(connection) : undefined

@@ -3,7 +3,13 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { GroupRecord, UserRecord } from '../image.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry } from '../search.ts'
-import { type Again, attributesOfGroups, type People, takeGroup, type Unresolved } from './again.ts'
+import {
+  type SecondLook,
+  attributesOfGroups,
+  type People,
+  takeGroup,
+  type Unresolved,
+} from './second-look.ts'
 
 /** How many DNs that the first read does not know are looked at in one run, each with a request of its own. */
 const MOST_UNKNOWN = 1000
@@ -12,7 +18,7 @@ interface Resolution {
   /** Groups within the losing ones, as they are now. */
   readonly found: readonly GroupRecord[]
   /** Users who were renamed, at the DNs that the lists name. */
-  readonly aliases: readonly UserRecord[]
+  readonly renamedUsers: readonly UserRecord[]
   /** By the group's DN in its normal form. */
   readonly unresolved: ReadonlyMap<string, Unresolved>
 }
@@ -23,88 +29,88 @@ interface Resolution {
  * user is not found below the bases, because somebody who has left the bases has such a DN.
  */
 export function resolveUnknown(
-  again: Again,
+  look: SecondLook,
   losing: readonly GroupRecord[],
   people: People,
 ): Promise<Resolution> {
-  return new Resolver(again, people).resolve(losing)
+  return new Resolver(look, people).resolve(losing)
 }
 
 class Resolver {
-  readonly #again: Again
+  readonly #secondLook: SecondLook
   readonly #people: People
   readonly #isFlat: boolean
   /** All groups of the first read, by DN in its normal form, and those of the sync by id. */
   readonly #before: ReadonlyMap<string, GroupRecord>
   readonly #byId: ReadonlyMap<string | undefined, GroupRecord>
   /** The DNs, in their normal form, of the people who were read again. */
-  readonly #here: ReadonlySet<string>
+  readonly #peopleDns: ReadonlySet<string>
   readonly #userAt: (entry: LdapEntry) => UserRecord | undefined
   readonly #outcomes = new Map<string, Unresolved | undefined>()
   readonly #found: GroupRecord[] = []
-  readonly #aliases: UserRecord[] = []
+  readonly #renamedUsers: UserRecord[] = []
   readonly #unresolved = new Map<string, Unresolved>()
   #looks = 0
 
-  constructor(again: Again, people: People) {
-    const { image } = again.losses
-    this.#again = again
+  constructor(look: SecondLook, people: People) {
+    const { image } = look.losses
+    this.#secondLook = look
     this.#people = people
-    this.#isFlat = again.compiled.groups.nested === 'flatten'
+    this.#isFlat = look.compiled.groups.nested === 'flatten'
     this.#before = new Map([...image.others, ...image.groups].map((group) => [dnKey(group.dn), group]))
     this.#byId = new Map(image.groups.map((group) => [group.ids[0], group]))
-    this.#here = new Set(people.records.map(({ dn }) => dnKey(dn)))
-    this.#userAt = createUserFinder(again)
+    this.#peopleDns = new Set(people.records.map(({ dn }) => dnKey(dn)))
+    this.#userAt = createUserFinder(look)
   }
 
   async resolve(losing: readonly GroupRecord[]): Promise<Resolution> {
     for (const name of new Set(this.#namedByPeople())) {
-      const outcome = await this.#follow(name, false)
+      const outcome = await this.#lookUp(name, false)
       if (outcome?.why === 'too-many') for (const { dn } of losing) this.#unresolved.set(dnKey(dn), outcome)
     }
-    for (const group of losing) await this.#followAll(group)
+    for (const group of losing) await this.#lookUpAll(group)
     // The list grows while it is gone through.
-    for (const group of this.#found) await this.#followAll(group)
-    return { found: this.#found, aliases: this.#aliases, unresolved: this.#unresolved }
+    for (const group of this.#found) await this.#lookUpAll(group)
+    return { found: this.#found, renamedUsers: this.#renamedUsers, unresolved: this.#unresolved }
   }
 
   #namedByPeople(): readonly string[] {
-    const { membersFrom } = this.#again.compiled.groups
+    const { membersFrom } = this.#secondLook.compiled.groups
     return this.#isFlat && membersFrom === 'memberOf' ? [...this.#people.memberOf.values()].flat() : []
   }
 
-  async #followAll(group: GroupRecord): Promise<void> {
+  async #lookUpAll(group: GroupRecord): Promise<void> {
     const key = dnKey(group.dn)
     const before = this.#byId.get(group.ids[0]) ?? this.#before.get(key)
     const strangers = new Set(keysIn(before))
     for (const name of keysIn(group)) {
-      const outcome = await this.#follow(name, strangers.has(name))
+      const outcome = await this.#lookUp(name, strangers.has(name))
       if (outcome !== undefined) this.#unresolved.set(key, outcome)
     }
   }
 
   /** @param wasStranger the group named it in the first read, and it was nobody then */
-  async #follow(key: string, wasStranger: boolean): Promise<Unresolved | undefined> {
+  async #lookUp(key: string, wasStranger: boolean): Promise<Unresolved | undefined> {
     const known = this.#before.get(key)
     const isSettled =
-      this.#again.lists.has(key) || this.#here.has(key) || (known !== undefined && !this.#isFlat)
+      this.#secondLook.lists.has(key) || this.#peopleDns.has(key) || (known !== undefined && !this.#isFlat)
     const nobodyIsMissing = this.#people.missing.size === 0
     if (isSettled || (known === undefined && wasStranger && nobodyIsMissing)) return undefined
-    if (!this.#outcomes.has(key)) this.#outcomes.set(key, await this.#look(key, known))
+    if (!this.#outcomes.has(key)) this.#outcomes.set(key, await this.#lookAt(key, known))
     const outcome = this.#outcomes.get(key)
     return wasStranger && known === undefined && outcome?.why === 'not-shown' ? undefined : outcome
   }
 
-  async #look(key: string, known: GroupRecord | undefined): Promise<Unresolved | undefined> {
+  async #lookAt(key: string, known: GroupRecord | undefined): Promise<Unresolved | undefined> {
     if (known === undefined) this.#looks += 1
     if (known === undefined && this.#looks > MOST_UNKNOWN) return { why: 'too-many' }
-    const again = this.#again
-    const entry = await readAt(again, known?.dn ?? key)
+    const look = this.#secondLook
+    const entry = await readAt(look, known?.dn ?? key)
     if (entry === undefined) return { why: 'not-shown', dn: known?.dn ?? key }
     const user = known === undefined ? this.#userAt(entry) : undefined
-    if (user !== undefined) this.#aliases.push(user)
-    else if (this.#isFlat && (known !== undefined || isGroup(again, entry)))
-      this.#found.push(takeGroup(again, entry))
+    if (user !== undefined) this.#renamedUsers.push(user)
+    else if (this.#isFlat && (known !== undefined || isGroup(look, entry)))
+      this.#found.push(takeGroup(look, entry))
     return undefined
   }
 }
@@ -116,13 +122,13 @@ function keysIn(group: GroupRecord | undefined): readonly string[] {
 }
 
 /** Where users name their groups, what they name is a group. */
-function isGroup({ records: { listed } }: Again, entry: LdapEntry): boolean {
+function isGroup({ records: { listed } }: SecondLook, entry: LdapEntry): boolean {
   const lookup = lookupIn(entry)
   return listed.length === 0 || listed.some((attribute) => lookup(attribute).length > 0)
 }
 
 /** Finds the user of the first read that an entry is. */
-function createUserFinder({ compiled, losses: { image }, records }: Again) {
+function createUserFinder({ compiled, losses: { image }, records }: SecondLook) {
   let byId: ReadonlyMap<string | undefined, UserRecord> | undefined
   return (entry: LdapEntry): UserRecord | undefined => {
     byId ??= new Map(image.users.map((user) => [user.id, user]))
@@ -132,10 +138,10 @@ function createUserFinder({ compiled, losses: { image }, records }: Again) {
   }
 }
 
-async function readAt(again: Again, dn: string): Promise<LdapEntry | undefined> {
-  const { reading, compiled, records } = again
+async function readAt(look: SecondLook, dn: string): Promise<LdapEntry | undefined> {
+  const { reading, compiled, records } = look
   const attributes = [
-    ...new Set([...attributesOfGroups(again), compiled.users.map.id, ...records.userAttributes]),
+    ...new Set([...attributesOfGroups(look), compiled.users.map.id, ...records.userAttributes]),
   ]
   const entry = await findEntry(reading.connection, dn, attributes)
   return entry !== undefined && isPartial(entry) ? readWhole(reading.connection, dn, attributes) : entry

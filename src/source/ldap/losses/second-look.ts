@@ -16,14 +16,14 @@ export interface Losses {
 }
 
 /** What the parts of a second reading share. */
-export interface Again {
+export interface SecondLook {
   readonly reading: Reading
   readonly compiled: CompiledOptions & { readonly groups: GroupPlace }
   readonly losses: Losses
   readonly records: Records
   /** The users at the DNs of the first read. */
   readonly index: MemberIndex
-  readonly lists: Map<string, List>
+  readonly lists: Map<string, MemberList>
 }
 
 /** The users of a second look. */
@@ -35,7 +35,7 @@ export interface People {
 }
 
 /** What the list of a group that was read again is like, besides who is in it. */
-export interface List {
+export interface MemberList {
   readonly dn: string
   /** Of the attributes with the members those that show no value; the empty DN is one. */
   readonly silent: readonly string[]
@@ -47,13 +47,13 @@ export interface List {
 export type Unresolved = { readonly why: 'too-many' } | { readonly why: 'not-shown'; readonly dn: string }
 
 /** What a group is asked for in the second look. */
-export function attributesOfGroups({ records, compiled: { groups } }: Again): readonly string[] {
+export function attributesOfGroups({ records, compiled: { groups } }: SecondLook): readonly string[] {
   return [...new Set([groups.map.id, 'objectClass', ...records.groupAttributes, records.listed].flat())]
 }
 
 /** The record of a group, whose list is noted too. */
-export function takeGroup(again: Again, entry: LdapEntry): GroupRecord {
-  const { records, index, lists } = again
+export function takeGroup(look: SecondLook, entry: LdapEntry): GroupRecord {
+  const { records, index, lists } = look
   const lookup = lookupIn(entry)
   const silent = records.listed.filter((attribute) => lookup(attribute).length === 0)
   lists.set(dnKey(entry.dn), { dn: entry.dn, silent, classes: lookup('objectClass') })
