@@ -130,7 +130,7 @@ function skipBlanks(text: string, start: number): number {
 
 const COMPARISON = /^(?<left>[^=()<>~]*?)\s*(?<operator>:=|[<>~]?=)(?<value>[^()]*)$/
 
-const WITH_TIME = /(?<left>[^=()<>~]*?)\s*(?<operator>[<>~]?=)\s*now\((?<form>[^()]*)\)\s*\)/y
+const WITH_TIME = /(?<left>[^=()<>~]*?)\s*(?<operator>:=|[<>~]?=)\s*now\((?<form>[^()]*)\)\s*\)/y
 
 function parseComparison({ text, now }: Input, start: number): Parsed {
   WITH_TIME.lastIndex = start

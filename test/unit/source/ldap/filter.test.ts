@@ -56,6 +56,7 @@ test('now() is a time as LDAP writes it, and now(filetime) as Active Directory d
     parsed('(&(accountExpires>=1)(accountExpires<=134399091098700000)(a=b))'),
   )
   expect(timed('(!(x=now()))')).toBe(parsed('(!(x=20261123120509Z))'))
+  expect(timed('(x:2.5.13.28:=now())')).toBe(parsed('(x:2.5.13.28:=20261123120509Z)'))
 })
 
 test('OIDs, options and the empty list of RFC 4526 are understood', () => {
@@ -81,7 +82,7 @@ test.each([
   ['(:=x)', 'is no matching rule'],
   ['(cn>=\\ff)', 'is not UTF-8'],
   ['(a<=now(unix))', '"now(unix)" is not known; there are now(), such as 20260131235900Z, and now(filetime)'],
-  ['(a:=now())', 'is not the name of an LDAP attribute'],
+  ['(:=now())', '":=" is no matching rule'],
   ['(a<=now()', 'is no comparison; now() and now(filetime) are whole values, such as (a<=now())'],
   ['(a>=NOW())', 'are whole values'],
 ])('%s is refused', (text, why) => {
