@@ -209,7 +209,7 @@ describe('people go', () => {
     expect(writes.map(({ method }) => method)).toEqual(expected.map(() => 'DELETE'))
     const { stdout } = await site.run('runs', `${run.run}`)
     expect(stdout).toMatch(/- delete user .*u000020@.* \(outside the sync's filter\)/)
-    expect(stdout).toMatch(/- delete user .*u000030@.* \(gone from the source\)/)
+    expect(stdout).toMatch(/- delete user .*u000030@.* \(not in the source any more\)/)
     await expectEqualToSource()
   })
 

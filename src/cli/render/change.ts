@@ -29,7 +29,7 @@ const TITLES: Readonly<Record<Op, string>> = {
 const WIDTH = Math.max(...Object.values(TITLES).map((title) => title.length))
 
 const REASONS: Readonly<Record<DeleteReason, string>> = {
-  gone: 'gone from the source',
+  gone: 'not in the source any more',
   'left-filter': "outside the sync's filter",
   disabled: 'disabled in the source',
 }

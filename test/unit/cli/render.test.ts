@@ -22,7 +22,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org' }, why: 'gone' },
-    '- delete user   e-3  Old <o@x.org> (gone from the source)',
+    '- delete user   e-3  Old <o@x.org> (not in the source any more)',
   ],
   [
     {
@@ -42,7 +42,7 @@ const CHANGES: readonly [Change, string][] = [
       why: 'gone',
       newId: 'e\u001b18',
     },
-    '- delete user   e-17  Ana <a@x.org> (gone from the source; created again as e\\u001b18)',
+    '- delete user   e-17  Ana <a@x.org> (not in the source any more; created again as e\\u001b18)',
   ],
   [
     { op: 'create-user', id: 'e-4', want: { email: 'b@x.org' }, takes: { from: 'e-2', after: 1 } },
@@ -69,7 +69,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-group', id: 'g-1', have: { name: 'Sales', members: [] }, why: 'gone' },
-    '- delete group  g-1  Sales (gone from the source)',
+    '- delete group  g-1  Sales (not in the source any more)',
   ],
   [
     { op: 'set-members', id: 'g-1', name: 'Sales', have: ['a', 'b'], want: ['b', 'c', 'd', 'e', 'f'] },
