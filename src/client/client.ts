@@ -48,7 +48,7 @@ export class AccessManagementClient implements AsyncDisposable {
     this.#expiry = watchExpiry((secondsLeft) => {
       options.log?.warn({ secondsLeft }, 'access token expires soon')
       options.onTokenExpiry?.(secondsLeft)
-    })
+    }, options.onTokenLife)
     const sender = createSender({
       dispatcher: this.#dispatcher,
       origin: settings.origin,

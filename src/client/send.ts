@@ -69,7 +69,7 @@ export function createSender(parts: SenderParts): Sender {
         exchangeOf(request, token, { ...parts, totalMs }),
         signal,
       )
-      parts.expiry.observe(reply.headers['x-token-expires-in'])
+      parts.expiry.observe(reply.headers['x-token-expires-in'], token)
       return reply
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error

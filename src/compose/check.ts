@@ -213,7 +213,8 @@ async function* checkDirectory(
   const base = { type: 'line', sync: sync.name, part: 'directory' } as const
   const limit = site && createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
   const device = site?.deviceId ?? `dirsyncd-check-${randomUUID()}`
-  await using client = openClient(sync, { deviceId: device, limit, log })
+  // A line of the check says how long the token lives, so nothing warns of it too.
+  await using client = openClient(sync, { deviceId: device, limit, onTokenLife: () => {}, log })
   const { directoryId } = sync.directory
   try {
     for (const { label, ok, detail } of await checkAccess(client, { directoryId }, { writes }, signal)) {

@@ -20,6 +20,7 @@ import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
+import { TokenWatch } from '../store/token-watch.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { tryChange } from '../target/try-change.ts'
 import { createLimit } from './limit.ts'
@@ -98,7 +99,9 @@ export function openClients(
       longestMs: site.times.limited.longest,
       log,
     })
-    const parts = { deviceId: site.deviceId, limit, pause, log: site.log }
+    const tokens = new TokenWatch({ db: site.store.db, log })
+    stack.defer(() => tokens.settle())
+    const parts = { deviceId: site.deviceId, limit, pause, onTokenLife: tokens.see, log: site.log }
     clients.set(sync.name, stack.use(openClient(sync, parts)))
   }
   return clients
@@ -109,12 +112,14 @@ export interface ClientParts {
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
   /** Without it, a read that the service refuses with 429 fails after a while. */
   readonly pause?: SharedPause
+  /** Takes note of how long the token lives. */
+  readonly onTokenLife: (token: string, secondsLeft: number) => void
   readonly log: Log
 }
 
 export function openClient(
   sync: SyncConfig,
-  { deviceId: device, limit, pause, log }: ClientParts,
+  { deviceId: device, limit, pause, onTokenLife, log }: ClientParts,
 ): AccessManagementClient {
   const { directory } = sync
   return new AccessManagementClient({
@@ -125,6 +130,7 @@ export function openClient(
     connections: directory.readConcurrency + directory.writeConcurrency,
     ca: directory.ca,
     proxy: directory.proxy,
+    onTokenLife,
     log: log.child({ sync: sync.name }),
     ...(limit !== undefined && { limit }),
     ...(pause !== undefined && { pause }),

@@ -235,7 +235,6 @@ export interface SettingsTable {
   value: string
 }
 
-/** The tables of schema `dirsyncd`, as Kysely sees them. */
 export interface RefusedLoginsTable {
   reader: string
   message: string
@@ -246,6 +245,16 @@ export interface RefusedLoginsTable {
   at: ColumnType<Date, Date, Date>
 }
 
+export interface TokenLivesTable {
+  /** Of the access token, with the salt of the installation. */
+  hash: string
+  /** The longest remaining life that the service ever reported for it. */
+  longest_seconds: number
+  expires_at: Date
+  warned_at: Date | null
+}
+
+/** The tables of schema `dirsyncd`, as Kysely sees them. */
 export interface Tables {
   'dirsyncd.leases': LeasesTable
   'dirsyncd.runs': RunsTable
@@ -262,4 +271,5 @@ export interface Tables {
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.settings': SettingsTable
   'dirsyncd.refused_logins': RefusedLoginsTable
+  'dirsyncd.token_lives': TokenLivesTable
 }

@@ -11,6 +11,7 @@ import { apply } from './0009-apply.ts'
 import { retention } from './0010-retention.ts'
 import { refusedLogins } from './0011-refused-logins.ts'
 import { memberLists } from './0012-member-lists.ts'
+import { tokenLives } from './0013-token-lives.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -26,4 +27,5 @@ export const migrations: Record<string, Migration> = {
   '0010-retention': retention,
   '0011-refused-logins': refusedLogins,
   '0012-member-lists': memberLists,
+  '0013-token-lives': tokenLives,
 }

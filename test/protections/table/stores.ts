@@ -7,6 +7,38 @@ const REFUSALS = 'integration/run-refusals.test.ts'
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
   {
+    name: 'stores-token-is-warned-of-once-a-day',
+    file: 'store/token-watch.ts',
+    find: "where('warned_at', 'is', null),",
+    replace: "where('hash', '=', hash),",
+    test: 'integration/token-watch.test.ts',
+    only: 'a token of a year',
+  },
+  {
+    name: 'stores-token-that-is-renewed-is-never-warned-of',
+    file: 'store/token-watch.ts',
+    find: 'Math.min(WEEK_SECONDS, longest / 10)',
+    replace: 'WEEK_SECONDS',
+    test: 'integration/token-watch.test.ts',
+    only: 'a token of an hour',
+  },
+  {
+    name: 'stores-life-of-a-token-outlives-the-process',
+    file: 'store/token-watch.ts',
+    find: 'greatest(token_lives.longest_seconds, excluded.longest_seconds)',
+    replace: 'excluded.longest_seconds',
+    test: 'integration/token-watch.test.ts',
+    only: 'a token of a year',
+  },
+  {
+    name: 'stores-token-itself-is-never-stored',
+    file: 'store/token-watch.ts',
+    find: "return hash.toString('hex')",
+    replace: "return `${hash.toString('hex')} ${token}`",
+    test: 'integration/token-watch.test.ts',
+    only: 'the store has no token',
+  },
+  {
     name: 'stores-what-an-older-version-stored-gets-what-it-lacks',
     file: 'store/migrations/0007-waiting.ts',
     find: "    ADD COLUMN nested_groups jsonb NOT NULL DEFAULT '{}',",

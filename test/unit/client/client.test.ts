@@ -396,6 +396,25 @@ test('a token about to expire is reported once, and never stops anything', async
   expect(onTokenExpiry.mock.calls).toEqual([[80_000]])
 })
 
+test('whoever takes note of the life of the token decides alone when to warn', async () => {
+  await using server = await startScriptedServer(() => ({
+    status: 200,
+    json: user(1),
+    headers: { 'x-token-expires-in': '60' },
+  }))
+  const onTokenExpiry = vi.fn<(seconds: number) => void>()
+  const onTokenLife = vi.fn<(token: string, seconds: number) => void>()
+  await using client = clientOf(server.baseUrl, { token: 'fresh', onTokenExpiry, onTokenLife })
+  await client.getUser(ALICE)
+  await client.getUser(ALICE)
+  expect(onTokenLife.mock.calls).toEqual([
+    ['fresh', 60],
+    ['fresh', 60],
+  ])
+  expect(onTokenExpiry).not.toHaveBeenCalled()
+  expect(client.tokenExpiresIn).toBe(60)
+})
+
 test.each([
   ['an empty body', { status: 200, text: '' }, 'the answer is empty'],
   [

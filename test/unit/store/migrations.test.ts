@@ -18,6 +18,7 @@ const MIGRATIONS = {
     '0010-retention.ts': '074c6bfcc977ae39',
     '0011-refused-logins.ts': 'b6b79c015d846c08',
     '0012-member-lists.ts': '174d1a8359ace068',
+    '0013-token-lives.ts': '9b604dde307abf5c',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',
