@@ -107,25 +107,46 @@ export function abortedFailure(signal: AbortSignal): Failure {
 function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
   const problem = parseObject(reply.body)
   if (problem === undefined) return undefined
-  const said = [problem['detail'], problem['title'], problem['message'], problem['error']].find(isText)
+  const said = textIn(problem)
   // Some services repeat in `detail` what is in `errors`.
   const others = fieldProblems(problem['errors']).filter((text) => said?.includes(text) !== true)
   const line = [said?.replace(/\.$/, ''), ...others].filter(isText).join('; ')
   return line === '' ? undefined : bounded(line, secrets)
 }
 
+/** Where services put their words, the most telling one first. */
+const TEXT_KEYS = ['detail', 'title', 'message', 'error_description', 'error']
+
+/** How many texts of one list are shown. */
+const MOST_TEXTS = 5
+
+/** The first text in a body such as `{"error": {"message": "…"}}`. */
+function textIn(value: unknown, depth = 3): string | undefined {
+  if (isText(value)) return value
+  if (depth === 0 || typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value)) {
+    const texts = value.slice(0, MOST_TEXTS).map((part: unknown) => textIn(part, depth - 1))
+    return texts.filter(isText).join('; ') || undefined
+  }
+  const fields = value as Record<string, unknown>
+  return TEXT_KEYS.map((key) => textIn(fields[key], depth - 1)).find(isText)
+}
+
+/** Of `[{"field": "email", "message": "is taken"}]` or `{"email": ["is taken"]}`. */
 function fieldProblems(errors: unknown): string[] {
-  if (!Array.isArray(errors)) return []
-  return errors.slice(0, 5).flatMap((error: unknown) => {
-    if (isText(error)) return [error]
-    if (typeof error !== 'object' || error === null) return []
-    const { field, message } = error as { field?: unknown; message?: unknown }
-    return [[field, message].filter(isText).join(' ')]
-  })
+  if (typeof errors !== 'object' || errors === null) return []
+  const problems = Array.isArray(errors)
+    ? errors.map((error: unknown) => [fieldOf(error), textIn(error)])
+    : Object.entries(errors).map(([field, error]) => [field, textIn(error)])
+  return problems.slice(0, MOST_TEXTS).map((parts) => parts.filter(isText).join(' '))
+}
+
+function fieldOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'field' in error ? error.field : undefined
 }
 
 function bounded(line: string, secrets: readonly string[]): string {
-  let text = line
+  let text = line.toWellFormed()
   for (const secret of secrets) text = text.replaceAll(secret, '[hidden]')
   text = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
   return text.length <= DETAIL_LENGTH ? text : `${text.slice(0, DETAIL_LENGTH - 1).toWellFormed()}…`

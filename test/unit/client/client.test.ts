@@ -481,6 +481,31 @@ test('what a service says twice is in the detail once', async () => {
   })
 })
 
+test.each([
+  { json: { error: { message: 'maintenance until 18:00' } }, said: 'maintenance until 18:00' },
+  { json: { error: { code: 503, detail: 'no database' }, status: 503 }, said: 'no database' },
+  {
+    json: { error: 'Bad Request', message: ['name is empty', 'email is empty'] },
+    said: 'name is empty; email is empty',
+  },
+  { json: { error: 'invalid_token', error_description: 'it is too old' }, said: 'it is too old' },
+  { json: { message: 'overloaded' }, said: 'overloaded' },
+  { json: { detail: 'because' }, said: 'because' },
+  { json: { errors: [{ message: 'no disk' }, { title: 'no memory' }] }, said: 'no disk; no memory' },
+  { json: { errors: { email: ['is taken'] } }, said: 'email is taken' },
+  { json: [{ message: 'one' }], said: 'one' },
+  { json: { error: { message: 'a\u001b[31m\u202eb \ud800' } }, said: 'a [31m b \ufffd' },
+  { json: { error: { error: { error: { message: 'deep' } } } }, said: undefined },
+  { json: { error: {} }, said: undefined },
+])('the words of a service in $json are in the sentence', async ({ json, said }) => {
+  await using server = await startScriptedServer(() => ({ status: 422, json }))
+  await using client = clientOf(server.baseUrl)
+  const error = (await rejection(client.updateUser(ALICE, { name: 'A' }))) as ApiError
+  expect(error.detail).toBe(said)
+  const end = said === undefined ? '' : `: ${said}`
+  expect(error.message.endsWith(`the service answered 422 Unprocessable Entity${end}.`)).toBe(true)
+})
+
 test('nobody listens: connection refused, and a write was surely not done', async () => {
   const closed = await startScriptedServer(() => 'silence')
   await closed[Symbol.asyncDispose]()
