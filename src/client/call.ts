@@ -4,7 +4,7 @@ import type { Reply } from './exchange.ts'
 import {
   abortedFailure,
   decidesWrite,
-  failureOfNetwork,
+  failureOfBroken,
   failureOfReply,
   failureOfWebPage,
   firstHeaderValue,
@@ -117,7 +117,7 @@ function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   if (reply.status < 200 || reply.status > 299) {
     throw new ApiError(destination, failureOfReply(reply, call.write, sender.secrets(), Date.now()))
   }
-  if (reply.body === undefined && !call.write) throw new ApiError(destination, failureOfNetwork(reply.broken))
+  if (reply.body === undefined && !call.write) throw new ApiError(destination, failureOfBroken(reply))
   return reply
 }
 

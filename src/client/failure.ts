@@ -7,6 +7,9 @@ import { parseRetryAfter } from './retry-after.ts'
 
 const DETAIL_LENGTH = 300
 
+/** What a web page in the place of an answer is called. */
+export const PAGE = 'HTML, as a proxy or a login page does'
+
 /** Explains an answer other than 2xx. `secrets` are replaced by `[hidden]` in its text. */
 export function failureOfReply(
   reply: Reply,
@@ -18,12 +21,14 @@ export function failureOfReply(
   const kind = kindOfStatus(status)
   const detail = detailOf(reply, secrets)
   const name = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`
-  const said = kind === 'unexpected-answer' ? redirectText(reply) : detail === undefined ? '' : `: ${detail}`
+  const isPage = isWebPage(reply)
+  const words = isPage ? ` with ${PAGE}` : detail === undefined ? '' : `: ${detail}`
+  const said = kind === 'unexpected-answer' ? redirectText(reply) : words
   return {
     kind,
     status,
     detail,
-    foreign: isWebPage(reply) ? 'web-page' : kind === 'unexpected-answer' ? 'redirect' : undefined,
+    foreign: isPage ? 'web-page' : kind === 'unexpected-answer' ? 'redirect' : undefined,
     retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
     reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
@@ -32,12 +37,14 @@ export function failureOfReply(
   }
 }
 
-/** Some services name HTML as the type of an empty answer, so only one with a body is a page. */
+/**
+ * By the type of the answer or by its first words, because some proxies name no type, or the one that was accepted.
+ * Some services name HTML as the type of an empty answer, so only one with a body is a page.
+ */
 export function isWebPage({ headers, body }: Reply): boolean {
-  return (
-    body !== '' &&
-    /^\s*(text\/html|application\/xhtml)/i.test(firstHeaderValue(headers['content-type']) ?? '')
-  )
+  const type = firstHeaderValue(headers['content-type']) ?? ''
+  if (/^\s*(text\/html|application\/xhtml)/i.test(type)) return body !== ''
+  return body !== undefined && /^\s*<(!doctype\s+html|html)\b/i.test(body.slice(0, 200))
 }
 
 /** Whether a web page with this status would decide about a write, if it were the service's word. */
@@ -75,6 +82,12 @@ function redirectText(reply: Reply): string {
   return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
 }
 
+/** Explains an answer that ended before its end. */
+export function failureOfBroken(reply: Reply): Failure {
+  const failure = failureOfNetwork(reply.broken)
+  return isWebPage(reply) ? { ...failure, status: reply.status, foreign: 'web-page' } : failure
+}
+
 /** Explains why no answer came. */
 export function failureOfExchange(error: ExchangeError, write: boolean, totalMs: number): Failure {
   if (error.timedOut) {
@@ -88,7 +101,7 @@ export function failureOfExchange(error: ExchangeError, write: boolean, totalMs:
   return { ...failureOfNetwork(error.cause), maybeDone: write && error.sent }
 }
 
-export function failureOfNetwork(cause: unknown): Failure {
+function failureOfNetwork(cause: unknown): Failure {
   const { reason, transient } = explainNetworkError(cause)
   return { kind: 'unreachable', reason, transient, cause: withoutContent(cause) }
 }

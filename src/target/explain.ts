@@ -1,5 +1,6 @@
-import { type ApiError, isApiError } from '../client/api-error.ts'
+import { type ApiError, type ApiErrorKind, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
+import { PAGE } from '../client/failure.ts'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 
 /**
@@ -8,15 +9,42 @@ import { DirsyncdError, type ErrorCode } from '../errors.ts'
  */
 export function explainApiError(error: unknown): unknown {
   if (!isApiError(error)) return error
-  const [code, remedy] = remedyOf(error)
+  if (isPageOfAnother(error)) {
+    return new DirsyncdError('directory-unexpected', notTheService(error), { cause: error })
+  }
+  const [code, first] = remedyOf(error)
+  const isOfProxy = error.isWebPage && isApiError(error, 'unauthorized', 'forbidden')
+  const remedy = isOfProxy ? `${first} ${CHECK_PROXY}` : first
   return new DirsyncdError(code, remedy === '' ? error.message : `${error.message} ${remedy}`, {
     cause: error,
   })
 }
 
 const CHECK_BASE_URL = 'Check that baseUrl is the address of the access-management service.'
+const CHECK_PROXY = 'Check directory.baseUrl and directory.proxy.'
 const LOOK_BETWEEN =
   'The next run reads again; if this goes on, look at what stands between dirsyncd and the service (a proxy, a cache).'
+
+/** What the service, or what stands before it, may well say with a web page. */
+const MAY_COME_AS_PAGE: ReadonlySet<ApiErrorKind> = new Set([
+  'server-error',
+  'rate-limited',
+  'unauthorized',
+  'forbidden',
+  'aborted',
+])
+
+/** A redirect says more than that its page is HTML. */
+function isPageOfAnother({ isWebPage, kind, status = 200 }: ApiError): boolean {
+  return isWebPage && !MAY_COME_AS_PAGE.has(kind) && Math.floor(status / 100) !== 3
+}
+
+function notTheService({ destination: { method, path, baseUrl }, status }: ApiError): string {
+  return (
+    `What answered ${method} ${path} at ${baseUrl} with ${status} is not the access-management service: ` +
+    `it sent ${PAGE}. ${CHECK_PROXY}`
+  )
+}
 
 function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
   switch (error.kind) {
@@ -46,6 +74,8 @@ function remedyOfNetwork(reason: string): string {
   if (/certificate .*not trusted here/.test(reason)) return 'Name the CA of the service in directory.ca.'
   if (reason.startsWith('the proxy '))
     return 'Check directory.proxy; NO_PROXY names hosts that are reached without it.'
+  if (/before the whole answer came|stopped in the middle/.test(reason))
+    return 'Check baseUrl, what stands between dirsyncd and the service (a proxy, a load balancer), and whether the service is up.'
   return 'Check baseUrl and whether the service is up.'
 }
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import pLimit from 'p-limit'
-import { isApiError } from '../client/api-error.ts'
+import { ApiError, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
+import { failureOfWebPage } from '../client/failure.ts'
 import type { ReadOptions } from '../client/methods.ts'
 import { type AllPages, type ListPage, readAllPages } from '../client/pages.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../directory/entry.ts'
@@ -53,8 +54,10 @@ export async function requireDirectory(
   try {
     await client.getDirectory({ directory_id: directoryId }, options)
   } catch (error) {
-    if (isApiError(error, 'not-found')) throw directoryUnknown(client, directoryId, error)
-    throw error
+    if (!isApiError(error, 'not-found')) throw error
+    // A page of a proxy does not know which directories there are.
+    if (error.isWebPage) throw new ApiError(error.destination, failureOfWebPage(404))
+    throw directoryUnknown(client, directoryId, error)
   }
 }
 

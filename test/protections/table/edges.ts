@@ -902,6 +902,22 @@ export const EDGES: readonly Protection[] = [
     only: 'delete-user that a web page answers with 404',
   },
   {
+    name: 'edges-target-web-page-does-not-say-that-there-is-no-directory',
+    file: 'target/read-directory.ts',
+    find: 'if (error.isWebPage) throw',
+    replace: 'if (error.isWebPage && error.maybeDone) throw',
+    test: 'unit/target/read-directory.test.ts',
+    only: 'is not the service',
+  },
+  {
+    name: 'edges-client-web-page-is-one-whatever-its-type-says',
+    file: 'client/failure.ts',
+    find: 'return body !== undefined && ',
+    replace: "return body === '' && ",
+    test: 'unit/target/read-directory.test.ts',
+    only: 'is not the service',
+  },
+  {
     name: 'edges-target-look-at-a-web-page-does-not-say-that-nobody-is-there',
     file: 'target/entries.ts',
     find: 'if (error.isWebPage) throw',

@@ -21,6 +21,8 @@ export type Reaction =
   | 'drop'
   /** Sends the status and half of a body, then cuts the connection. */
   | 'drop-in-body'
+  /** The same with a web page. */
+  | 'drop-in-page'
   | 'silence'
 
 export interface ScriptedServer extends AsyncDisposable {
@@ -75,8 +77,9 @@ function perform(reaction: Reaction, response: ServerResponse): void {
     response.destroy()
     return
   }
-  if (reaction === 'drop-in-body') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+  if (reaction === 'drop-in-body' || reaction === 'drop-in-page') {
+    const type = reaction === 'drop-in-page' ? 'text/html' : 'application/json'
+    response.writeHead(200, { 'content-type': type, 'content-length': '1000' })
     response.write('{"half":', () => response.destroy())
     return
   }

@@ -44,8 +44,8 @@ test.each([200, 404])('a web page with %i to a PATCH on nobody proves nothing', 
   expect(line).toMatchObject({ label: 'writing', ok: false })
   expect(line?.detail).toMatch(
     new RegExp(
-      ` failed: the answer ${status} is a web page, which this service never sends; a proxy in between may have sent it\\. ` +
-        'Check that baseUrl is the address of the access-management service\\.?$',
+      `^What answered PATCH \\S+ at \\S+ with ${status} is not the access-management service: it sent HTML, as a proxy or a ` +
+        'login page does. Check directory.baseUrl and directory.proxy.?$',
     ),
   )
 })

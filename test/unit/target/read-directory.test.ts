@@ -166,7 +166,20 @@ test.each([
   ['the scope is missing', { status: 403 }, 'scope-missing', 'needs the scope ORG_READ for this endpoint'],
   ['the service is broken', { status: 500 }, 'directory-unreachable', '500 Internal Server Error'],
   ['nobody answers', 'drop', 'directory-unreachable', 'Check baseUrl'],
-  ['something else answers', { status: 200, text: '<html>' }, 'directory-unexpected', 'not JSON'],
+  ['something else answers', { status: 200, text: 'hello' }, 'directory-unexpected', 'not JSON'],
+  [
+    'a proxy refuses the token',
+    page(401),
+    'token-refused',
+    'has not expired. Check directory.baseUrl and directory.proxy.',
+  ],
+  ['a proxy refuses the path', page(403), 'scope-missing', '403 Forbidden with HTML, as a proxy or a'],
+  [
+    'a proxy has no service',
+    page(502),
+    'directory-unreachable',
+    '502 Bad Gateway with HTML, as a proxy or a',
+  ],
 ] satisfies [string, Reaction, string, string][])(
   'when %s the error says so',
   async (_, reaction, code, words) => {
@@ -177,6 +190,45 @@ test.each([
     expect((error as Error).message).toContain(server.baseUrl)
   },
 )
+
+function page(
+  status: number,
+  headers: Record<string, string> = { 'content-type': 'text/html' },
+): Exclude<Reaction, string> {
+  return { status, text: '\n<!DOCTYPE html><html><body>Please log in</body></html>', headers }
+}
+
+test.each([
+  ['', page(200)],
+  [', which is named JSON', page(200, { 'content-type': 'application/json' })],
+  [' without a type', page(200, {})],
+  ['', page(404)],
+  ['', page(400)],
+])('a web page%s in %j is not the service', async (_, reaction) => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction })
+  expect(await rejection(read(server))).toMatchObject({
+    code: 'directory-unexpected',
+    message:
+      `What answered GET /api/v2/organizations/1/admin/directories/7 at ${server.baseUrl} with ${reaction.status} is not the ` +
+      'access-management service: it sent HTML, as a proxy or a login page does. Check directory.baseUrl and directory.proxy.',
+  })
+})
+
+test.each([
+  [
+    'drop-in-page',
+    /^What answered GET \S+ at \S+ with 200 is not the access-management service: it sent HTML/,
+  ],
+  [
+    'drop-in-body',
+    /: the connection was closed before the whole answer came\. Check baseUrl, what stands between/,
+  ],
+] as const)('an answer that breaks off (%s) says so', async (reaction, words) => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction }, { reaction })
+  expect(((await rejection(read(server))) as Error).message).toMatch(words)
+})
 
 test.each<[string, (server: DirectoryServer) => void]>([
   ['totals contradict each other', (server) => (server.total = (_, entries) => entries.length + 1)],
