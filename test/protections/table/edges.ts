@@ -385,8 +385,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-refused-token-stops-the-run',
     file: 'target/try-change.ts',
-    find: "      return stop(error)\n    case 'forbidden'",
-    replace: "      return { result: 'refused', status, detail }\n    case 'forbidden'",
+    find: "      return stop(error)\n    case 'unexpected-answer'",
+    replace: "      return { result: 'refused', status, detail }\n    case 'unexpected-answer'",
     test: 'unit/target/try-change.test.ts',
     only: 'is the outcome',
   },
