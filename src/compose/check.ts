@@ -131,7 +131,7 @@ async function* checkSource(
       logins,
     )
     for (const line of await source.probe(signal)) yield { ...base, ...line }
-    const snapshot = await source.read(signal, { isAsked: true })
+    const snapshot = await source.read(signal, { isAsked: true, isForDisplay: true })
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
     yield* findings(sync, snapshot, samples)
     if (samples) yield* sampleEntries(sync.name, source, snapshot, signal)

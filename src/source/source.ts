@@ -8,6 +8,8 @@ export interface ReadOptions {
   readonly preferred?: PreferredServer | undefined
   /** A person waits for the result, so a login that was refused is tried again at once. */
   readonly isAsked?: boolean
+  /** The result is only shown, so a source does not wait until its files settle. */
+  readonly isForDisplay?: boolean
 }
 
 /** Where users and groups are read from: an LDAP server, CSV files or the output of a program. */

@@ -147,6 +147,13 @@ test('limits are told, those that were found and that none was', async () => {
   )
 })
 
+test('CSV files are shown at once, however long a run waits for them to settle', async () => {
+  await writeFile(join(dir, 'settling.csv'), 'id,mail\n1,a@example.org\n')
+  const users = { path: './settling.csv', map: { external_id: 'id', email: 'mail' } }
+  const items = await check({ type: 'csv', settle: '2h', users })
+  expect(items.find(({ type }) => type === 'counts')).toMatchObject({ users: 1 })
+})
+
 test('whose e-mail is in a domain that is not allowed is counted', async () => {
   await writeFile(join(dir, 'elsewhere.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,\n')
   const users = { path: './elsewhere.csv', map: { external_id: 'id', email: 'mail' } }

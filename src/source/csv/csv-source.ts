@@ -21,18 +21,18 @@ import { amount, digits, examples } from '../../directory/wording.ts'
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   const compiled = compileOptions(options)
   const inputs = inputsOf(compiled)
-  const settled = <T>(of: readonly CsvInput[], signal: AbortSignal, read: () => Promise<T>) =>
-    readSettled(of, compiled.settleMs, signal, read)
+  const { settleMs } = compiled
   return {
-    read: (signal) => settled(inputs, signal, () => readAll(compiled, signal, log)),
+    read: (signal, { isForDisplay = false } = {}) =>
+      readSettled(inputs, isForDisplay ? 0 : settleMs, signal, () => readAll(compiled, signal, log)),
     lookAgain: (kind, ids, signal) => {
       const at = idColumn(compiled, kind)
       if (ids.length === 0) return Promise.resolve(new Map())
       // Without groups in the options the source does not know which groups exist, so none may be called gone.
       if (at === undefined) return Promise.resolve(new Map(ids.map((id) => [id, 'present'])))
-      return settled([at.input], signal, () => lookAgain(at, ids, signal))
+      return readSettled([at.input], settleMs, signal, () => lookAgain(at, ids, signal))
     },
-    probe: (signal) => probe(inputs, signal),
+    probe: (signal) => probe(inputs, settleMs, signal),
     explain: (kind, id, signal) => explain(compiled, kind, id, signal),
   }
 }

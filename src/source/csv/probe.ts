@@ -2,13 +2,19 @@ import type { ProbeLine } from '../source.ts'
 import type { CsvFileFacts, CsvInput } from './input.ts'
 import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
-import { digits } from '../../directory/wording.ts'
+import { amount } from '../../directory/wording.ts'
 
 /** What `dirsyncd check` shows of each input; reads its files to their ends. */
-export async function probe(inputs: readonly CsvInput[], signal: AbortSignal): Promise<ProbeLine[]> {
+export async function probe(
+  inputs: readonly CsvInput[],
+  settleMs: number,
+  signal: AbortSignal,
+): Promise<ProbeLine[]> {
   const lines: ProbeLine[] = []
   for (const input of inputs) lines.push(...(await probeInput(input, signal)))
-  return lines
+  if (settleMs === 0) return lines
+  const detail = `a run reads the files when none has changed for ${settleMs / 1000} s; a check does not wait for that`
+  return [...lines, { label: 'settle', detail, level: 'info' }]
 }
 
 async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLine[]> {
@@ -25,7 +31,7 @@ async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLi
     onFile: (file) => files.push(file),
   })
   const several = files.length > 1 ? ` in ${files.length} files` : ''
-  const what = `${digits(rows)} rows${several} with the columns ${columns.join(', ')}`
+  const what = `${amount(rows, 'row')}${several} with the columns ${columns.join(', ')}`
   return [
     { label, detail: `${patternsOf(input).join(', ')}: ${what}`, level: 'ok' },
     ...files.map((file) => fileLine(file, files.length > 1)),

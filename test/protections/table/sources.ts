@@ -4,6 +4,14 @@ import type { Protection } from '../protection.ts'
 export const SOURCES: readonly Protection[] = [
   // What all sources share.
   {
+    name: 'sources-run-waits-until-its-files-settle',
+    file: 'source/csv/csv-source.ts',
+    find: 'isForDisplay ? 0 : settleMs',
+    replace: '0',
+    test: 'unit/source/csv/proofs.test.ts',
+    only: 'a file that is still being written is not read',
+  },
+  {
     name: 'sources-every-id-of-an-unusable-entry-is-seen',
     file: 'source/collect.ts',
     find: 'for (const each of ids) known.addUnusable(each)',
@@ -349,7 +357,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-csv-file-still-being-written-proves-nobody-absent',
     file: 'source/csv/csv-source.ts',
-    find: 'return settled([at.input], signal, () => lookAgain(at, ids, signal))',
+    find: 'return readSettled([at.input], settleMs, signal, () => lookAgain(at, ids, signal))',
     replace: 'return lookAgain(at, ids, signal)',
     test: 'unit/source/csv/proofs.test.ts',
     only: 'proves nobody absent',

@@ -203,6 +203,19 @@ test.each([
   expect(await reading).toMatchObject({ code })
 })
 
+test('who only looks at the files does not wait for them to settle, and is told that a run does', async () => {
+  await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,Ann\n' })
+  const source = sourceOf({ ...usersOf(dir.path), settleMs: 60_000 })
+  expect(namesOf(await source.read(AbortSignal.timeout(5000), { isForDisplay: true }))).toEqual(['Ann'])
+  const lines = await source.probe(NEVER)
+  expect(lines[0]?.detail).toMatch(/: 1 row with the columns id, mail, name$/)
+  expect(lines.at(-1)).toEqual({
+    label: 'settle',
+    detail: 'a run reads the files when none has changed for 60 s; a check does not wait for that',
+    level: 'info',
+  })
+})
+
 /** The path of a file that takes long to read: long enough to be disturbed. */
 async function longFile(): Promise<string> {
   const rows = Array.from({ length: 60_000 }, (_, n) => `${n},p${n}@x,Person ${n}\n`)
