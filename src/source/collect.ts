@@ -12,6 +12,23 @@ import {
 } from '../directory/snapshot.ts'
 import { digits, examples } from '../directory/wording.ts'
 
+/**
+ * No name has one, and a terminal that shows it obeys it. Tabs and line breaks are taken, and so is what text in a
+ * wrong encoding has in the place of an apostrophe (U+0080 to U+009F).
+ */
+// oxlint-disable-next-line no-control-regex -- that is what it looks for
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+
+/** A value of one entry. */
+interface FieldValue {
+  readonly kind: Kind
+  readonly id: string
+  readonly from: string
+  /** Its name in a sentence. */
+  readonly field: string
+  readonly value: string | undefined
+}
+
 /** What every entry has: all values of its id attribute, and where it was read. */
 interface Candidate {
   readonly ids: readonly string[]
@@ -60,7 +77,12 @@ export class Collector {
   addUser(user: UserCandidate): string | undefined {
     const id = this.#identify(this.#users, user)
     if (id === undefined) return undefined
-    const { email, name, employeeId, from } = user
+    const { from } = user
+    const taken = (field: string, value: string | undefined) =>
+      this.#withoutControl({ kind: 'user', id, from, field, value })
+    const email = taken('e-mail', user.email)
+    const name = taken('name', user.name)
+    const employeeId = taken('employee id', user.employeeId)
     this.#users.add({ id, email, name, employeeId, from })
     return id
   }
@@ -68,7 +90,8 @@ export class Collector {
   addGroup(group: GroupCandidate): string | undefined {
     const id = this.#identify(this.#groups, group)
     if (id === undefined) return undefined
-    const { name, members, unknownMembers, nestedGroups = 0, from } = group
+    const { members, unknownMembers, nestedGroups = 0, from } = group
+    const name = this.#withoutControl({ kind: 'group', id, from, field: 'name', value: group.name })
     if (name === undefined) {
       this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
       this.#groups.addUnwritten(id, from)
@@ -159,6 +182,16 @@ export class Collector {
     }
     for (const each of ids) known.addUnusable(each)
     this.addUnreadable(kind, `${from}: ${candidateProblem(candidate)} (external_id is "${idName}")`)
+    return undefined
+  }
+
+  /** The value, or `undefined` with a notice when it holds a control character. */
+  #withoutControl({ kind, id, from, field, value }: FieldValue): string | undefined {
+    const found = value === undefined ? null : CONTROL.exec(value)
+    if (found === null) return value
+    const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+    const detail = `${from}: the ${field} holds the control character U+${code}`
+    this.#note({ kind, id, code: 'value-failed', detail })
     return undefined
   }
 

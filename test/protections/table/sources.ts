@@ -4,6 +4,14 @@ import type { Protection } from '../protection.ts'
 export const SOURCES: readonly Protection[] = [
   // What all sources share.
   {
+    name: 'sources-value-with-a-control-character-is-not-sent',
+    file: 'source/collect.ts',
+    find: 'const found = value === undefined ? null : CONTROL.exec(value)',
+    replace: 'const found = value === undefined ? null : CONTROL.exec(value.slice(0, 0))',
+    test: 'unit/source/collect.test.ts',
+    only: 'a value with a control character',
+  },
+  {
     name: 'sources-run-waits-until-its-files-settle',
     file: 'source/csv/csv-source.ts',
     find: 'isForDisplay ? 0 : settleMs',
