@@ -19,14 +19,11 @@ import { digits, examples } from '../directory/wording.ts'
 // oxlint-disable-next-line no-control-regex -- that is what it looks for
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
-/** A value of one entry. */
-interface FieldValue {
+/** An entry as notices name it. */
+interface Named {
   readonly kind: Kind
   readonly id: string
   readonly from: string
-  /** Its name in a sentence. */
-  readonly field: string
-  readonly value: string | undefined
 }
 
 /** What every entry has: all values of its id attribute, and where it was read. */
@@ -78,11 +75,10 @@ export class Collector {
     const id = this.#identify(this.#users, user)
     if (id === undefined) return undefined
     const { from } = user
-    const taken = (field: string, value: string | undefined) =>
-      this.#withoutControl({ kind: 'user', id, from, field, value })
-    const email = taken('e-mail', user.email)
-    const name = taken('name', user.name)
-    const employeeId = taken('employee id', user.employeeId)
+    const named = { kind: 'user', id, from } as const
+    const email = this.#withoutControl(named, 'e-mail', user.email)
+    const name = this.#withoutControl(named, 'name', user.name)
+    const employeeId = this.#withoutControl(named, 'employee id', user.employeeId)
     this.#users.add({ id, email, name, employeeId, from })
     return id
   }
@@ -91,7 +87,7 @@ export class Collector {
     const id = this.#identify(this.#groups, group)
     if (id === undefined) return undefined
     const { members, unknownMembers, nestedGroups = 0, from } = group
-    const name = this.#withoutControl({ kind: 'group', id, from, field: 'name', value: group.name })
+    const name = this.#withoutControl({ kind: 'group', id, from }, 'name', group.name)
     if (name === undefined) {
       this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
       this.#groups.addUnwritten(id, from)
@@ -186,7 +182,7 @@ export class Collector {
   }
 
   /** The value, or `undefined` with a notice when it holds a control character. */
-  #withoutControl({ kind, id, from, field, value }: FieldValue): string | undefined {
+  #withoutControl({ kind, id, from }: Named, field: string, value: string | undefined): string | undefined {
     const found = value === undefined ? null : CONTROL.exec(value)
     if (found === null) return value
     const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
