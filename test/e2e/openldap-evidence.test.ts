@@ -196,7 +196,7 @@ test('names that the reader may not see any more, beside members who are shown, 
   for (let turn = 0; turn < 2; turn++) {
     const held = await corp.sync()
     expect(held).toMatchObject({ code: 3, stderr: '' })
-    expect(held.stdout).toContain('group "Both" would lose 6')
+    expect(held.stdout).toContain('"Both" would lose 6 members: "cn=Both,')
     expect(await corp.teams()).toEqual(before)
   }
   await slapd.modify(blind(slapd, false))

@@ -186,7 +186,8 @@ describe('a read', () => {
   test.each([
     ['email', 'rfc822Mailbox', 'mail'],
     ['name', '{surname}', 'sn'],
-    ['employee_id', '2.16.840.1.113730.3.1.3', 'employeenumber'],
+    ['employee_id', '2.16.840.1.113730.3.1.3', 'employeeNumber'],
+    ['name', ['commonName;lang-de', 'sn'], 'cn;lang-de'],
   ])('refuses %s from %s, which it sends by another name', async (field, attribute, sent) => {
     const of = usersOnly({ map: { external_id: 'entryUUID', [field]: attribute } })
     const words = `" is another name of ${sent}, and ${slapd.url} sends it as ${sent}, so write ${sent}`
@@ -195,6 +196,28 @@ describe('a read', () => {
         code: 'config-invalid',
         message: expect.stringContaining(words),
       })
+    }
+  })
+
+  test('refuses such a name in a list of attributes too, and says which attribute it does not know', async () => {
+    const groups = {
+      base: `ou=unix,${BASE}`,
+      scope: 'one',
+      filter: '(objectClass=groupOfUniqueNames)',
+    } as const
+    const map = { external_id: 'cn', name: 'cn' }
+    const byOid = { ...groups, map: { ...map, members: ['uniqueMember', '1.3.6.1.1.1.1.12'] } }
+    await expect(source({ groups: byOid }).read(NEVER)).rejects.toThrow(
+      'groups.map: "1.3.6.1.1.1.1.12" is another name of memberUid',
+    )
+    for (const [second, named] of [
+      ['memberUid', []],
+      ['nosuch', ['nosuch']],
+    ] as const) {
+      const { lines, log } = recorder()
+      const listed = { ...groups, map: { ...map, members: ['uniqueMember', second] } }
+      await createLdapSource(options({ groups: listed }), log).read(NEVER)
+      expect(lines.flatMap(({ attributes }) => attributes ?? [])).toEqual(named)
     }
   })
 

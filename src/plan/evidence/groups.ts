@@ -1,4 +1,5 @@
 import { amount, digits, examples } from '../../directory/wording.ts'
+import { membersDifference } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../plan.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
@@ -31,7 +32,7 @@ export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence)
   const found =
     inputs.source.groupsWithMembers === 0 && before > 0 && losing.length > 0
       ? [membersGone(losing, before)]
-      : losing.flatMap((planned) => emptiedGroup(inputs, planned, evidence))
+      : losing.flatMap((planned) => emptiedGroup(inputs, planned, losing, evidence))
   const deletes = openDeletes(plan, evidence)
   const hidden = hiddenGroups(inputs, plan, losing, deletes, evidence)
   const known = idsOf([...found, ...hidden])
@@ -67,14 +68,33 @@ function membersGone(losing: readonly Losing[], before: number): Finding {
   return losingFinding('members-gone', detail, losing)
 }
 
-function emptiedGroup(inputs: PlanInputs, planned: Losing, { losses }: Evidence): Finding[] {
+function emptiedGroup(
+  inputs: PlanInputs,
+  planned: Losing,
+  losing: readonly Losing[],
+  { losses }: Evidence,
+): Finding[] {
   const { change } = planned
   if (!isEmptied(inputs, change.id)) return []
   const look = losses.get(change.id)
   if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
   const why = look?.unproved ?? 'perhaps the reader may not see them any more'
   const had = amount(change.have.length, 'member')
-  return [losingFinding('group-emptied', `group "${change.name}" had ${had} and has none; ${why}`, [planned])]
+  const losers = [planned, ...losersAround(inputs, planned, losing)]
+  return [losingFinding('group-emptied', `group "${change.name}" had ${had} and has none; ${why}`, losers)]
+}
+
+/** The changes that take members of a group out of groups around it, too. */
+function losersAround(
+  { source: { listsWithin } }: PlanInputs,
+  { change: { id, have } }: Losing,
+  losing: readonly Losing[],
+): readonly Losing[] {
+  const members = new Set(have)
+  return losing.filter(({ change }) => {
+    if (change.id === id || listsWithin?.(change.id).some(({ key }) => key === id) !== true) return false
+    return membersDifference(change).removed.some((member) => members.has(member))
+  })
 }
 
 /** What waited in an earlier run, and neither is back nor decided. */

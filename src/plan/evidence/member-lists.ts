@@ -1,6 +1,6 @@
 import { sortedUnique } from '../../directory/normalize.ts'
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
-import { digits } from '../../directory/wording.ts'
+import { examples } from '../../directory/wording.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../plan.ts'
 import { mayDelete } from '../policy.ts'
@@ -9,39 +9,57 @@ import {
   absentAfter,
   type Losing,
   losingFinding,
+  lostText,
   MIN_EMPTIED,
   provesNothing,
   undecidedGroups,
 } from './losing.ts'
 
+/** A list of members that was shown in the last good run, and is not any more. */
+interface SilentList {
+  readonly dn: string
+  readonly attribute: string
+  /** The changes that may be only for lack of it. */
+  readonly losers: Losing[]
+}
+
 /**
  * Groups that list nobody any more in one of several attributes, while another one still shows members: so a list looks
- * that the reader may not see any more. Small losses count where no group at all shows the attribute any more.
+ * that the reader may not see any more. It holds all groups that have its members. Small losses count where no group at
+ * all shows the attribute any more.
  */
 export function silentLists(
-  { source }: PlanInputs,
+  { source: { memberLists: now, listsWithin } }: PlanInputs,
   losing: readonly Losing[],
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
 ): Finding[] {
-  const { memberLists: now, listsWithin } = source
   if (now === undefined || listsWithin === undefined || before.size === 0) return []
   const known = new Set([...now.values()].flat().map(nameOf))
-  const isGone = (attribute: string) => !known.has(nameOf(attribute))
-  return losing.flatMap((planned) => {
-    const { change, removes } = planned
-    for (const { key, dn } of listsWithin(change.id)) {
+  const silent = new Map<string, SilentList>()
+  for (const planned of losing) {
+    for (const { key, dn } of listsWithin(planned.change.id)) {
       const shown = now.get(key)?.map(nameOf)
-      const silent = (before.get(key) ?? []).filter((name) => shown?.includes(nameOf(name)) === false)
-      const [attribute] = removes < MIN_EMPTIED ? silent.filter(isGone) : silent
+      const attribute = before.get(key)?.find((name) => shown?.includes(nameOf(name)) === false)
       if (attribute === undefined) continue
-      const where = isGone(attribute) ? `, as no group does any more` : ''
-      const detail =
-        `group "${change.name}" would lose ${digits(removes)}: "${dn}" listed members in ${attribute} in the last good ` +
-        `run, and lists none there now${where}; perhaps the reader may not see them any more`
-      return [losingFinding('group-emptied', detail, [planned])]
+      const list = silent.get(key) ?? { dn, attribute, losers: [] }
+      list.losers.push(planned)
+      silent.set(key, list)
     }
-    return []
+  }
+  return [...silent.values()].flatMap((list) => {
+    const isGone = !known.has(nameOf(list.attribute))
+    const isLarge = list.losers.some(({ removes }) => removes >= MIN_EMPTIED)
+    return isGone || isLarge ? [silentFinding(list, isGone)] : []
   })
+}
+
+function silentFinding({ dn, attribute, losers }: SilentList, isGone: boolean): Finding {
+  const lost = losers.reduce((sum, { removes }) => sum + removes, 0)
+  const where = isGone ? ', as no group does any more' : ''
+  const detail =
+    `${examples(losers.map(({ change }) => change.name))} would lose ${lostText(losers, lost)}: "${dn}" listed members ` +
+    `in ${attribute} in the last good run, and lists none there now${where}; perhaps the reader may not see them any more`
+  return losingFinding('group-emptied', detail, losers)
 }
 
 /**

@@ -6,6 +6,8 @@ const NO_VALUES: readonly string[] = []
 export interface LdapEntry {
   readonly dn: string
   readonly attributes: ReadonlyMap<string, readonly string[]>
+  /** The attributes with a value that is not UTF-8, by their names in lower case. */
+  readonly bytes?: ReadonlySet<string>
   /** It kept changing while its values were read in parts, so attributes with many values are missing. */
   readonly isTorn?: true
 }
@@ -14,6 +16,19 @@ export interface LdapEntry {
 export function lookupIn({ attributes }: LdapEntry): Lookup {
   return (attribute) => attributes.get(lowerCaseOf(attribute)) ?? NO_VALUES
 }
+
+/** As `lookupIn`, for what is to be text: what is not UTF-8 is not well-formed here, and no text of digits. */
+export function textIn(entry: LdapEntry): Lookup {
+  const lookup = lookupIn(entry)
+  const { bytes } = entry
+  if (bytes === undefined) return lookup
+  return (attribute) => {
+    const values = lookup(attribute)
+    return bytes.has(lowerCaseOf(attribute)) ? values.map((value) => HALF_CHARACTER + value) : values
+  }
+}
+
+const HALF_CHARACTER = '\ud800'
 
 /** The few names of the configuration: a new text for each of a million lookups would be hashed each time. */
 const lowerCase = new Map<string, string>()

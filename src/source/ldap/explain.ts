@@ -4,7 +4,7 @@ import type { GroupMapping, UserMapping } from '../mapping.ts'
 import type { EntryTrace } from '../source.ts'
 import type { CompiledOptions, Place } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
-import { lookupIn } from './entry.ts'
+import { lookupIn, textIn } from './entry.ts'
 import { anyOf, bothOf } from './filter.ts'
 import { searchAll } from './search.ts'
 import { valueBytes } from './values.ts'
@@ -40,7 +40,8 @@ async function findEntry(
     const search = { base, scope, filter, filterText, attributes: map.attributes, pageSize }
     await searchAll(connection, search, (entry) => {
       const lookup = lookupIn(entry)
-      if (found === undefined && lookup(map.id).includes(id)) found = { id, from: entry.dn, lookup }
+      if (found === undefined && lookup(map.id).includes(id))
+        found = { id, from: entry.dn, lookup: textIn(entry) }
     })
   }
   return found

@@ -62,8 +62,8 @@ async function readInFilter(
   })
   // Of several attributes with members, one is enough.
   const listsSome = map.members.some((name) => !unseen.has(name))
-  const missing = [...unseen].filter((name) => !listsSome || !map.members.includes(name))
-  if (groups.length > 0) await reportUnseen(reading, 'groups.map', place, missing)
+  const isUsual = (name: string) => listsSome && map.members.includes(name)
+  if (groups.length > 0) await reportUnseen(reading, 'groups.map', place, [...unseen], isUsual)
   return groups
 }
 

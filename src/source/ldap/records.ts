@@ -3,7 +3,7 @@ import { usableId } from '../collect.ts'
 import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
 import { dnKey } from './dn.ts'
-import { type LdapEntry, lookupIn } from './entry.ts'
+import { type LdapEntry, lookupIn, textIn } from './entry.ts'
 import type { GroupRecord, UserRecord } from './image.ts'
 import { createMemberIndex, isMemberUid, type MemberIndex, membersIn } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
@@ -63,7 +63,8 @@ export class Records {
     const lookup = lookupIn(entry)
     const ids = lookup(map.id)
     const id = disabled === 'delete' ? undefined : usableId({ ids })
-    const { email, name, employeeId, faults } = disabled === undefined ? map.fieldsOf(lookup) : NO_USER_FIELDS
+    const { email, name, employeeId, faults } =
+      disabled === undefined ? map.fieldsOf(textIn(entry)) : NO_USER_FIELDS
     return {
       email,
       name,
@@ -83,7 +84,7 @@ export class Records {
   groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)
-    return this.#recordOf(entry, lookup, index, this.#groups?.map.fieldsOf(lookup) ?? NO_GROUP_FIELDS)
+    return this.#recordOf(entry, lookup, index, this.#groups?.map.fieldsOf(textIn(entry)) ?? NO_GROUP_FIELDS)
   }
 
   /** The record of a group outside of the sync's filter, which was not asked for its mapping. */

@@ -7,37 +7,51 @@ import { namesIn, readSchema } from './schema.ts'
  * Logs mapped attributes that no entry has: a typo, or the reader may not see them. Throws like `refuseAliases`.
  *
  * @param key `users.map` or `groups.map`
+ * @param isUsual says of an attribute that the server knows whether it is no wonder that no entry has it
  */
 export async function reportUnseen(
   { connection, log }: Reading,
   key: string,
   { bases, filterText }: Where,
   unseen: readonly string[],
+  isUsual: (name: string) => boolean = () => false,
 ): Promise<void> {
-  if (unseen.length === 0) return
-  await refuseAliases(connection, key, unseen)
+  const unknown = new Set(await refuseAliases(connection, key, unseen))
+  const attributes = unseen.filter((name) => unknown.has(name) || !isUsual(name))
+  if (attributes.length === 0) return
   log.warn(
-    { base: bases, filter: filterText, attributes: unseen },
+    { base: bases, filter: filterText, attributes },
     'mapped attributes that no entry has, or that the bind user cannot see',
   )
 }
 
 /**
  * Throws `config-invalid` where the server has another name for one of these attributes, by which it sends it: what is
- * looked for is then in every entry, and seems to be in none. Otherwise throws like `findEntry`.
+ * looked for is then in every entry, and seems to be in none. Otherwise throws like `findEntry`. Resolves with those
+ * that the schema of the server does not have.
  */
 export async function refuseAliases(
   connection: LdapConnection,
   key: string,
   unseen: readonly string[],
-): Promise<void> {
+): Promise<readonly string[]> {
   const schema = unseen.length === 0 ? undefined : await readSchema(connection)
-  const types = schema?.('attributeTypes').map(namesIn) ?? []
-  for (const name of unseen) {
+  if (schema === undefined) return []
+  const types = schema('attributeTypes').map((text) => ({ text, names: namesIn(text) }))
+  return unseen.filter((name) => {
+    const [plain = name, ...options] = name.split(';')
+    const type = types.find(({ names }) => names.includes(plain.toLowerCase()))
     // The first is the OID; by the next one the attribute is sent.
-    const [, sent] = types.find((names) => names.includes(name.toLowerCase())) ?? []
-    if (sent === undefined || sent === name.toLowerCase()) continue
-    const what = `"${name}" is another name of ${sent}, and ${connection.endpoint.url} sends it as ${sent}`
-    throw new DirsyncdError('config-invalid', `${key}: ${what}, so write ${sent}`)
-  }
+    const sent = type?.names[1]
+    if (type === undefined || sent === undefined) return true
+    if (sent === plain.toLowerCase()) return false
+    const right = [spelled(sent, type.text), ...options].join(';')
+    const what = `"${name}" is another name of ${right}, and ${connection.endpoint.url} sends it as ${right}`
+    throw new DirsyncdError('config-invalid', `${key}: ${what}, so write ${right}`)
+  })
+}
+
+/** A name as the server spells it in the description of the attribute. */
+function spelled(name: string, description: string): string {
+  return new RegExp(`'(${name})'`, 'i').exec(description)?.[1] ?? name
 }

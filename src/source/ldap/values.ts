@@ -25,8 +25,10 @@ function formOf(attribute: string): Form {
 /**
  * What makes text of the values of an attribute: a GUID and a SID as Microsoft writes them, other binary attributes and
  * everything that is not UTF-8 as lower-case hexadecimal digits, text byte for byte as it is.
+ *
+ * @param onBytes called for each value that seems to be text and is not UTF-8
  */
-export function valueDecoder(attribute: string): Decode<string> {
+export function valueDecoder(attribute: string, onBytes: () => void = () => undefined): Decode<string> {
   switch (formOf(attribute)) {
     case 'guid':
       return (bytes, start, end) =>
@@ -36,15 +38,14 @@ export function valueDecoder(attribute: string): Decode<string> {
     case 'hex':
       return hexText
     case 'text':
-      return plainText
+      return (bytes, start, end) => {
+        const text = bytes.toString('utf8', start, end)
+        // Bytes that are not UTF-8 become U+FFFD, which may also have been sent as it is.
+        if (!text.includes('\ufffd') || isUtf8(bytes.subarray(start, end))) return text
+        onBytes()
+        return hexText(bytes, start, end)
+      }
   }
-}
-
-function plainText(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end)
-  // Bytes that are not UTF-8 become U+FFFD, which may also have been sent as it is.
-  const isSure = !text.includes('\ufffd') || isUtf8(bytes.subarray(start, end))
-  return isSure ? text : hexText(bytes, start, end)
 }
 
 function hexText(bytes: Buffer, start: number, end: number): string {

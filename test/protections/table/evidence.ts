@@ -235,16 +235,23 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-attribute-of-members-that-falls-silent-is-named',
     file: 'plan/evidence/member-lists.ts',
-    find: 'if (attribute === undefined) continue',
-    replace: 'if (attribute === undefined || removes > 0) continue',
+    find: 'return isGone || isLarge ? [silentFinding(list, isGone)] : []',
+    replace: 'return isGone && isLarge ? [silentFinding(list, isGone)] : []',
     test: 'e2e/openldap-evidence.test.ts',
     only: 'names that the reader may not see any more',
   },
   {
+    name: 'evidence-hidden-group-keeps-its-people-in-groups-around',
+    file: 'plan/evidence/groups.ts',
+    find: 'const losers = [planned, ...losersAround(inputs, planned, losing)]',
+    replace: 'const losers = [planned, ...losersAround(inputs, planned, [])]',
+    test: FINDINGS,
+  },
+  {
     name: 'evidence-attribute-of-members-that-no-group-shows-any-more-holds-small-losses',
     file: 'plan/evidence/member-lists.ts',
-    find: 'removes < MIN_EMPTIED ? silent.filter(isGone) : silent',
-    replace: 'removes < MIN_EMPTIED ? [] : silent',
+    find: 'return isGone || isLarge ? [silentFinding(list, isGone)] : []',
+    replace: 'return isLarge ? [silentFinding(list, isGone)] : []',
     test: FINDINGS,
   },
   {

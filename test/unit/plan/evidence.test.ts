@@ -702,6 +702,17 @@ test('where nothing may be written, every change is named with the reason, and n
   ])
 })
 
+test('a group that is suspected to be hidden keeps its people in the groups around it too, however few', () => {
+  const around = { listsWithin: (id: string) => [id, 'g'].map((key) => ({ key, dn: `cn=${key}` })) }
+  const source = readOf(everybody, [], around)
+  const groups = new Map([...source.groups, ['few', wantGroup('few', 'Few', ['o1'])]])
+  const { findings, lines } = proved(inputsOf({ ...source, groups }))
+  expect(findings.map(({ detail, changes }) => [detail, changes.length])).toEqual([
+    ['group "Everybody" had 7 members and has none; perhaps the reader may not see them any more', 2],
+  ])
+  expect(lines).toEqual([])
+})
+
 describe('a group that lists members in several attributes', () => {
   const memberLists = new Map([
     ['g', ['member', 'memberUid']],
@@ -725,7 +736,7 @@ describe('a group that lists members in several attributes', () => {
     })
     expect(guards).toEqual(['group-emptied for a person'])
     expect(findings[0]?.detail).toBe(
-      'group "Everybody" would lose 5: "cn=g" listed members in memberUid in the last good run, and lists none there ' +
+      '"Everybody" would lose 5 members: "cn=g" listed members in memberUid in the last good run, and lists none there ' +
         'now; perhaps the reader may not see them any more',
     )
     expect([lines, kept.waitingGroups]).toEqual([[], ['g']])
@@ -736,6 +747,23 @@ describe('a group that lists members in several attributes', () => {
     const inner = lists({ g: ['member', 'memberUid'], few: ['memberUid'], 'cn=inner,dc=org': ['member'] })
     const { findings } = proved(inputsOf(readOf(everybody, OTHERS, inner)), { memberLists })
     expect(findings[0]?.detail).toContain('"cn=inner,dc=org" listed members in memberUid')
+  })
+
+  test('keeps them, and so does a small group within it', () => {
+    const both = lists({ g: ['member', 'memberUid'], few: ['memberUid'], 'cn=inner,dc=org': ['memberUid'] })
+    const more = new Map([...memberLists, ['few', ['member', 'memberUid']]])
+    const few = { key: 'few', dn: 'cn=few' }
+    const around = {
+      ...both,
+      listsWithin: (id: string) => [{ key: id, dn: `cn=${id}` }, few].slice(id === 'few' ? 1 : 0),
+    }
+    const source = readOf(everybody, OTHERS, around)
+    const groups = new Map([...source.groups, ['few', wantGroup('few', 'Few', ['o1'])]])
+    const { findings, lines } = proved(inputsOf({ ...source, groups }), { memberLists: more })
+    expect(findings[0]?.detail).toContain(
+      '"Everybody", "Few" would lose 6 memberships: "cn=few" listed members in member',
+    )
+    expect(lines).toEqual([])
   })
 
   test('keeps even one where no group shows the attribute any more', () => {

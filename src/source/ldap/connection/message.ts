@@ -157,6 +157,8 @@ interface Attribute {
   /** In lower case. */
   readonly name: string
   readonly decode: Decode<string>
+  /** Whether a value of the present entry is not UTF-8. */
+  hasBytes: boolean
   /** The attribute that came behind it when it was met last. */
   next: Attribute | undefined
 }
@@ -171,10 +173,13 @@ function createAttributes(): Decode<Attribute> {
     const found = known.get(spelled)
     if (found !== undefined) return found
     const name = spelled.toLowerCase()
-    const made = {
+    const made: Attribute = {
       spelled: Buffer.from(spelled, 'latin1'),
       name,
-      decode: valueDecoder(name),
+      decode: valueDecoder(name, () => {
+        made.hasBytes = true
+      }),
+      hasBytes: false,
       next: undefined,
     }
     if (known.size === MOST_KNOWN_ATTRIBUTES) known.clear()
@@ -203,19 +208,25 @@ function decodeEntry(reader: BerReader, attributeOf: Decode<Attribute>): LdapEnt
   const outerEnd = reader.enter(ProtocolOperation.LDAP_RES_SEARCH_ENTRY)
   const dn = reader.text(OCTETS)
   const attributes = new Map<string, string[]>()
+  let bytes: Set<string> | undefined
   const listEnd = reader.enter(SEQUENCE)
   while (!reader.isAtEnd) {
     const attributeEnd = reader.enter(SEQUENCE)
-    const { name, decode } = reader.decode(OCTETS, attributeOf)
-    const values = decodeValues(reader, decode)
+    const attribute = reader.decode(OCTETS, attributeOf)
+    const { name } = attribute
+    const values = decodeValues(reader, attribute.decode)
     reader.leaveExtended(attributeEnd)
+    if (attribute.hasBytes) {
+      attribute.hasBytes = false
+      bytes = (bytes ?? new Set()).add(name)
+    }
     const others = attributes.get(name)
     if (others === undefined) attributes.set(name, values)
     else for (const value of values) others.push(value)
   }
   reader.leave(listEnd)
   reader.leaveExtended(outerEnd)
-  return { dn, attributes }
+  return bytes === undefined ? { dn, attributes } : { dn, attributes, bytes }
 }
 
 function decodeValues(reader: BerReader, decode: Decode<string>): string[] {

@@ -7,11 +7,9 @@ import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.t
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
 import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
 import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
-import { ldapEntry } from '../../../support/ldap-entry.ts'
+import { type Attributes, ldapEntry } from '../../../support/ldap-entry.ts'
 
 const BASE = 'dc=x'
-
-type Attributes = Readonly<Record<string, readonly string[]>>
 
 interface World {
   readonly users: Readonly<Record<string, Attributes>>
@@ -218,6 +216,25 @@ test('a group that kept changing makes a read without members incomplete', () =>
   expect(() => read({ users: USERS, groups, server: 'generic', torn: ['cn=own,dc=x'] })).toThrow(
     'could not read all of "cn=own,dc=x": it changed each time while its values were read',
   )
+})
+
+test('a value that is not UTF-8 is no text of digits, and is an id all the same', () => {
+  const latin1 = Buffer.from('J\xf6rg', 'latin1')
+  const users = {
+    'cn=j,dc=x': { cn: [latin1], mail: [latin1] },
+    'cn=a,dc=x': { cn: ['4af67267a'], mail: ['a@x'] },
+  }
+  const snapshot = read({ users, groups: { 'cn=g,dc=x': { cn: [Buffer.from([0xfe])] } } })
+  expect([...snapshot.users.values()].map(({ id, email }) => [id, email])).toEqual([
+    ['4af67267', undefined],
+    ['4af67267a', 'a@x'],
+  ])
+  expect([snapshot.groups.size, snapshot.seen.group.has('fe')]).toEqual([0, true])
+  expect(snapshot.notices.map(({ id, code, detail }) => [id, code, detail])).toEqual([
+    ['4af67267', 'value-failed', 'cn=j,dc=x: users.map.email: it is not well-formed Unicode'],
+    ['fe', 'no-name', 'cn=g,dc=x: the group has no name'],
+    ['fe', 'value-failed', 'cn=g,dc=x: groups.map.name: it is not well-formed Unicode'],
+  ])
 })
 
 test('a contact that names a group is no group whose members the catalog hides', () => {

@@ -72,6 +72,7 @@ test('the values of an entry are what was sent, a byte order mark too, under low
     entry: {
       dn: 'uid=a',
       attributes: new Map([['cn', ['\ufeffA', 'ff']]]),
+      bytes: new Set(['cn']),
     },
   })
 })
