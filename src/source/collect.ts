@@ -50,6 +50,8 @@ export interface GroupCandidate extends Candidate {
   readonly unknownMembers: readonly string[]
   /** How many of these are groups of the sync, which count as members only where groups are flattened. */
   readonly nestedGroups?: number
+  /** Those of these that name several users. */
+  readonly sharedNames?: readonly string[]
 }
 
 /**
@@ -86,7 +88,7 @@ export class Collector {
   addGroup(group: GroupCandidate): string | undefined {
     const id = this.#identify(this.#groups, group)
     if (id === undefined) return undefined
-    const { members, unknownMembers, nestedGroups = 0, from } = group
+    const { members, unknownMembers, nestedGroups = 0, sharedNames = [], from } = group
     const name = this.#withoutControl({ kind: 'group', id, from }, 'name', group.name)
     if (name === undefined) {
       this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
@@ -95,7 +97,7 @@ export class Collector {
     }
     this.#groups.add({ id, name, members: sortedUnique(members), from })
     if (unknownMembers.length > 0) {
-      const detail = `${from}: ${unknownMembersSentence(unknownMembers, nestedGroups)}`
+      const detail = `${from}: ${unknownMembersSentence(unknownMembers, nestedGroups, sharedNames)}`
       this.#note({ kind: 'group', id, code: 'unknown-members', detail })
     }
     return id
@@ -321,12 +323,18 @@ function candidateProblem({ ids }: Pick<Candidate, 'ids'>): string | undefined {
   return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)
 }
 
-function unknownMembersSentence(unknownMembers: readonly string[], nestedGroups: number): string {
+function unknownMembersSentence(
+  unknownMembers: readonly string[],
+  nestedGroups: number,
+  shared: readonly string[],
+): string {
   const count =
     unknownMembers.length === 1
       ? '1 member is no user'
       : `${digits(unknownMembers.length)} members are no users`
   const groups = nestedGroups === 1 ? '1 is a group' : `${digits(nestedGroups)} are groups`
   const hint = nestedGroups === 0 ? '' : `; ${groups}, whose users count with groups.nested: flatten`
-  return `${count} of this sync: ${examples(unknownMembers)}${hint}`
+  const several =
+    shared.length === 0 ? '' : `; ${examples(shared)} may be any of several users, so nobody is added for it`
+  return `${count} of this sync: ${examples(unknownMembers)}${hint}${several}`
 }

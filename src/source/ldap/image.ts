@@ -37,6 +37,8 @@ export interface GroupRecord extends GroupFields {
   readonly users: readonly UserRecord[]
   /** The other members, as the group spells them: nested groups, and strangers. */
   readonly nonUsers: readonly string[]
+  /** Those of them that name several users. */
+  readonly shared: readonly string[]
   /** Where several attributes list members: those in which it lists somebody. */
   readonly lists: readonly string[] | undefined
   /** The groups that this one names as those it is in, by DN in its normal form. */

@@ -109,7 +109,7 @@ export class Records {
 
   #recordOf(entry: LdapEntry, lookup: Lookup, index: MemberIndex, fields: GroupFields): GroupRecord {
     const groups = this.#groups
-    const { users, nonUsers } = index.resolve(membersIn(this.listed, lookup))
+    const { users, nonUsers, shared } = index.resolve(membersIn(this.listed, lookup))
     return {
       name: fields.name,
       faults: fields.faults,
@@ -117,6 +117,7 @@ export class Records {
       dn: entry.dn,
       users,
       nonUsers,
+      shared,
       lists:
         this.listed.length > 1 ? this.listed.filter((attribute) => lookup(attribute).length > 0) : undefined,
       memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,

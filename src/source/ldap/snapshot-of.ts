@@ -141,6 +141,7 @@ function addGroup(
     members,
     unknownMembers: membership.strangersIn(group),
     nestedGroups: membership.nestedIn(group),
+    sharedNames: group.shared,
   })
 }
 

@@ -313,7 +313,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-member-that-names-two-users-is-nobody',
     file: 'source/ldap/membership/members.ts',
-    find: '(ambiguous.has(name) ? undefined : users.get(name))',
+    find: "(ambiguous.has(name) ? 'several' : users.get(name))",
     replace: 'users.get(name)',
     test: 'unit/source/ldap/membership/members.test.ts',
   },
@@ -496,8 +496,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-uid-that-looks-like-a-dn-is-no-member',
     file: 'source/ldap/membership/members.ts',
-    find: '(alone ? named(member) : undefined)',
-    replace: 'named(member)',
+    find: 'const found = alone ? named(member) : undefined',
+    replace: 'const found = named(member)',
     test: 'unit/source/ldap/membership/members.test.ts',
   },
   {

@@ -17,11 +17,16 @@ export interface Resolved {
   readonly users: readonly UserRecord[]
   /** As the group spells them. */
   readonly nonUsers: readonly string[]
+  /** Those of them that name several users, so that it is not known who is meant. */
+  readonly shared: readonly string[]
 }
+
+type Found = UserRecord | 'several' | undefined
 
 /** `listed` are the group's attributes with the members; without any nothing is kept in memory. */
 export function createMemberIndex(listed: readonly string[]): MemberIndex {
-  if (listed.length === 0) return { addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [] }) }
+  if (listed.length === 0)
+    return { addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [], shared: [] }) }
   if (!listed.some(isMemberUid)) return indexByDn()
   return indexByUid(listed.every(isMemberUid))
 }
@@ -61,7 +66,7 @@ function indexByDn(): MemberIndex {
 /** Users by name. A name of several users (a `uid`, a DN that differs in what counts here for nothing) is nobody's. */
 function createNames(): {
   add(name: string, user: UserRecord): void
-  get(name: string): UserRecord | undefined
+  get(name: string): Found
 } {
   const users = new Map<string, UserRecord>()
   const ambiguous = new Set<string>()
@@ -72,7 +77,7 @@ function createNames(): {
       if (other === undefined) users.set(name, user)
       else if (other.id !== user.id) ambiguous.add(name)
     },
-    get: (name) => (ambiguous.has(name) ? undefined : users.get(name)),
+    get: (name) => (ambiguous.has(name) ? 'several' : users.get(name)),
   }
 }
 
@@ -83,17 +88,18 @@ function indexByUid(alone: boolean): MemberIndex {
   const users: UserRecord[] = []
   let byDn: MemberIndex | undefined
 
-  function named(member: string): UserRecord | undefined {
+  function named(member: string): Found {
     return exact.get(member) ?? inAnyCase.get(member.toLowerCase())
   }
 
-  function atDn(member: string): UserRecord | undefined {
+  function atDn(member: string): Found {
     // Most directories hold no DN here, and their users need no index by DN.
     if (byDn === undefined) {
       byDn = indexByDn()
       for (const user of users) byDn.addUser(user)
     }
-    return byDn.resolve([member]).users[0]
+    const { users: found, shared } = byDn.resolve([member])
+    return found[0] ?? (shared.length > 0 ? 'several' : undefined)
   }
 
   return {
@@ -108,21 +114,24 @@ function indexByUid(alone: boolean): MemberIndex {
     resolve: (members) =>
       resolveWith(members, (member) => {
         if (normalizeDn(member) === undefined) return named(member)
-        return (alone ? named(member) : undefined) ?? atDn(member)
+        const found = alone ? named(member) : undefined
+        return found === undefined || found === 'several' ? (atDn(member) ?? found) : found
       }),
   }
 }
 
-function resolveWith(members: readonly string[], find: (value: string) => UserRecord | undefined): Resolved {
+function resolveWith(members: readonly string[], find: (value: string) => Found): Resolved {
   const users: UserRecord[] = []
   const nonUsers: string[] = []
+  const shared: string[] = []
   for (const member of members) {
     if (isNobody(member)) continue
     const user = find(member)
-    if (user === undefined) nonUsers.push(member)
+    if (user === 'several') shared.push(member)
+    if (user === undefined || user === 'several') nonUsers.push(member)
     else users.push(user)
   }
-  return { users, nonUsers: nonUsers.toSorted() }
+  return { users, nonUsers: nonUsers.toSorted(), shared: shared.toSorted() }
 }
 
 /** The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one. */

@@ -218,6 +218,16 @@ test('a group that kept changing makes a read without members incomplete', () =>
   )
 })
 
+test('a member that may be any of several users is named as such', () => {
+  const users = { 'cn=a,dc=x': { cn: ['a'], uid: ['one'] }, 'cn=b,dc=x': { cn: ['b'], uid: ['b', 'one'] } }
+  const groups = { 'cn=g,dc=x': { cn: ['g'], memberUid: ['b', 'one'] } }
+  const snapshot = read({ users, groups, members: 'memberUid' })
+  expect(membersIn(snapshot)).toEqual({ g: ['b'] })
+  expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
+    'cn=g,dc=x: 1 member is no user of this sync: "one"; "one" may be any of several users, so nobody is added for it',
+  ])
+})
+
 test('a value that is not UTF-8 is no text of digits, and is an id all the same', () => {
   const latin1 = Buffer.from('J\xf6rg', 'latin1')
   const users = {
