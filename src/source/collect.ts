@@ -253,12 +253,13 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
   /** Whether this is the first entry with its id. A server may send one entry twice in one read. */
   function isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
-    const origins = conflicts.get(id)
+    // Most sources have no such entries, and each lookup costs.
+    const origins = conflicts.size === 0 ? undefined : conflicts.get(id)
     if (origins !== undefined) {
       origins.add(from)
       return false
     }
-    const first = entries.get(id) ?? unwritten.get(id)
+    const first = entries.get(id) ?? (unwritten.size === 0 ? undefined : unwritten.get(id))
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
     conflicts.set(id, new Set([first.from, from]))

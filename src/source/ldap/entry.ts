@@ -18,8 +18,7 @@ export function lookupIn({ attributes }: LdapEntry): Lookup {
 }
 
 /** As `lookupIn`, for what is to be text: what is not UTF-8 is not well-formed here, and no text of digits. */
-export function textIn(entry: LdapEntry): Lookup {
-  const lookup = lookupIn(entry)
+export function textIn(entry: LdapEntry, lookup = lookupIn(entry)): Lookup {
   const { bytes } = entry
   if (bytes === undefined) return lookup
   return (attribute) => {

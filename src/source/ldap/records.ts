@@ -64,7 +64,7 @@ export class Records {
     const ids = lookup(map.id)
     const id = disabled === 'delete' ? undefined : usableId({ ids })
     const { email, name, employeeId, faults } =
-      disabled === undefined ? map.fieldsOf(textIn(entry)) : NO_USER_FIELDS
+      disabled === undefined ? map.fieldsOf(textIn(entry, lookup)) : NO_USER_FIELDS
     return {
       email,
       name,
@@ -84,7 +84,12 @@ export class Records {
   groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)
-    return this.#recordOf(entry, lookup, index, this.#groups?.map.fieldsOf(textIn(entry)) ?? NO_GROUP_FIELDS)
+    return this.#recordOf(
+      entry,
+      lookup,
+      index,
+      this.#groups?.map.fieldsOf(textIn(entry, lookup)) ?? NO_GROUP_FIELDS,
+    )
   }
 
   /** The record of a group outside of the sync's filter, which was not asked for its mapping. */

@@ -50,13 +50,18 @@ export class BerReader {
    * (RFC 4511, 4). The tags of such elements are context-specific: anything else is a known element at a wrong place.
    */
   leaveExtended(outerEnd: number): void {
+    this.skipExtensions()
+    this.leave(outerEnd)
+  }
+
+  /** Skips such elements up to the end of the element that was entered last. */
+  skipExtensions(): void {
     while (!this.isAtEnd) {
       const { tag } = this
       const isContextSpecific = (tag & 0xc0) === 0x80 && (tag & 0x1f) !== 0x1f
       if (!isContextSpecific) throw broken('an element is at a wrong place')
       this.skip(tag)
     }
-    this.leave(outerEnd)
   }
 
   /** A whole number of one to four bytes. */

@@ -27,11 +27,22 @@ export type Answer =
   | { readonly type: 'result'; readonly messageId: number; readonly result: LdapResult }
 
 /** An entry that has arrived: to be decoded once, when there is time for it. */
-export interface SentEntry {
+export class SentEntry {
   /** How much it keeps in memory. */
   readonly bytes: number
+  readonly #reader: BerReader
+  readonly #attributeOf: Decode<Attribute>
+
+  constructor(reader: BerReader, bytes: number, attributeOf: Decode<Attribute>) {
+    this.bytes = bytes
+    this.#reader = reader
+    this.#attributeOf = attributeOf
+  }
+
   /** Throws when it is broken. */
-  decode(): LdapEntry
+  decode(): LdapEntry {
+    return decodeEntry(this.#reader, this.#attributeOf)
+  }
 }
 
 /** The end of an operation. */
@@ -67,12 +78,7 @@ export function createAnswerDecoder(): Decode<Answer> {
     const messageId = reader.integer(INTEGER)
     const { tag } = reader
     if (tag === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) {
-      const decode = () => {
-        const entry = decodeEntry(reader, attributeOf)
-        reader.leaveExtended(end)
-        return entry
-      }
-      return { type: 'entry', messageId, entry: { bytes: end - start, decode } }
+      return { type: 'entry', messageId, entry: new SentEntry(reader, end - start, attributeOf) }
     }
     if (tag === ProtocolOperation.LDAP_RES_SEARCH_REF) {
       const urls = decodeUrls(reader, tag)
@@ -226,6 +232,7 @@ function decodeEntry(reader: BerReader, attributeOf: Decode<Attribute>): LdapEnt
   }
   reader.leave(listEnd)
   reader.leaveExtended(outerEnd)
+  reader.skipExtensions()
   return bytes === undefined ? { dn, attributes } : { dn, attributes, bytes }
 }
 

@@ -57,6 +57,9 @@ function indexByDn(): MemberIndex {
     },
     resolve: (members) =>
       resolveWith(members, (value) => {
+        // Most are written as their normal form, which is its own normal form.
+        const found = names.get(value)
+        if (found !== undefined) return found
         const normal = normalizeDn(value)
         return normal === undefined ? undefined : names.get(normal)
       }),
