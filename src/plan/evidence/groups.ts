@@ -1,5 +1,6 @@
+import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import { amount, digits, examples } from '../../directory/wording.ts'
-import { membersDifference } from '../change.ts'
+import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../plan.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
@@ -32,7 +33,7 @@ export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence)
   const found =
     inputs.source.groupsWithMembers === 0 && before > 0 && losing.length > 0
       ? [membersGone(losing, before)]
-      : losing.flatMap((planned) => emptiedGroup(inputs, planned, losing, evidence))
+      : emptiedGroups(inputs, losing, evidence)
   const deletes = openDeletes(plan, evidence)
   const hidden = hiddenGroups(inputs, plan, losing, deletes, evidence)
   const known = idsOf([...found, ...hidden])
@@ -68,33 +69,50 @@ function membersGone(losing: readonly Losing[], before: number): Finding {
   return losingFinding('members-gone', detail, losing)
 }
 
-function emptiedGroup(
+function emptiedGroups(
   inputs: PlanInputs,
-  planned: Losing,
   losing: readonly Losing[],
   { losses }: Evidence,
-): Finding[] {
-  const { change } = planned
-  if (!isEmptied(inputs, change.id)) return []
-  const look = losses.get(change.id)
-  if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
-  const why = look?.unproved ?? 'perhaps the reader may not see them any more'
-  const had = amount(change.have.length, 'member')
-  const losers = [planned, ...losersAround(inputs, planned, losing)]
-  return [losingFinding('group-emptied', `group "${change.name}" had ${had} and has none; ${why}`, losers)]
+): readonly Finding[] {
+  const around = createAround(inputs, losing)
+  return losing.flatMap((planned) => {
+    const { change } = planned
+    if (!isEmptied(inputs, change.id)) return []
+    const look = losses.get(change.id)
+    if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
+    const why = look?.unproved ?? 'perhaps the reader may not see them any more'
+    const had = amount(change.have.length, 'member')
+    const detail = `group "${change.name}" had ${had} and has none; ${why}`
+    return [losingFinding('group-emptied', detail, [planned, ...around(change)])]
+  })
 }
 
-/** The changes that take members of a group out of groups around it, too. */
-function losersAround(
-  { source: { listsWithin } }: PlanInputs,
-  { change: { id, have } }: Losing,
+/** Tells the changes that take members of a group out of groups around it, too. */
+function createAround({ source: { listsWithin } }: PlanInputs, losing: readonly Losing[]) {
+  let byGroup: ReadonlyMap<string, readonly Losing[]> | undefined
+  return ({ id, have }: SetMembers): readonly Losing[] => {
+    byGroup ??= losersByGroup(losing, listsWithin)
+    const members = new Set(have)
+    const isLost = (member: string) => members.has(member)
+    const others = (byGroup.get(id) ?? []).filter(({ change }) => change.id !== id)
+    return others.filter(({ change }) => membersDifference(change).removed.some(isLost))
+  }
+}
+
+/** For each group, by the name that `listsWithin` has for it, the changes of the groups that have its members. */
+function losersByGroup(
   losing: readonly Losing[],
-): readonly Losing[] {
-  const members = new Set(have)
-  return losing.filter(({ change }) => {
-    if (change.id === id || listsWithin?.(change.id).some(({ key }) => key === id) !== true) return false
-    return membersDifference(change).removed.some((member) => members.has(member))
-  })
+  listsWithin: SourceSnapshot['listsWithin'],
+): ReadonlyMap<string, readonly Losing[]> {
+  const losers = new Map<string, Losing[]>()
+  for (const planned of losing) {
+    for (const { key } of listsWithin?.(planned.change.id) ?? []) {
+      const others = losers.get(key)
+      if (others === undefined) losers.set(key, [planned])
+      else others.push(planned)
+    }
+  }
+  return losers
 }
 
 /** What waited in an earlier run, and neither is back nor decided. */

@@ -100,7 +100,12 @@ function different({ notices }: Plan): readonly (string | undefined)[] {
 /** For each group with a list, the ids of the groups that have its members. */
 function groupsAround({ groups, listsWithin }: SourceSnapshot): ReadonlyMap<string, readonly string[]> {
   const around = new Map<string, string[]>()
-  for (const id of groups.keys())
-    for (const { key } of listsWithin?.(id) ?? []) around.set(key, [...(around.get(key) ?? []), id])
+  for (const id of groups.keys()) {
+    for (const { key } of listsWithin?.(id) ?? []) {
+      const others = around.get(key)
+      if (others === undefined) around.set(key, [id])
+      else others.push(id)
+    }
+  }
   return around
 }

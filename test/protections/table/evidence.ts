@@ -243,8 +243,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-hidden-group-keeps-its-people-in-groups-around',
     file: 'plan/evidence/groups.ts',
-    find: 'const losers = [planned, ...losersAround(inputs, planned, losing)]',
-    replace: 'const losers = [planned, ...losersAround(inputs, planned, [])]',
+    find: "losingFinding('group-emptied', detail, [planned, ...around(change)])",
+    replace: "losingFinding('group-emptied', detail, [planned, ...around({ ...change, have: [] })])",
     test: FINDINGS,
   },
   {
