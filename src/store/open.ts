@@ -119,15 +119,26 @@ async function openEmbedded(
   } catch (error) {
     throw new DirsyncdError(
       'store-unavailable',
-      `The embedded store in ${dataDir} does not open: ${reasonOf(error)}. ` +
+      `The embedded store in ${dataDir} does not open: ${whyNotOpen(error)}. ` +
         'Free space or repair the directory; moving store/ away starts with an empty history.',
       { cause: error },
     )
   }
 }
 
+/** What the file system of the database's WebAssembly says, by its own numbers (WASI). */
+const FILE_SYSTEM: Readonly<Record<number, string>> = {
+  2: 'a file may not be read or written',
+  29: 'the disk does not read or write',
+  51: 'the disk is full',
+  63: 'a file may not be read or written',
+  69: 'the disk is read-only',
+}
+
 /** Leaves out the advice of the database's WebAssembly to those who build it. */
-function reasonOf(error: unknown): string {
+export function whyNotOpen(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'errno' in error && !(error instanceof Error))
+    return FILE_SYSTEM[Number(error.errno)] ?? `its files cannot be used (error ${String(error.errno)})`
   return sentence(error).replace(/\.?( Build with -sASSERTIONS.*)?$/, '')
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { DirsyncdError, sentence } from '../errors.ts'
+import { DirsyncdError, sentence, systemCode } from '../errors.ts'
 import { processName } from './process-name.ts'
 
 /** The hold on a data directory; disposing it lets the next process in. */
@@ -80,9 +80,14 @@ async function mkdirCode(dir: string): Promise<string | undefined> {
 }
 
 function unusable(dir: string, cause: unknown): DirsyncdError {
+  const reason = sentence(cause)
+  if (systemCode(cause) === 'ENOSPC' || /disk is full/i.test(reason)) {
+    const what = `The disk of the data directory ${dir} is full (${reason}): free space there.`
+    return new DirsyncdError('store-unavailable', what, { cause })
+  }
   return new DirsyncdError(
     'store-unavailable',
-    `The data directory ${dir} cannot be written by user ${userName()} (${sentence(cause)}): ` +
+    `The data directory ${dir} cannot be written by user ${userName()} (${reason}): ` +
       'give that user the directory, or set dataDir to another one.',
     { cause },
   )

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acquireDataDir } from '../../../src/store/owner.ts'
@@ -54,6 +54,15 @@ test.each([
 
 test.runIf(process.platform === 'linux')('a place where nothing can be made does not hang', async () => {
   await expect(acquireDataDir('/proc/dirsyncd')).rejects.toMatchObject({ code: 'store-unavailable' })
+})
+
+test.runIf(process.platform === 'linux')('a full disk is said to be full', async () => {
+  await using temp = await tempDir()
+  const dir = temp.path
+  await symlink('/dev/full', join(dir, `owner.json.${process.pid}`))
+  await expect(acquireDataDir(dir)).rejects.toThrow(
+    `The disk of the data directory ${dir} is full (ENOSPC: no space left on device, write): free space there.`,
+  )
 })
 
 test('an unreadable introduction does not hide that the directory is in use', async () => {
