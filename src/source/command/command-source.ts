@@ -47,7 +47,7 @@ async function readAll(
   signal: AbortSignal,
   log: Log,
 ): Promise<SourceSnapshot> {
-  const covers = { groups: maps.group !== undefined, members: maps.group?.members !== undefined }
+  const covers = { groups: maps.group !== undefined, members: (maps.group?.members.length ?? 0) > 0 }
   const collector = new Collector(covers)
   const groups: PrintedGroup[] = []
   const counts = await readOutput(options, signal, ({ kind, lookup, from }) => {

@@ -120,7 +120,7 @@ function compileGroups(groups: LdapGroupOptions, profile: VendorProfile, now: Da
   const { members: _, ...others } = groups.map
   const wanted = { ...others, external_id, ...(members !== undefined && { members }) }
   const map = compileGroupMap(wanted, 'groups.map', attributeProblem)
-  const known = membersFrom === 'memberOf' || members !== undefined || nested === 'in-chain'
+  const known = membersFrom === 'memberOf' || map.members.length > 0 || nested === 'in-chain'
   const primary = groups.primaryGroup ?? (known && profile.primaryGroup)
   return {
     ...compilePlace(groups, 'groups', { usual: profile.groupFilter, profile, now }, map),
