@@ -35,11 +35,13 @@ export function silentLists(
 ): Finding[] {
   if (now === undefined || listsWithin === undefined || before.size === 0) return []
   const known = new Set([...now.values()].flat().map(nameOf))
+  const isGone = (attribute: string) => !known.has(nameOf(attribute))
   const silent = new Map<string, SilentList>()
   for (const planned of losing) {
     for (const { key, dn } of listsWithin(planned.change.id)) {
       const shown = now.get(key)?.map(nameOf)
-      const attribute = before.get(key)?.find((name) => shown?.includes(nameOf(name)) === false)
+      const missing = (before.get(key) ?? []).filter((name) => shown?.includes(nameOf(name)) === false)
+      const attribute = missing.find(isGone) ?? missing[0]
       if (attribute === undefined) continue
       const list = silent.get(key) ?? { dn, attribute, losers: [] }
       list.losers.push(planned)
@@ -47,15 +49,15 @@ export function silentLists(
     }
   }
   return [...silent.values()].flatMap((list) => {
-    const isGone = !known.has(nameOf(list.attribute))
+    const isGoneEverywhere = isGone(list.attribute)
     const isLarge = list.losers.some(({ removes }) => removes >= MIN_EMPTIED)
-    return isGone || isLarge ? [silentFinding(list, isGone)] : []
+    return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []
   })
 }
 
-function silentFinding({ dn, attribute, losers }: SilentList, isGone: boolean): Finding {
+function silentFinding({ dn, attribute, losers }: SilentList, isGoneEverywhere: boolean): Finding {
   const lost = losers.reduce((sum, { removes }) => sum + removes, 0)
-  const where = isGone ? ', as no group does any more' : ''
+  const where = isGoneEverywhere ? ', as no group does any more' : ''
   const detail =
     `${examples(losers.map(({ change }) => change.name))} would lose ${lostText(losers, lost)}: "${dn}" listed members ` +
     `in ${attribute} in the last good run, and lists none there now${where}; perhaps the reader may not see them any more`

@@ -235,8 +235,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-attribute-of-members-that-falls-silent-is-named',
     file: 'plan/evidence/member-lists.ts',
-    find: 'return isGone || isLarge ? [silentFinding(list, isGone)] : []',
-    replace: 'return isGone && isLarge ? [silentFinding(list, isGone)] : []',
+    find: 'return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
+    replace: 'return isGoneEverywhere && isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
     test: 'e2e/openldap-evidence.test.ts',
     only: 'names that the reader may not see any more',
   },
@@ -250,8 +250,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-attribute-of-members-that-no-group-shows-any-more-holds-small-losses',
     file: 'plan/evidence/member-lists.ts',
-    find: 'return isGone || isLarge ? [silentFinding(list, isGone)] : []',
-    replace: 'return isLarge ? [silentFinding(list, isGone)] : []',
+    find: 'return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
+    replace: 'return isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
     test: FINDINGS,
   },
   {
