@@ -22,7 +22,7 @@ import type { Doing } from './connection/wire.ts'
 const MOST_EMPTY_PAGES = 1000
 
 /** A page of people is shorter; one of large groups may be thousands of times as long. */
-const MOST_HELD_BYTES = 1024 * 1024
+const MOST_BACKLOG_BYTES = 1024 * 1024
 
 export interface Search {
   readonly base: string
@@ -83,7 +83,7 @@ async function searchPages(
   let emptyInARow = 0
   let cookie: Buffer | undefined
   let first: SentEntry | undefined
-  const hold = createHold((sent) => {
+  const backlog = createBacklog((sent) => {
     const entry = connection.wire.decode(sent, reading(search))
     if (sent === first && firsts.has(entry.dn))
       throw incomplete(connection, search, `page ${totals.pages} begins with an entry that was already read`)
@@ -93,12 +93,12 @@ async function searchPages(
   do {
     const asked = searchPage(connection, search, cookie, (sent) => {
       first ??= sent
-      hold.add(sent)
+      backlog.add(sent)
     })
     // If decoding fails, nobody waits for this page any more.
     asked.catch(() => undefined)
     // The server works on this page while the one before is decoded.
-    hold.handOn()
+    backlog.handOn()
     first = undefined
     const page = await asked
     const mostPerPage = cookie === undefined ? shorterPage(page, search) : undefined
@@ -111,27 +111,27 @@ async function searchPages(
       throw incomplete(connection, search, `the server sent ${emptyInARow} empty pages and never an end`)
     }
   } while (cookie !== undefined)
-  hold.handOn()
+  backlog.handOn()
   return totals
 }
 
 /** Keeps entries until there is time for them, unless they take too much memory. */
-function createHold(onEntry: (sent: SentEntry) => void) {
-  let held: SentEntry[] = []
+function createBacklog(onEntry: (sent: SentEntry) => void) {
+  let waiting: SentEntry[] = []
   let bytes = 0
 
   function handOn(): void {
-    const sent = held
-    held = []
+    const sent = waiting
+    waiting = []
     bytes = 0
     for (const each of sent) onEntry(each)
   }
 
   return {
     add(sent: SentEntry): void {
-      held.push(sent)
+      waiting.push(sent)
       bytes += sent.bytes
-      if (bytes > MOST_HELD_BYTES) handOn()
+      if (bytes > MOST_BACKLOG_BYTES) handOn()
     },
     handOn,
   }

@@ -46,7 +46,7 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-large-entries-are-not-kept-until-the-page-ends',
     file: 'source/ldap/search.ts',
-    find: 'if (bytes > MOST_HELD_BYTES) handOn()',
+    find: 'if (bytes > MOST_BACKLOG_BYTES) handOn()',
     replace: 'if (bytes < 0) handOn()',
     test: WIRE,
     only: 'a page of large entries is not kept until it ends',
