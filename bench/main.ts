@@ -6,6 +6,7 @@ import { benchCreates, benchEmbedded } from './creates.ts'
 import { benchIdle } from './idle.ts'
 import { thisMachine } from './machine.ts'
 import { benchLdap } from './ldap.ts'
+import { benchMessages } from './messages.ts'
 import { benchMillion } from './million.ts'
 import { render, renderBudget, renderIdle } from './render.ts'
 import { benchUnchanged } from './unchanged.ts'
@@ -19,6 +20,7 @@ const BENCHES = {
   million: benchMillion,
   csv: benchCsv,
   ldap: benchLdap,
+  messages: benchMessages,
 } as const
 
 const NAMES = [...Object.keys(BENCHES), 'budget', 'idle']
