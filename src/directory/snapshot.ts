@@ -108,6 +108,8 @@ export interface SourceSnapshot {
    * group's id.
    */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
+  /** The attributes in which the source looks for the members of a group. */
+  readonly memberAttributes?: readonly string[] | undefined
   /**
    * Where several attributes list members: those in which each group lists somebody, itself. Named as in
    * `nestingGroups`.

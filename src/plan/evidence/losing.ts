@@ -26,11 +26,13 @@ export function losingFinding(
   losing: readonly Losing[],
   [absent, deletes]: readonly [id: string, deletes: ReadonlyMap<string, string>] = ['', new Map()],
 ): Finding {
+  // The detail is said once, with the finding.
+  const notice = `a person is to decide on it (${guard})`
   const members: Held = {
     kind: 'group',
     ids: losing.map(({ change }) => change.id),
     what: 'members',
-    notice: detail,
+    notice,
   }
   const print = deletes.get(absent)
   return {
@@ -40,9 +42,7 @@ export function losingFinding(
     waitsFor: 'person',
     holds: [
       members,
-      ...(print === undefined
-        ? []
-        : [{ kind: 'group', ids: [absent], what: 'delete', notice: detail } as const]),
+      ...(print === undefined ? [] : [{ kind: 'group', ids: [absent], what: 'delete', notice } as const]),
     ],
   }
 }

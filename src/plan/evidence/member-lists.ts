@@ -15,52 +15,75 @@ import {
   undecidedGroups,
 } from './losing.ts'
 
-/** A list of members that was shown in the last good run, and is not any more. */
-interface SilentList {
+/** The lists of members that a group showed in the last good run, and does not any more. */
+interface SilentLists {
   readonly dn: string
-  readonly attribute: string
-  /** The changes that may be only for lack of it. */
+  readonly attributes: readonly string[]
+  /** Why they may be silent although nobody left. */
+  readonly why: 'not-asked-for' | 'not-shown' | 'not-shown-by-any-group'
+  /** The changes that may be only for lack of them. */
   readonly losers: Losing[]
 }
 
 /**
  * Groups that list nobody any more in one of several attributes, while another one still shows members: so a list looks
- * that the reader may not see any more. It holds all groups that have its members. Small losses count where no group at
- * all shows the attribute any more.
+ * that the reader may not see any more, and one that the configuration does not name any more. It holds all groups that
+ * have its members. Small losses count where no group at all shows the attribute any more.
  */
 export function silentLists(
-  { source: { memberLists: now, listsWithin } }: PlanInputs,
+  { source }: PlanInputs,
   losing: readonly Losing[],
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
 ): Finding[] {
-  if (now === undefined || listsWithin === undefined || before.size === 0) return []
-  const known = new Set([...now.values()].flat().map(nameOf))
-  const isGone = (attribute: string) => !known.has(nameOf(attribute))
-  const silent = new Map<string, SilentList>()
+  const { listsWithin } = source
+  if (listsWithin === undefined || before.size === 0) return []
+  const look = createLook(source)
+  const silent = new Map<string, SilentLists>()
   for (const planned of losing) {
     for (const { key, dn } of listsWithin(planned.change.id)) {
-      const shown = now.get(key)?.map(nameOf)
-      const missing = (before.get(key) ?? []).filter((name) => shown?.includes(nameOf(name)) === false)
-      const attribute = missing.find(isGone) ?? missing[0]
-      if (attribute === undefined) continue
-      const list = silent.get(key) ?? { dn, attribute, losers: [] }
-      list.losers.push(planned)
-      silent.set(key, list)
+      const found = silent.get(key) ?? look(key, dn, before.get(key) ?? [])
+      if (found === undefined) continue
+      found.losers.push(planned)
+      silent.set(key, found)
     }
   }
-  return [...silent.values()].flatMap((list) => {
-    const isGoneEverywhere = isGone(list.attribute)
-    const isLarge = list.losers.some(({ removes }) => removes >= MIN_EMPTIED)
-    return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []
+  return [...silent.values()].flatMap((lists) => {
+    const isLarge = lists.losers.some(({ removes }) => removes >= MIN_EMPTIED)
+    return lists.why !== 'not-shown' || isLarge ? [silentFinding(lists)] : []
   })
 }
 
-function silentFinding({ dn, attribute, losers }: SilentList, isGoneEverywhere: boolean): Finding {
+/** Finds which of the attributes that a group had are silent now, those first that tell the most. */
+function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot) {
+  const asked = new Set(memberAttributes.map(nameOf))
+  const shownByAny = new Set([...(now?.values() ?? [])].flat().map(nameOf))
+  return (key: string, dn: string, before: readonly string[]): SilentLists | undefined => {
+    const shown = now?.get(key)?.map(nameOf)
+    const of = (why: SilentLists['why'], isSilent: (name: string) => boolean): SilentLists | undefined => {
+      const attributes = before.filter((name) => isSilent(nameOf(name)))
+      return attributes.length === 0 ? undefined : { dn, attributes, why, losers: [] }
+    }
+    const notAskedFor = of('not-asked-for', (name) => !asked.has(name))
+    if (notAskedFor !== undefined || shown === undefined) return notAskedFor
+    return (
+      of('not-shown-by-any-group', (name) => !shownByAny.has(name)) ??
+      of('not-shown', (name) => !shown.includes(name))
+    )
+  }
+}
+
+const WHY_SILENT: Readonly<Record<SilentLists['why'], string>> = {
+  'not-asked-for': 'where groups.map.members of the sync does not look any more',
+  'not-shown': 'and lists none there now; perhaps the reader may not see them any more',
+  'not-shown-by-any-group':
+    'and lists none there now, as no group does any more; perhaps the reader may not see them any more',
+}
+
+function silentFinding({ dn, attributes, why, losers }: SilentLists): Finding {
   const lost = losers.reduce((sum, { removes }) => sum + removes, 0)
-  const where = isGoneEverywhere ? ', as no group does any more' : ''
   const detail =
     `${examples(losers.map(({ change }) => change.name))} would lose ${lostText(losers, lost)}: "${dn}" listed members ` +
-    `in ${attribute} in the last good run, and lists none there now${where}; perhaps the reader may not see them any more`
+    `in ${attributes.join(' and ')} in the last good run, ${WHY_SILENT[why]}`
   return losingFinding('group-emptied', detail, losers)
 }
 
@@ -75,8 +98,7 @@ export function memberListsAfter(
   waitingGroups: readonly string[],
 ): MemberLists {
   const { source, rules } = inputs
-  const { memberLists: now } = source
-  if (now === undefined) return new Map()
+  const { memberLists: now = new Map<string, readonly string[]>() } = source
   const open = new Set<string | undefined>([...waitingGroups, ...undecidedGroups(plan), ...different(plan)])
   const isNothingRemoved = provesNothing(inputs) || !mayDelete(rules.policy)
   const isAbsent = absentAfter(inputs, plan)

@@ -21,7 +21,7 @@ export function snapshotOf(
   for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)
   return {
     ...collector.snapshot(),
-    ...(membership && covers.members && evidenceOf(image, membership)),
+    ...(groups && membership && covers.members && evidenceOf(image, groups, membership)),
     eachPlace(kind, visit) {
       const containerOf = createContainers()
       for (const { ids, dn } of kind === 'user' ? image.users : image.groups) {
@@ -35,6 +35,7 @@ export function snapshotOf(
 /** What a later read is compared with, or a doubt is judged by. */
 function evidenceOf(
   { groups, others }: LdapImage,
+  { map }: GroupPlace,
   membership: Membership,
 ): Pick<
   SourceSnapshot,
@@ -43,6 +44,7 @@ function evidenceOf(
   | 'nestingGroups'
   | 'strangersOf'
   | 'strangersWithin'
+  | 'memberAttributes'
   | 'memberLists'
   | 'listsWithin'
 > {
@@ -73,6 +75,7 @@ function evidenceOf(
       const group = groupOf(id)
       return group === undefined ? [] : membership.strangersWithin(group)
     },
+    memberAttributes: map.members,
     memberLists: lists.length === 0 ? undefined : new Map(lists),
     listsWithin(id) {
       const group = groupOf(id)

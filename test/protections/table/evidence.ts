@@ -235,8 +235,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-attribute-of-members-that-falls-silent-is-named',
     file: 'plan/evidence/member-lists.ts',
-    find: 'return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
-    replace: 'return isGoneEverywhere && isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
+    find: "return lists.why !== 'not-shown' || isLarge ? [silentFinding(lists)] : []",
+    replace: "return lists.why !== 'not-shown' && isLarge ? [silentFinding(lists)] : []",
     test: 'e2e/openldap-evidence.test.ts',
     only: 'names that the reader may not see any more',
   },
@@ -250,8 +250,15 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-attribute-of-members-that-no-group-shows-any-more-holds-small-losses',
     file: 'plan/evidence/member-lists.ts',
-    find: 'return isGoneEverywhere || isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
-    replace: 'return isLarge ? [silentFinding(list, isGoneEverywhere)] : []',
+    find: "return lists.why !== 'not-shown' || isLarge ? [silentFinding(lists)] : []",
+    replace: "return lists.why === 'not-asked-for' || isLarge ? [silentFinding(lists)] : []",
+    test: FINDINGS,
+  },
+  {
+    name: 'evidence-attribute-of-members-that-is-not-asked-for-any-more-is-named',
+    file: 'plan/evidence/member-lists.ts',
+    find: 'if (notAskedFor !== undefined || shown === undefined) return notAskedFor',
+    replace: 'if (shown === undefined) return undefined',
     test: FINDINGS,
   },
   {

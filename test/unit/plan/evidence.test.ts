@@ -721,6 +721,7 @@ describe('a group that lists members in several attributes', () => {
   ])
   const within = { g: ['g', 'cn=inner,dc=org'], few: ['few'] }
   const lists = (now: Readonly<Record<string, readonly string[]>>): Partial<SourceSnapshot> => ({
+    memberAttributes: ['member', 'memberUid', 'uniqueMember'],
     memberLists: new Map(Object.entries(now)),
     listsWithin: (id) =>
       (within[id as keyof typeof within] ?? []).map((key) => ({
@@ -785,6 +786,34 @@ describe('a group that lists members in several attributes', () => {
       'in uniqueMember in the last good run, and lists none there now, as no group',
     )
     expect(lines).toEqual([])
+  })
+
+  test('names all the attributes that are silent', () => {
+    const three = new Map([...memberLists, ['g', ['member', 'memberUid', 'uniqueMember']]])
+    const now = lists({ g: ['member'], few: ['uniqueMember'], 'cn=inner,dc=org': ['memberUid'] })
+    const { findings } = proved(inputsOf(readOf(everybody, OTHERS, now)), { memberLists: three })
+    expect(findings[0]?.detail).toContain(
+      'listed members in memberUid and uniqueMember in the last good run, and',
+    )
+  })
+
+  test.each([
+    ['of several', ['member', 'uniqueMember'], { g: ['member'], few: ['uniqueMember'] }],
+    ['of two', ['member'], undefined],
+  ])('keeps even one where the configuration does not name one %s any more', (_, memberAttributes, now) => {
+    const read = { ...SILENT, memberAttributes, memberLists: now && new Map(Object.entries(now)) }
+    const inputs = inputsOf(readOf(everybody, everybody.slice(1), read))
+    const { findings, lines, ...kept } = proved(inputs, { memberLists })
+    expect(findings.map(({ detail }) => detail)).toEqual([
+      '"Everybody" would lose 1 member: "cn=g" listed members in memberUid in the last good run, where ' +
+        'groups.map.members of the sync does not look any more',
+      '"Everybody" would lose 1 member: "cn=inner,dc=org" listed members in memberUid in the last good run, where ' +
+        'groups.map.members of the sync does not look any more',
+    ])
+    expect([lines, kept.memberLists.get('g')]).toEqual([[], ['member', 'memberUid']])
+    const approved = new Set(findings.flatMap(({ changes }) => changes))
+    const decided = proved(inputs, { memberLists, approved })
+    expect([decided.lines, decided.memberLists.get('g')]).toEqual([['set-members g'], now && ['member']])
   })
 
   test('loses them where every list is there, where a person approved it, or where nothing is known', () => {
