@@ -17,8 +17,9 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
  * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, or asked for an id that is on
  * neither side, 2 a plan with changes, also when all
  * of them wait or are in quarantine, or entries share an external id, 3 held, also when only some changes wait for a
- * person, 4 done but some changes wait for a better read, or some entries were quarantined, failed, were missing in the
- * directory or share an external id there, or the directory's list was incomplete.
+ * person, 4 done but some changes wait for a better read, also for one without unreadable entries, or some entries were
+ * quarantined, failed, were missing in the directory or share an external id there, or the directory's list was
+ * incomplete.
  */
 export function runExitCode(run: Ending): number {
   if ((run.counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error
@@ -54,7 +55,13 @@ export function worstExitCode(codes: readonly number[]): number {
 }
 
 const LEFT_STATES = ['quarantined', 'failed', 'missing'] as const
-const LEFT_NOTICES = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'] as const
+const LEFT_NOTICES = [
+  'kept-unproved',
+  'quarantined',
+  'does-not-converge',
+  'shared-id',
+  'directory-incomplete',
+] as const
 
 /**
  * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the

@@ -130,7 +130,7 @@ test('a row that cannot be understood is named, and nobody is deleted in its run
   const withoutLast = whole['users.csv'].replace(/u199,.*\n/, '')
   await site.write('users.csv', withoutLast.replace('"Sørensen ""Bo"", Nr. 7"', '"Sørensen "Bo", Nr. 7"'))
   const ended = await withoutWrites()
-  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(ended).toMatchObject({ code: 4, stderr: '' })
   expect(ended.stdout).toContain('users.csv, row 9: column "name": there is text after a closing quote')
 })
 

@@ -29,10 +29,11 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   unproved: 'waits, because the read does not prove it',
   reborn:
     'not created, because this sync deleted it within the last day; created after a good read a day later, or with dirsyncd approve',
-  'members-kept': 'keeps its members, because the second look did not prove that it lost them',
+  'members-kept': 'keeps its members, because it is not proved that they left',
   'seen-again': 'was missing in the first look and found in the second; not deleted',
   'kept-by-policy': 'kept as it is by the policy of the sync',
-  'kept-unproved': 'not deleted, because not every entry of the source could be understood',
+  'kept-unproved':
+    'not deleted, because not every entry of the source could be understood; mend those, or leave them out of what is read',
   'membership-differs': 'has other members in the source; not written',
   quarantined:
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
