@@ -31,8 +31,8 @@ const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run t
 /** Why a run stops; `answer` is what the service said of the last change that it refused. */
 export function refusedInRow(inRow: number, answer: string): string {
   return (
-    `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
-    `are wrong, not the entries. ${answer} ${TRIED_AGAIN}`
+    `${inRow} changes in a row were refused with 403 and none was accepted between them, so the token or its rights are ` +
+    `wrong, or a proxy refuses, and not the entries are to blame. ${answer} ${TRIED_AGAIN}`
   )
 }
 
@@ -48,8 +48,9 @@ export function neverAccepted(
     : ', nor any other change in this run'
   const list = `entries.${op.endsWith('-user') ? 'users' : 'groups'}.${op.startsWith('delete-') ? 'protected' : 'exclude'}`
   return (
-    `The service refused ${what} with 403 and accepted ${isOne ? 'no other' : 'none'} of this kind${others}. Either the ` +
-    `token may not do this, or the service protects ${isOne ? 'the entry' : 'the entries'}: let the token do it, or put ` +
-    `${isOne ? 'the id' : 'the ids'} on the list ${list} of the sync. ${answer} ${isOne ? ONE_TRIED_AGAIN : TRIED_AGAIN}`
+    `The service refused ${what} with 403 and accepted ${isOne ? 'no other' : 'none'} of this kind${others}. The ` +
+    `token may not do this, or a proxy does not let it through, or the service protects ` +
+    `${isOne ? 'the entry' : 'the entries'}: then put ${isOne ? 'the id' : 'the ids'} on the list ${list} of the sync. ` +
+    `${answer} ${isOne ? ONE_TRIED_AGAIN : TRIED_AGAIN}`
   )
 }

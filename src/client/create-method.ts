@@ -109,6 +109,8 @@ function parseAnswer(destination: Destination, schema: z.ZodType | undefined, re
     new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason, foreign })
   const json = parseJson(reply.body)
   if (json === undefined) {
+    if (/^\s*[[{]/.test(reply.body ?? ''))
+      throw unexpected('the answer begins as JSON and is cut off or damaged')
     const type = firstHeaderValue(reply.headers['content-type'])?.slice(0, 60) ?? 'no content type'
     const reason = reply.body === '' ? 'the answer is empty' : `the answer is not JSON (${type})`
     throw unexpected(reason, isWebPage(reply) ? 'web-page' : 'no-json')

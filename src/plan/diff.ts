@@ -108,12 +108,12 @@ function emailNotices(want: UserEntry, ruling: EmailRuling | undefined): Notice[
 function missingNotices(want: UserEntry, have: DirectoryUser | undefined): Notice[] {
   if (have === undefined) {
     if (want.email !== undefined) return []
-    const detail = `the source has no e-mail (${want.from}); the user is created without one`
+    const detail = `the source has no usable e-mail (${want.from}); the user is created without one`
     return [{ kind: 'user', id: want.id, code: 'no-email', detail }]
   }
   const kept = keptFields(want, have)
   if (kept.length === 0) return []
-  const detail = `the source has no ${kept.join(' and no ')} (${want.from}); the directory keeps its own`
+  const detail = `the source has no usable ${kept.join(' and no usable ')} (${want.from}); the directory keeps its own`
   return [{ kind: 'user', id: want.id, code: 'value-kept', detail }]
 }
 

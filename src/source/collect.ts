@@ -13,11 +13,13 @@ import {
 import { digits, examples } from '../directory/wording.ts'
 
 /**
- * No name has one, and a terminal that shows it obeys it. Tabs and line breaks are taken, and so is what text in a
- * wrong encoding has in the place of an apostrophe (U+0080 to U+009F).
+ * No name has one, and a terminal that shows it obeys it. Tabs and line breaks are taken, but not in an e-mail, and so
+ * is what text in a wrong encoding has in the place of an apostrophe (U+0080 to U+009F).
  */
 // oxlint-disable-next-line no-control-regex -- that is what it looks for
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+// oxlint-disable-next-line no-control-regex -- that is what it looks for
+const CONTROL_OR_BREAK = /[\u0000-\u001f\u007f]/
 
 /** An entry as notices name it. */
 interface Named {
@@ -184,8 +186,13 @@ export class Collector {
   }
 
   /** The value, or `undefined` with a notice when it holds a control character. */
-  #withoutControl({ kind, id, from }: Named, field: string, value: string | undefined): string | undefined {
-    const found = value === undefined ? null : CONTROL.exec(value)
+  #withoutControl(
+    { kind, id, from }: Named,
+    field: 'e-mail' | 'name' | 'employee id',
+    value: string | undefined,
+  ): string | undefined {
+    const unwanted = field === 'e-mail' ? CONTROL_OR_BREAK : CONTROL
+    const found = value === undefined ? null : unwanted.exec(value)
     if (found === null) return value
     const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
     const detail = `${from}: the ${field} holds the control character U+${code}`

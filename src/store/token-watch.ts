@@ -74,7 +74,8 @@ export class TokenWatch {
       }
       if (!isSoon(secondsLeft, longest) || !(await claimWarning(db, hash))) return
       const expiresAt = new Date(Date.now() + secondsLeft * 1000).toISOString()
-      log.warn({ secondsLeft, expiresAt }, 'access token expires soon')
+      const what = secondsLeft > 0 ? 'expires soon' : 'has expired, as the service says'
+      log.warn({ secondsLeft, expiresAt }, `access token ${what}`)
     } catch (error) {
       log.debug({ error: sentence(error) }, 'the life of the access token could not be stored')
     }
@@ -83,7 +84,7 @@ export class TokenWatch {
 
 /** Whoever renews tokens does so after two thirds or four fifths of their life, so a tenth is left only of others. */
 function isSoon(secondsLeft: number, longest: number): boolean {
-  return secondsLeft < Math.min(WEEK_SECONDS, longest / 10)
+  return secondsLeft <= 0 || secondsLeft < Math.min(WEEK_SECONDS, longest / 10)
 }
 
 /** Slow by intention: whoever reads the store must not find the token by trying. */

@@ -42,11 +42,9 @@ export async function checkAccess(
   )
   if (writes) lines.push(await line('writing', signal, () => proveWriting(client, directoryId, signal)))
   if (client.tokenExpiresIn !== undefined) {
-    lines.push({
-      label: 'token',
-      ok: true,
-      detail: `the service says that it expires in ${inWords(client.tokenExpiresIn)}`,
-    })
+    const seconds = client.tokenExpiresIn
+    const when = seconds > 0 ? `expires in ${inWords(seconds)}` : 'has expired'
+    lines.push({ label: 'token', ok: seconds > 0, detail: `the service says that it ${when}` })
   }
   return lines
 }

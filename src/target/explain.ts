@@ -14,14 +14,16 @@ export function explainApiError(error: unknown): unknown {
   }
   const [code, first] = remedyOf(error)
   const isOfProxy = error.isWebPage && isApiError(error, 'unauthorized', 'forbidden')
-  const remedy = isOfProxy ? `${first} ${CHECK_PROXY}` : first
+  const remedy = isOfProxy
+    ? `${CHECK_PROXY} If they are right: ${first.charAt(0).toLowerCase()}${first.slice(1)}`
+    : first
   return new DirsyncdError(code, remedy === '' ? error.message : `${error.message} ${remedy}`, {
     cause: error,
   })
 }
 
 const CHECK_BASE_URL = 'Check that baseUrl is the address of the access-management service.'
-const CHECK_PROXY = 'Check directory.baseUrl and directory.proxy.'
+export const CHECK_PROXY = 'Check directory.baseUrl and directory.proxy.'
 const LOOK_BETWEEN =
   'The next run reads again; if this goes on, look at what stands between dirsyncd and the service (a proxy, a cache).'
 

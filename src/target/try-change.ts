@@ -4,7 +4,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
 import { applyChange, type HowToApply } from './apply-change.ts'
-import { explainApiError } from './explain.ts'
+import { CHECK_PROXY, explainApiError } from './explain.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
 /** Also where the service names no time, or none at all: it would be asked again hundreds of times. */
@@ -44,7 +44,7 @@ function outcomeOf(error: ApiError): Outcome {
       if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':
-      return { result: 'forbidden', status, detail }
+      return { result: 'forbidden', status, detail: error.isWebPage ? `${detail} ${CHECK_PROXY}` : detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done: it must be looked up before it is made again.
       if (error.maybeDone)

@@ -102,6 +102,12 @@ test('each run is a process of its own: the second one warns no more', async () 
     const check = await site.run('check', 'corp')
     expect(check.stdout).toContain('it expires in 2 days')
     expect(check.stderr).not.toContain('expires soon')
+    left = 0
+    const expired = await site.run('check', 'corp')
+    expect([expired.code, expired.stdout]).toEqual([
+      1,
+      expect.stringContaining('the service says that it has expired'),
+    ])
   } finally {
     server.close()
   }

@@ -38,7 +38,8 @@ const REASONS: Readonly<Record<DeleteReason, string>> = {
 export function renderChange({ change, state, detail }: ChangeView): string {
   const line = `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change)}`.trimEnd()
   if (state === 'pending' || state === 'applied') return line
-  return `${line}  [${detail === null ? state : `${state}: ${printable(detail)}`}]`
+  const why = detail ?? (state === 'missing' ? 'it is not in the directory' : undefined)
+  return `${line}  [${why === undefined ? state : `${state}: ${printable(why)}`}]`
 }
 
 function whatChanges(change: Change): string {

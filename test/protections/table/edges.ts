@@ -393,8 +393,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-missing-scope-is-no-fault-of-an-entry',
     file: 'target/try-change.ts',
-    find: "return { result: 'forbidden', status, detail }",
-    replace: "return { result: 'refused', status, detail }",
+    find: "return { result: 'forbidden', status, detail:",
+    replace: "return { result: 'refused', status, detail:",
     test: 'unit/target/try-change.test.ts',
     only: 'is the outcome',
   },

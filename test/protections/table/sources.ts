@@ -6,8 +6,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-value-with-a-control-character-is-not-sent',
     file: 'source/collect.ts',
-    find: 'const found = value === undefined ? null : CONTROL.exec(value)',
-    replace: 'const found = value === undefined ? null : CONTROL.exec(value.slice(0, 0))',
+    find: 'const found = value === undefined ? null : unwanted.exec(value)',
+    replace: 'const found = value === undefined ? null : unwanted.exec(value.slice(0, 0))',
     test: 'unit/source/collect.test.ts',
     only: 'a value with a control character',
   },

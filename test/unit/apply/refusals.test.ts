@@ -15,8 +15,8 @@ test.each([
 test('one change that the service refuses while it accepts others is named, with what to do', () => {
   const refused = { op: 'delete-user', changes: 1, id: 'u9', answer: 'DELETE /users/u9: 403.' } as const
   expect(neverAccepted(refused, { acceptedOthers: true })).toBe(
-    'The service refused delete-user of "u9" with 403 and accepted no other of this kind, although it accepted other changes in this run. Either the token ' +
-      'may not do this, or the service protects the entry: let the token do it, or put the id on the list ' +
+    'The service refused delete-user of "u9" with 403 and accepted no other of this kind, although it accepted other changes in this run. The token ' +
+      'may not do this, or a proxy does not let it through, or the service protects the entry: then put the id on the list ' +
       'entries.users.protected of the sync. DELETE /users/u9: 403. This change was not put into quarantine; the next ' +
       'run tries it again.',
   )

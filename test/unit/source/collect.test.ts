@@ -45,11 +45,12 @@ test('an entry is taken as it is', () => {
   expect(snapshot).toMatchObject({ unreadable: 0, notices: [] })
 })
 
-test('a value with a control character is named and not taken; line breaks and tabs are', () => {
+test('a value with a control character is named and not taken; line breaks and tabs of a name are', () => {
   const collector = new Collector()
   collector.addUser(user('1', 'uid=a', { email: 'a\u0007@x', name: 'A\u001b[2J', employeeId: '7\u007f' }))
   collector.addUser(user('2', 'uid=b', { email: 'b@x', name: 'B\tC\r\nD\u0085' }))
   expect(collector.addGroup(group('g', 'cn=g', { name: 'Te\u0001am' }))).toBe('g')
+  collector.addUser(user('3', 'uid=c', { email: 'c\r\n@x', name: 'C' }))
   const { users, groups, seen, notices, unreadable } = snapshotOf(collector)
   expect(users.get('1')).toMatchObject({ email: undefined, name: undefined, employeeId: undefined })
   expect(users.get('2')).toMatchObject({ email: 'b@x', name: 'B\tC\r\nD\u0085' })
@@ -59,6 +60,7 @@ test('a value with a control character is named and not taken; line breaks and t
     '1 value-failed: uid=a: the e-mail holds the control character U+0007',
     '1 value-failed: uid=a: the employee id holds the control character U+007F',
     '1 value-failed: uid=a: the name holds the control character U+001B',
+    '3 value-failed: uid=c: the e-mail holds the control character U+000D',
     'g no-name: cn=g: the group has no name',
     'g value-failed: cn=g: the name holds the control character U+0001',
   ])

@@ -168,10 +168,16 @@ test.each([
   ['nobody answers', 'drop', 'directory-unreachable', 'Check baseUrl'],
   ['something else answers', { status: 200, text: 'hello' }, 'directory-unexpected', 'not JSON'],
   [
+    'an answer is cut off',
+    { status: 200, text: ' {"id": 7, "na' },
+    'directory-unexpected',
+    'cut off or damaged. The next run reads again',
+  ],
+  [
     'a proxy refuses the token',
     page(401),
     'token-refused',
-    'has not expired. Check directory.baseUrl and directory.proxy.',
+    'Check directory.baseUrl and directory.proxy. If they are right: check that the token is',
   ],
   ['a proxy refuses the path', page(403), 'scope-missing', '403 Forbidden with HTML, as a proxy or a'],
   [

@@ -13,6 +13,15 @@ const change: Change = { op: 'create-user', id: 'u1', want: { name: 'Ann' } }
 test.each([
   ['a 422', [{ status: 422 }], { result: 'refused', status: 422 }],
   ['a 403', [{ status: 403 }], { result: 'forbidden', status: 403 }],
+  [
+    'a 403 that a proxy sent',
+    [{ ...WEB_PAGE, status: 403 }],
+    {
+      result: 'forbidden',
+      status: 403,
+      detail: expect.stringMatching(/as a proxy .* Check directory.baseUrl and directory.proxy.$/),
+    },
+  ],
   ['a 401', [{ status: 401 }], { result: 'stop', code: 'token-refused' }],
   ['a redirect', [{ status: 301 }], { result: 'unavailable', status: 301, answeredBy: 'proxy' }],
   [
