@@ -31,8 +31,8 @@ const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run t
 /** Why a run stops; `answer` is what the service said of the last change that it refused. */
 export function refusedInRow(inRow: number, answer: string): string {
   return (
-    `${inRow} changes in a row were refused with 403 and none was accepted between them, so the token or its rights are ` +
-    `wrong, or a proxy refuses, and not the entries are to blame. ${answer} ${TRIED_AGAIN}`
+    `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
+    `are wrong, or a proxy refuses, and it is not about the entries. ${answer} ${TRIED_AGAIN}`
   )
 }
 
