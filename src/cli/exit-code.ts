@@ -15,11 +15,10 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
 
 /**
  * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, or asked for an id that is on
- * neither side, 2 a plan with changes, also when all
- * of them wait or are in quarantine, or entries share an external id, 3 held, also when only some changes wait for a
- * person, 4 done but some changes wait for a better read, also for one without unreadable entries, or some entries were
- * quarantined, failed, were missing in the directory or share an external id there, or the directory's list was
- * incomplete.
+ * neither side, 2 a plan with changes, also when all of them wait or are in quarantine, or entries share an external id,
+ * 3 held, also when only some changes wait for a person, 4 done but some changes wait for a better read, also for one
+ * without unreadable entries, or some entries were quarantined, failed, were missing in the directory or share an
+ * external id there, or the directory's list was incomplete.
  */
 export function runExitCode(run: Ending): number {
   if ((run.counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error

@@ -1,4 +1,4 @@
-import type { SourceSnapshot } from '../../directory/snapshot.ts'
+import { byName } from '../../directory/by-name.ts'
 import { amount, digits, examples } from '../../directory/wording.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
@@ -89,30 +89,15 @@ function emptiedGroups(
 
 /** Tells the changes that take members of a group out of groups around it, too. */
 function createAround({ source: { listsWithin } }: PlanInputs, losing: readonly Losing[]) {
+  /** For each group, by the name that `listsWithin` has for it, the changes of the groups that have its members. */
   let byGroup: ReadonlyMap<string, readonly Losing[]> | undefined
   return ({ id, have }: SetMembers): readonly Losing[] => {
-    byGroup ??= losersByGroup(losing, listsWithin)
+    byGroup ??= byName(losing, ({ change }) => (listsWithin?.(change.id) ?? []).map(({ key }) => key))
     const members = new Set(have)
     const isLost = (member: string) => members.has(member)
     const others = (byGroup.get(id) ?? []).filter(({ change }) => change.id !== id)
     return others.filter(({ change }) => membersDifference(change).removed.some(isLost))
   }
-}
-
-/** For each group, by the name that `listsWithin` has for it, the changes of the groups that have its members. */
-function losersByGroup(
-  losing: readonly Losing[],
-  listsWithin: SourceSnapshot['listsWithin'],
-): ReadonlyMap<string, readonly Losing[]> {
-  const losers = new Map<string, Losing[]>()
-  for (const planned of losing) {
-    for (const { key } of listsWithin?.(planned.change.id) ?? []) {
-      const others = losers.get(key)
-      if (others === undefined) losers.set(key, [planned])
-      else others.push(planned)
-    }
-  }
-  return losers
 }
 
 /** What waited in an earlier run, and neither is back nor decided. */

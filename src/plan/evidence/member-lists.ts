@@ -1,3 +1,4 @@
+import { byName } from '../../directory/by-name.ts'
 import { sortedUnique } from '../../directory/normalize.ts'
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import { examples } from '../../directory/wording.ts'
@@ -99,10 +100,12 @@ export function memberListsAfter(
 ): MemberLists {
   const { source, rules } = inputs
   const { memberLists: now = new Map<string, readonly string[]>() } = source
+  if (before.size === 0) return now
   const open = new Set<string | undefined>([...waitingGroups, ...undecidedGroups(plan), ...different(plan)])
   const isNothingRemoved = provesNothing(inputs) || !mayDelete(rules.policy)
   const isAbsent = absentAfter(inputs, plan)
-  const around = groupsAround(source)
+  /** For each group with a list, the ids of the groups that have its members. */
+  const around = byName(source.groups.keys(), (id) => (source.listsWithin?.(id) ?? []).map(({ key }) => key))
   const kept = [...before].filter(
     ([key]) => isNothingRemoved || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id)),
   )
@@ -119,17 +122,4 @@ function nameOf(attribute: string): string {
 /** Groups whose members are only reported. */
 function different({ notices }: Plan): readonly (string | undefined)[] {
   return notices.filter(({ code }) => code === 'membership-differs').map(({ id }) => id)
-}
-
-/** For each group with a list, the ids of the groups that have its members. */
-function groupsAround({ groups, listsWithin }: SourceSnapshot): ReadonlyMap<string, readonly string[]> {
-  const around = new Map<string, string[]>()
-  for (const id of groups.keys()) {
-    for (const { key } of listsWithin?.(id) ?? []) {
-      const others = around.get(key)
-      if (others === undefined) around.set(key, [id])
-      else others.push(id)
-    }
-  }
-  return around
 }

@@ -1,7 +1,7 @@
+import { byName } from '../../../directory/by-name.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
 import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
-import { byName } from './names.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 
 /** Who is in the groups of an image, by the options' rules. */
