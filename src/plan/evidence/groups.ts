@@ -6,14 +6,14 @@ import type { Plan } from '../plan.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 import {
   absentAfter,
+  decidesNoLoss,
   type Losing,
   losingFinding,
   lostText,
   MIN_EMPTIED,
-  provesNothing,
   undecidedGroups,
 } from './losing.ts'
-import { silentLists } from './member-lists.ts'
+import { createConfigurationLook, silentLists } from './member-lists.ts'
 import { hiddenGroups } from './nesting.ts'
 
 /**
@@ -72,15 +72,17 @@ function membersGone(losing: readonly Losing[], before: number): Finding {
 function emptiedGroups(
   inputs: PlanInputs,
   losing: readonly Losing[],
-  { losses }: Evidence,
+  evidence: Evidence,
 ): readonly Finding[] {
+  const whyOfConfiguration = createConfigurationLook(inputs, evidence)
   const around = createAround(inputs, losing)
   return losing.flatMap((planned) => {
     const { change } = planned
     if (!isEmptied(inputs, change.id)) return []
-    const look = losses.get(change.id)
+    const look = evidence.losses.get(change.id)
     if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
-    const why = look?.unproved ?? 'perhaps the reader may not see them any more'
+    const why =
+      look?.unproved ?? whyOfConfiguration(change.id) ?? 'perhaps the reader may not see them any more'
     const had = amount(change.have.length, 'member')
     const detail = `group "${change.name}" had ${had} and has none; ${why}`
     return [losingFinding('group-emptied', detail, [planned, ...around(change)])]
@@ -138,8 +140,8 @@ export function waitingGroupsAfter(
   const waiting = new Set(holds.flatMap((each) => each.holds.flatMap(({ ids }) => ids)))
   for (const id of groupsOfWaiting(inputs, found)) waiting.add(id)
   const isAbsent = absentAfter(inputs, plan)
-  const open = undecidedGroups(plan)
-  for (const id of waitingGroups) if (provesNothing(inputs) || isAbsent(id) || open.has(id)) waiting.add(id)
+  const open = undecidedGroups(inputs, plan)
+  for (const id of waitingGroups) if (decidesNoLoss(inputs) || isAbsent(id) || open.has(id)) waiting.add(id)
   return [...waiting].toSorted()
 }
 

@@ -3,6 +3,7 @@ import { amount } from '../../directory/wording.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan, PlannedChange } from '../plan.ts'
+import { mayDelete } from '../policy.ts'
 import type { Finding, Held } from './finding.ts'
 
 /** A group with fewer members than these may well lose them all at once. */
@@ -14,6 +15,7 @@ export type Losing = PlannedChange & { readonly change: SetMembers }
 /** What is said of a group whose losses are not decided, whatever the read shows of it. */
 const UNDECIDED: ReadonlySet<NoticeCode> = new Set([
   'members-kept',
+  'excluded',
   'rejected',
   'quarantined',
   'does-not-converge',
@@ -52,15 +54,17 @@ export function lostText(losing: readonly Losing[], lost: number): string {
   return amount(lost, losing.length === 1 ? 'member' : 'membership')
 }
 
-/** The ids of the groups whose losses the plan does not decide. */
-export function undecidedGroups({ notices }: Plan): ReadonlySet<string | undefined> {
+/** The ids of the groups whose losses the plan does not decide: others also have groups that are not written at all. */
+export function undecidedGroups({ source }: PlanInputs, { notices }: Plan): ReadonlySet<string | undefined> {
   const undecided = notices.filter(({ kind, code }) => kind === 'group' && UNDECIDED.has(code))
-  return new Set(undecided.map(({ id }) => id))
+  const unwritten = [...source.seen.group].filter((id) => !source.groups.has(id))
+  return new Set([...undecided.map(({ id }) => id), ...unwritten])
 }
 
-/** Whether a read leaves open what is absent. */
-export function provesNothing({ source, waits }: PlanInputs): boolean {
-  return source.unreadable > 0 || waits?.allButNew !== undefined
+/** Whether a run takes nobody out of any group, so that it leaves open what they lose. */
+export function decidesNoLoss({ source, waits, rules }: PlanInputs): boolean {
+  const isUnproved = source.unreadable > 0 || waits?.allButNew !== undefined
+  return isUnproved || !source.covers.members || rules.membership !== 'write' || !mayDelete(rules.policy)
 }
 
 /** Whether the source does not have a group that the directory has after the plan. */

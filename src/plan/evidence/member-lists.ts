@@ -4,15 +4,14 @@ import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import { examples } from '../../directory/wording.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../plan.ts'
-import { mayDelete } from '../policy.ts'
 import type { Evidence, Finding, MemberLists } from './finding.ts'
 import {
   absentAfter,
+  decidesNoLoss,
   type Losing,
   losingFinding,
   lostText,
   MIN_EMPTIED,
-  provesNothing,
   undecidedGroups,
 } from './losing.ts'
 
@@ -73,6 +72,19 @@ function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot)
   }
 }
 
+/** Says of a group that is empty now, if the configuration does not look any more where it listed members. */
+export function createConfigurationLook(
+  { source }: PlanInputs,
+  { memberLists: before }: Pick<Evidence, 'memberLists'>,
+): (group: string) => string | undefined {
+  const look = createLook(source)
+  return (group) => {
+    const found = look(group, '', before.get(group) ?? [])
+    if (found?.why !== 'not-asked-for') return undefined
+    return `it listed some in ${found.attributes.join(' and ')}, ${WHY_SILENT[found.why]}`
+  }
+}
+
 const WHY_SILENT: Readonly<Record<SilentLists['why'], string>> = {
   'not-asked-for': 'where groups.map.members of the sync does not look any more',
   'not-shown': 'and lists none there now; perhaps the reader may not see them any more',
@@ -98,28 +110,27 @@ export function memberListsAfter(
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
   waitingGroups: readonly string[],
 ): MemberLists {
-  const { source, rules } = inputs
+  const { source } = inputs
   const { memberLists: now = new Map<string, readonly string[]>() } = source
   if (before.size === 0) return now
-  const open = new Set<string | undefined>([...waitingGroups, ...undecidedGroups(plan), ...different(plan)])
-  const isNothingRemoved = provesNothing(inputs) || !mayDelete(rules.policy)
+  const open = new Set([...waitingGroups, ...undecidedGroups(inputs, plan)])
+  const isNothingDecided = decidesNoLoss(inputs)
   const isAbsent = absentAfter(inputs, plan)
   /** For each group with a list, the ids of the groups that have its members. */
-  const around = byName(source.groups.keys(), (id) => (source.listsWithin?.(id) ?? []).map(({ key }) => key))
+  const around = byName(source.seen.group, (id) => (source.listsWithin?.(id) ?? []).map(({ key }) => key))
   const kept = [...before].filter(
-    ([key]) => isNothingRemoved || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id)),
+    ([key]) => isNothingDecided || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id)),
   )
   const after = new Map(now)
-  for (const [key, attributes] of kept) after.set(key, sortedUnique([...attributes, ...(now.get(key) ?? [])]))
+  for (const [key, attributes] of kept) {
+    const shown = now.get(key) ?? []
+    const names = new Set(shown.map(nameOf))
+    after.set(key, sortedUnique([...attributes.filter((name) => !names.has(nameOf(name))), ...shown]))
+  }
   return after
 }
 
 /** Names of attributes are compared without case. */
 function nameOf(attribute: string): string {
   return attribute.toLowerCase()
-}
-
-/** Groups whose members are only reported. */
-function different({ notices }: Plan): readonly (string | undefined)[] {
-  return notices.filter(({ code }) => code === 'membership-differs').map(({ id }) => id)
 }

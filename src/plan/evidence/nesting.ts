@@ -12,7 +12,7 @@ import {
   losingFinding,
   lostText,
   MIN_EMPTIED,
-  provesNothing,
+  decidesNoLoss,
   undecidedGroups,
 } from './losing.ts'
 
@@ -265,8 +265,8 @@ export function nestingAfter(
   // A group outside of the filter is in no directory; as long as it is listed, it may come back.
   const outside = missing.filter(([, id]) => id === '')
   const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
-  const open = new Set([...waitingGroups, ...undecidedGroups(plan)])
-  const isOpen = provesNothing(inputs) || absent.some(([, id]) => open.has(id))
+  const open = new Set([...waitingGroups, ...undecidedGroups(inputs, plan)])
+  const isOpen = decidesNoLoss(inputs) || absent.some(([, id]) => open.has(id))
   const changed = absent.length + outside.length === 0 ? [] : changedParents(source, nesting, otherEntries)
   const undecided = changed.filter(({ around }) => isOpen || around.some((id) => open.has(id)))
   const ids = new Map([

@@ -205,7 +205,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-nothing-is-decided-by-a-read-that-proves-nothing',
     file: 'plan/evidence/nesting.ts',
-    find: 'provesNothing(inputs) || absent.some(([, id]) => open.has(id))',
+    find: 'decidesNoLoss(inputs) || absent.some(([, id]) => open.has(id))',
     replace: 'absent.some(([, id]) => open.has(id))',
     test: FINDINGS,
   },
@@ -264,15 +264,36 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-member-lists-are-known-while-nothing-is-removed',
     file: 'plan/evidence/member-lists.ts',
-    find: 'isNothingRemoved || isAbsent(key) ||',
+    find: 'isNothingDecided || isAbsent(key) ||',
     replace: 'isAbsent(key) ||',
+    test: FINDINGS,
+  },
+  {
+    name: 'evidence-group-that-is-left-out-for-a-run-is-as-it-was',
+    file: 'plan/evidence/losing.ts',
+    find: "  'excluded',\n",
+    replace: '',
+    test: FINDINGS,
+  },
+  {
+    name: 'evidence-group-that-is-not-written-is-as-it-was',
+    file: 'plan/evidence/losing.ts',
+    find: '...undecided.map(({ id }) => id), ...unwritten]',
+    replace: '...undecided.map(({ id }) => id)]',
+    test: FINDINGS,
+  },
+  {
+    name: 'evidence-run-without-members-decides-no-loss',
+    file: 'plan/evidence/losing.ts',
+    find: "!source.covers.members || rules.membership !== 'write' || ",
+    replace: '',
     test: FINDINGS,
   },
   {
     name: 'evidence-member-lists-of-an-absent-group-are-known',
     file: 'plan/evidence/member-lists.ts',
-    find: 'isNothingRemoved || isAbsent(key) ||',
-    replace: 'isNothingRemoved ||',
+    find: 'isNothingDecided || isAbsent(key) ||',
+    replace: 'isNothingDecided ||',
     test: FINDINGS,
   },
   {

@@ -828,6 +828,39 @@ describe('a group that lists members in several attributes', () => {
     expect(proved(silent).lines).toEqual(['set-members g'])
   })
 
+  const whole = readOf(everybody, OTHERS, SILENT)
+  const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
+  const leftOut = { ...rules, entries: { groups: { exclude: ['g'] } } }
+  const unwritten = { ...whole, groups: new Map([...whole.groups].filter(([id]) => id !== 'g')) }
+  const uncovered = { ...whole, covers: { groups: true, members: false } }
+
+  test.each([
+    ['the sync leaves the group out', inputsOf(whole, { rules: leftOut })],
+    ['the source shows it and cannot write it', inputsOf(unwritten)],
+    ['no members are read', inputsOf(uncovered)],
+    ['no members are written', inputsOf(whole, { rules: { ...rules, membership: 'off' } })],
+    ['members are reported only', inputsOf(whole, { rules: { ...rules, membership: 'report' } })],
+    ['nothing is deleted', inputsOf(whole, { rules: { ...rules, policy: 'upsert' } })],
+  ])('is known as it was, and waits as it did, after a run in which %s', (_, inputs) => {
+    const { lines, ...kept } = proved(inputs, { memberLists, waitingGroups: new Set(['g']) })
+    expect(lines).toEqual([])
+    expect([kept.memberLists.get('g'), kept.waitingGroups]).toEqual([['member', 'memberUid'], ['g']])
+  })
+
+  test('is known by one name of each attribute, as it is spelled now', () => {
+    const spelled = lists({ g: ['MEMBER'], few: ['memberUid'], 'cn=inner,dc=org': ['memberUid'] })
+    const kept = proved(inputsOf(readOf(everybody, OTHERS, spelled), { rules: leftOut }), { memberLists })
+    expect(kept.memberLists.get('g')).toEqual(['MEMBER', 'memberUid'])
+  })
+
+  test('says so where the configuration does not look any more where all its members were', () => {
+    const read = { ...SILENT, memberAttributes: ['uniqueMember'], memberLists: undefined }
+    expect(proved(inputsOf(readOf(everybody, [], read)), { memberLists }).findings[0]?.detail).toBe(
+      'group "Everybody" had 7 members and has none; it listed some in member and memberUid, where groups.map.members ' +
+        'of the sync does not look any more',
+    )
+  })
+
   test('is known as it was while nothing is removed, or as long as it is absent', () => {
     const unreadable = inputsOf(readOf(everybody, OTHERS, { ...SILENT, unreadable: 1 }))
     expect(proved(unreadable, { memberLists }).memberLists.get('g')).toEqual(['member', 'memberUid'])
