@@ -182,7 +182,8 @@ test('names that the reader may not see any more, beside members who are shown, 
   const corp = stack.use(await openOpenLdapSite(slapd))
   const map = { external_id: 'entryUUID', name: 'cn', members: ['member', 'memberUid'] }
   const filter = '(|(objectClass=groupOfNames)(objectClass=posixGroup))'
-  await corp.configure({ url: slapd.url, groups: { map, filter }, guards: NO_GUARDS })
+  const sync = { url: slapd.url, groups: { map, filter }, guards: NO_GUARDS }
+  await corp.configure(sync)
   await expectDone(corp)
   const before = await corp.teams()
   expect(before).toEqual(
@@ -198,6 +199,10 @@ test('names that the reader may not see any more, beside members who are shown, 
     expect(held).toMatchObject({ code: 3, stderr: '' })
     expect(held.stdout).toContain('"Both" would lose 6 members: "cn=Both,')
     expect(await corp.teams()).toEqual(before)
+    // A run that leaves the group out forgets nothing of it.
+    await corp.configure({ ...sync, entries: { groups: { exclude: [{ from: 'cn=Both,*' }] } } })
+    expect((await corp.sync()).stdout).toContain('is on the list exclude')
+    await corp.configure(sync)
   }
   await slapd.modify(blind(slapd, false))
   await expectDone(corp)

@@ -114,6 +114,7 @@ export interface OpenLdapSite extends AsyncDisposable {
     source?: object
     groups?: object
     guards?: object
+    entries?: object
   }): Promise<void>
   /** Runs `dirsyncd sync corp`. */
   sync(): Promise<ProgramResult>
@@ -138,11 +139,11 @@ export async function openOpenLdapSite({ readers }: Slapd): Promise<OpenLdapSite
   return {
     site,
     service,
-    configure: ({ url, source = {}, groups = {}, guards = {} }) => {
+    configure: ({ url, source = {}, groups = {}, guards = {}, entries = {} }) => {
       const bind = { dn: readers.reader.dn, password: { file: './ldap-password' } }
       const sections = { users: SECTIONS.users, groups: { ...SECTIONS.groups, ...groups } }
       const ldap = { type: 'ldap', url, bind, pageSize: 100, ...sections, ...source }
-      const sync = { name: 'corp', source: ldap, directory: directorySection(service), guards }
+      const sync = { name: 'corp', source: ldap, directory: directorySection(service), guards, entries }
       return site.configure(databaseConfig([sync]))
     },
     sync: () => site.run('sync', 'corp'),
