@@ -25,8 +25,16 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
-          // The queue is the same as on PostgreSQL; the long tests run it on the embedded store as well.
-          exclude: ['test/integration/run-behaviour-embedded.test.ts'],
+          // Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the
+          // service be away for long, send requests at random, and follow several LDAP servers: here backend.test.ts and
+          // others use the queue on Redis, and other tests have each kind of failure, of request and of read.
+          exclude: [
+            'test/integration/run-behaviour-{embedded,redis}.test.ts',
+            'test/faults/{directory-outage,service-faults}.test.ts',
+            'test/contract/fuzz.test.ts',
+            'test/integration/request-budget.test.ts',
+            'test/e2e/openldap-{replica,servers}.test.ts',
+          ],
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
           testTimeout: 300_000,

@@ -42,13 +42,15 @@ export interface ComparisonOptions {
   /** Called before each repetition of either side; its time is not measured. */
   readonly before?: () => Promise<unknown>
   readonly repetitions: number
+  /** Without a warm-up, also what the first repetition costs more is measured. True by default. */
+  readonly warmUp?: boolean
 }
 
 /** Runs both sides alternately, after one warm-up repetition each, and closes both. */
 export async function compare(options: ComparisonOptions): Promise<Comparison> {
-  const { ours, floor, before = async () => undefined, repetitions, count } = options
+  const { ours, floor, before = async () => undefined, repetitions, count, warmUp = true } = options
   const times: { ours: Times[]; floor: Times[] } = { ours: [], floor: [] }
-  for (let turn = 0; turn <= repetitions; turn++) {
+  for (let turn = warmUp ? 0 : 1; turn <= repetitions; turn++) {
     await before()
     const floorTimes = await floor.run()
     await before()

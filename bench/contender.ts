@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { peakMemory, resetPeakMemory } from './memory.ts'
 import { type Profile, startProfile } from './profile.ts'
 
@@ -26,6 +27,13 @@ export interface Times {
 export interface Memory {
   readonly startBytes: number
   readonly peakBytes: number
+  /** How long the loop kept others waiting after the warm-up, in milliseconds. */
+  readonly loopDelay: LoopDelay
+}
+
+export interface LoopDelay {
+  readonly p999Ms: number
+  readonly maxMs: number
 }
 
 /** One side of a comparison, in its own process. */
@@ -46,6 +54,8 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   let warmUps = 0
   let startBytes = 0
   let repetitions = 0
+  const loop = monitorEventLoopDelay({ resolution: 1 })
+  loop.enable()
 
   async function handle(request: ContenderRequest): Promise<ContenderReply> {
     if ('open' in request) {
@@ -56,8 +66,12 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     }
     if (contender === undefined) throw new Error('nothing was opened')
     if ('run' in request) return repeat(contender)
-    if ('cpu' in request) return { cpuMs: cpuTime() }
-    const memory = { startBytes, peakBytes: peakMemory() }
+    if ('cpu' in request) {
+      // It wakes up a thousand times a second, which would be most of what an idle process does.
+      loop.disable()
+      return { cpuMs: cpuTime() }
+    }
+    const memory = { startBytes, peakBytes: peakMemory(), loopDelay: delayOf(loop) }
     await profile?.write()
     await contender.close()
     return { memory }
@@ -67,6 +81,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
     if (repetitions === warmUps) {
       startBytes = peakMemory()
       resetPeakMemory()
+      loop.reset()
       if (profileDir !== undefined) profile = await startProfile(profileDir)
     }
     repetitions += 1
@@ -84,6 +99,11 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
       .then((reply) => process.send?.(reply))
       .catch(() => process.exit(1))
   })
+}
+
+/** The timer itself is due a millisecond after the last time. */
+function delayOf(loop: ReturnType<typeof monitorEventLoopDelay>): LoopDelay {
+  return { p999Ms: loop.percentile(99.9) / 1e6, maxMs: loop.max / 1e6 }
 }
 
 /** CPU time of this process since its start, in milliseconds. */

@@ -10,6 +10,7 @@ import { startInstantService, startRealService } from './services.ts'
 import { directoryApi } from './directory-api.ts'
 
 const PEOPLE = { instant: 100_000, real: 5000 }
+const LIST = 100
 const EMBEDDED_PEOPLE = 20_000
 const NO_ENTRIES = { users: [], groups: [] }
 
@@ -28,6 +29,7 @@ export async function benchCreates({ repetitions = 3, profileDir }: BenchOptions
       ...directoryApi(service.baseUrl),
       people,
       concurrency: CONCURRENCY,
+      perRequest: 1,
     }
     await using floor = await startContender('bare-posting', floorTask)
     results.push(
@@ -45,6 +47,36 @@ export async function benchCreates({ repetitions = 3, profileDir }: BenchOptions
     )
   }
   return results
+}
+
+/** The same with lists: the most that the service takes in one request. */
+export async function benchBatch({
+  repetitions = 3,
+  people = PEOPLE.instant,
+  profileDir,
+}: BenchOptions): Promise<Comparison[]> {
+  await using stack = new AsyncDisposableStack()
+  const servers = await startServers(stack)
+  const service = stack.use(await startInstantService(NO_ENTRIES))
+  const floorTask: BarePostingTask = {
+    ...directoryApi(service.baseUrl),
+    people,
+    concurrency: CONCURRENCY,
+    perRequest: LIST,
+  }
+  await using floor = await startContender('bare-posting', floorTask)
+  const comparison = await compare({
+    id: 'batch',
+    title: `${people} creates, ${LIST} in one request, Redis and PostgreSQL`,
+    floorTitle: `undici POSTs of ${LIST}, ${CONCURRENCY} at once`,
+    service: service.kind,
+    count: people,
+    ours: creatingDaemon({ service, people, servers, createBatch: LIST, profileDir }),
+    floor,
+    before: () => service.reset(),
+    repetitions,
+  })
+  return [comparison]
 }
 
 /** The same with the embedded store and queue; the floor is BullMQ with minimal jobs. */

@@ -6,8 +6,10 @@ import { type PostgresServer, runSql, startPostgres } from '../test/support/post
 import { type RedisServer, startRedis } from '../test/support/redis.ts'
 import { startProgram } from '../test/support/program.ts'
 import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
+import { freePort } from '../test/support/server-process.ts'
 import { tempDir } from '../test/support/temp.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
+import type { HealthWatch } from './health.ts'
 import { csvOf, entriesOf } from './people.ts'
 import { type ContenderProcess, openedAnew, startContender } from './processes.ts'
 import type { BenchService } from './services.ts'
@@ -20,8 +22,14 @@ export interface CreatingOptions {
   readonly people: number
   /** The servers of store and queue; without them, both are embedded. */
   readonly servers?: Servers
+  /** The most users that one request creates; 1 by default. */
+  readonly createBatch?: number
+  /** The `rateLimit` of the directory in requests a second; none by default. */
+  readonly perSecond?: number
   /** Starts a `dirsyncd worker` beside the daemon. */
   readonly withWorker?: boolean
+  /** Asks the daemon how it is while it creates. */
+  readonly health?: HealthWatch
   readonly profileDir: string | undefined
 }
 
@@ -47,8 +55,10 @@ export function creatingDaemon({ people, profileDir, ...options }: CreatingOptio
     const dir = stack.use(await tempDir())
     const config = join(dir.path, 'dirsyncd.yaml')
     await writeFile(join(dir.path, 'users.csv'), csvOf(entriesOf(people, 0)))
-    const stores = await newStores(dir.path, options.servers)
-    await writeFile(config, configOf(options.service, stores))
+    if (options.servers === undefined) await putEmptyStore(join(dir.path, 'data'))
+    const stores = options.servers === undefined ? {} : await newStores(options.servers)
+    const admin = `127.0.0.1:${await freePort()}`
+    await writeFile(config, configOf(options, { ...stores, admin: { listen: admin } }))
     const task: DaemonTask = { config, sync: 'corp', expect: { unchanged: 0, applied: people } }
     const daemon = stack.use(await startContender('daemon', task, { profileDir, warmUps: 0 }))
     if (options.withWorker === true) {
@@ -56,28 +66,36 @@ export function creatingDaemon({ people, profileDir, ...options }: CreatingOptio
       const worker = stack.use(startProgram(args, { asInProduction: true }))
       await worker.waitForOutput(/worker started/)
     }
-    return daemon
+    const { health } = options
+    if (health === undefined) return daemon
+    return { ...daemon, run: () => health.during(`http://${admin}/healthz`, () => daemon.run()) }
   })
 }
 
-/** An empty store and queue, as sections of the configuration in `dir`. */
-async function newStores(dir: string, servers: Servers | undefined): Promise<object> {
-  if (servers === undefined) {
-    await putEmptyStore(join(dir, 'data'))
-    return {}
-  }
-  const { postgres, redis } = servers
-  await runSql(postgres.url, 'drop database if exists dirsyncd with (force)')
-  await redis.flush()
-  return { store: await postgres.createDatabase('dirsyncd'), queue: redis.url }
+/** The URL of the store that `newStores` makes on this server. */
+export function storeOn({ postgres }: Pick<Servers, 'postgres'>): string {
+  return postgres.url.replace(/postgres$/, STORE)
 }
 
-function configOf(service: BenchService, stores: object): string {
+const STORE = 'dirsyncd'
+
+/** An empty store and queue on the servers, as sections of the configuration. */
+export async function newStores({ postgres, redis }: Servers): Promise<object> {
+  await runSql(postgres.url, `drop database if exists ${STORE} with (force)`)
+  await redis.flush()
+  return { store: await postgres.createDatabase(STORE), queue: redis.url }
+}
+
+function configOf(
+  { service, createBatch = 1, perSecond }: Pick<CreatingOptions, 'service' | 'createBatch' | 'perSecond'>,
+  places: object,
+): string {
+  const rateLimit = perSecond === undefined ? {} : { rateLimit: { requests: perSecond, per: '1s' } }
   const map = { external_id: 'id', email: 'mail', name: 'name', employee_id: 'number' }
   const sync = {
     name: 'corp',
     source: { type: 'csv', users: { path: './users.csv', map } },
-    directory: directorySection(service, { writeConcurrency: CONCURRENCY }),
+    directory: directorySection(service, { writeConcurrency: CONCURRENCY, createBatch, ...rateLimit }),
   }
-  return stringify(embeddedConfig([sync], { log: { level: 'warn' }, ...stores }))
+  return stringify(embeddedConfig([sync], { log: { level: 'warn' }, ...places }))
 }

@@ -2,19 +2,26 @@ import { parseArgs } from 'node:util'
 import { benchBudget } from './budget.ts'
 import type { Comparison } from './compare.ts'
 import { benchCsv } from './csv.ts'
-import { benchCreates, benchEmbedded } from './creates.ts'
+import { benchBatch, benchCreates, benchEmbedded } from './creates.ts'
+import { benchFirstFill } from './first-fill.ts'
 import { benchIdle } from './idle.ts'
 import { thisMachine } from './machine.ts'
 import { benchLdap } from './ldap.ts'
+import { benchLimit } from './limit.ts'
 import { benchMessages } from './messages.ts'
 import { benchMillion } from './million.ts'
 import { render, renderBudget, renderIdle } from './render.ts'
-import { benchUnchanged } from './unchanged.ts'
+import { benchScale, drawScale } from './scale.ts'
+import { benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
 import { benchWorkers } from './workers.ts'
 
 const BENCHES = {
   unchanged: benchUnchanged,
+  'unchanged-large': benchUnchangedLarge,
   creates: benchCreates,
+  batch: benchBatch,
+  'first-fill': benchFirstFill,
+  limit: benchLimit,
   embedded: benchEmbedded,
   workers: benchWorkers,
   million: benchMillion,
@@ -23,9 +30,10 @@ const BENCHES = {
   messages: benchMessages,
 } as const
 
-const NAMES = [...Object.keys(BENCHES), 'budget', 'idle']
+const NAMES = [...Object.keys(BENCHES), 'budget', 'idle', 'scale']
 
-const HELP = `npm run bench -- [--json] [--only ${NAMES.join('|')}] [--repetitions N] [--profile DIR]
+const HELP = `npm run bench -- [--json] [--only ${NAMES.join('|')}] [--repetitions N] [--people N] [--profile DIR]
+npm run bench -- --draw
 See bench/README.md.
 `
 
@@ -35,19 +43,25 @@ async function main(): Promise<void> {
       json: { type: 'boolean', default: false },
       only: { type: 'string' },
       repetitions: { type: 'string' },
+      people: { type: 'string' },
       profile: { type: 'string' },
+      draw: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) return void process.stdout.write(HELP)
-  const { only, repetitions, profile } = values
+  const { only, repetitions, people, profile } = values
   if (only !== undefined && !NAMES.includes(only))
     throw new Error(`there is no benchmark "${only}"; see --help`)
   const options = {
     repetitions: repetitions === undefined ? undefined : Number(repetitions),
+    people: people === undefined ? undefined : Number(people),
     profileDir: profile,
   }
   const machine = thisMachine()
+  // It takes long and writes a page of the documentation, so it is measured only where it is asked for.
+  if (only === 'scale') await benchScale(machine, options)
+  if (only === 'scale' || values.draw) return drawScale()
   const comparisons: Comparison[] = []
   const measure = async <T>(name: string, bench: () => Promise<T[]>): Promise<T[]> => {
     if (only !== undefined && only !== name) return []

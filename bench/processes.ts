@@ -2,6 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
 
+const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0 } }
+
 /** The handle of a contender in its own process. */
 export interface ContenderProcess extends AsyncDisposable {
   /** Runs one repetition. */
@@ -60,7 +62,7 @@ export async function startContender(
       child.disconnect()
       await gone
       process.off('exit', killOnExit)
-      return 'memory' in reply ? reply.memory : { startBytes: 0, peakBytes: 0 }
+      return 'memory' in reply ? reply.memory : NO_MEMORY
     },
     [Symbol.asyncDispose]: kill,
   }
@@ -73,16 +75,20 @@ export async function startContender(
 export function openedAnew(
   open: (stack: AsyncDisposableStack) => Promise<ContenderProcess>,
 ): ContenderProcess {
-  let memory: Memory = { startBytes: 0, peakBytes: 0 }
+  let memory = NO_MEMORY
   return {
     async run() {
       await using stack = new AsyncDisposableStack()
       const contender = stack.use(await open(stack))
       const times = await contender.run()
-      const { startBytes, peakBytes } = await contender.close()
+      const { startBytes, peakBytes, loopDelay } = await contender.close()
       memory = {
         startBytes: Math.max(memory.startBytes, startBytes),
         peakBytes: Math.max(memory.peakBytes, peakBytes),
+        loopDelay: {
+          p999Ms: Math.max(memory.loopDelay.p999Ms, loopDelay.p999Ms),
+          maxMs: Math.max(memory.loopDelay.maxMs, loopDelay.maxMs),
+        },
       }
       return times
     },

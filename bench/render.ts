@@ -1,6 +1,6 @@
 import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
-import type { IdleFigures } from './idle.ts'
+import type { IdleCpu, IdleFigures } from './idle.ts'
 import type { Machine } from './machine.ts'
 
 /** The results as a Markdown table, which reads well on a terminal too. */
@@ -12,6 +12,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       'time',
       'a second',
       'peak memory',
+      'loop delay',
       'floor',
       'time',
       'a second',
@@ -23,6 +24,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       each.title,
       each.service,
       ...cells(each.ours),
+      `${Math.round(each.ours.loopDelay.p999Ms)} ms, at most ${Math.round(each.ours.loopDelay.maxMs)}`,
       each.floorTitle,
       ...cells(each.floor),
       each.ratio.toFixed(2),
@@ -58,24 +60,32 @@ export function renderBudget(machine: Machine, figures: readonly BudgetFigures[]
 
 /** What `benchIdle` measured, as a Markdown table. */
 export function renderIdle(machine: Machine, figures: readonly IdleFigures[]): string {
-  const rows = figures.map((each) => [
-    `a daemon without work, ${each.people} users`,
-    `${Math.round(each.cpuMs)} ms in ${each.seconds} s`,
-    `${each.cpuSecondsPerHour.toFixed(1)} s`,
+  const head = ['measured', 'CPU', 'CPU an hour', 'floor', 'CPU', 'CPU an hour', 'ratio']
+  const rows = figures.map(({ people, seconds, ours, floor, ratio }) => [
+    `a daemon without work, ${people} users`,
+    ...idleCells(ours, seconds),
+    'a BullMQ worker on an embedded store',
+    ...idleCells(floor, seconds),
+    ratio.toFixed(2),
   ])
-  return [nameOf(machine), '', ...tableOf([['measured', 'CPU', 'CPU an hour'], ...rows]), ''].join('\n')
+  return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
+}
+
+function idleCells({ cpuMs, cpuSecondsPerHour }: IdleCpu, seconds: number): string[] {
+  return [`${Math.round(cpuMs)} ms in ${seconds} s`, `${cpuSecondsPerHour.toFixed(1)} s`]
 }
 
 function percent(share: number, digits: number): string {
   return `${(share * 100).toFixed(digits)} %`
 }
 
-function nameOf({ cpu, cores, memoryGb, system, node, date }: Machine): string {
+/** The machine in a line. */
+export function nameOf({ cpu, cores, memoryGb, system, node, date }: Machine): string {
   return `${date}, ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`
 }
 
 /** The lines of a Markdown table whose first row is the head. */
-function tableOf(rows: readonly (readonly string[])[]): string[] {
+export function tableOf(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
@@ -85,6 +95,13 @@ function tableOf(rows: readonly (readonly string[])[]): string[] {
 }
 
 function cells({ medianMs, perSecond, peakBytes }: Figures): string[] {
-  const time = medianMs < 1000 ? `${Math.round(medianMs)} ms` : `${(medianMs / 1000).toFixed(2)} s`
-  return [time, String(Math.round(perSecond)), `${Math.round(peakBytes / 1024 ** 2)} MB`]
+  return [time(medianMs), String(Math.round(perSecond)), megabytes(peakBytes)]
+}
+
+export function time(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`
+}
+
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MB`
 }

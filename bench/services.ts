@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { request } from 'undici'
 import { stringify } from 'yaml'
 import { newKeyLine } from '../src/service/keys/vault.ts'
 import { startProgram } from '../test/support/program.ts'
 import { freePort } from '../test/support/server-process.ts'
 import { FIXTURE } from '../test/support/fixture.ts'
 import { tempDir } from '../test/support/temp.ts'
+import type { InstantServiceTask, RequestCounts } from './contenders/instant-service.ts'
 import type { Entries } from './people.ts'
 import { startContender } from './processes.ts'
 
@@ -17,14 +19,29 @@ export interface BenchService extends AsyncDisposable {
   reset(): Promise<unknown>
 }
 
-/** `writeMs`: how long the service waits before it answers a write. */
-export async function startInstantService(entries: Entries, writeMs = 0): Promise<BenchService> {
+/** A service that counts its requests. */
+export interface InstantService extends BenchService {
+  /** The requests since the last reset. */
+  requests(): Promise<RequestCounts>
+}
+
+/** The options are those of `InstantServiceTask`. */
+export async function startInstantService(
+  entries: Entries,
+  { writeMs = 0, perSecond }: { readonly writeMs?: number; readonly perSecond?: number } = {},
+): Promise<InstantService> {
   const port = await freePort()
-  const contender = await startContender('instant-service', { port, writeMs, ...entries })
+  const task: InstantServiceTask = { port, writeMs, perSecond, ...entries }
+  const contender = await startContender('instant-service', task)
+  const baseUrl = `http://127.0.0.1:${port}`
   return {
     kind: 'instant',
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl,
     reset: () => contender.run(),
+    async requests() {
+      const answer = await request(`${baseUrl}/bench/requests`)
+      return (await answer.body.json()) as RequestCounts
+    },
     [Symbol.asyncDispose]: () => contender[Symbol.asyncDispose](),
   }
 }

@@ -11,7 +11,7 @@ const WRITE_MS = 20
 export async function benchWorkers({ repetitions = 3, profileDir }: BenchOptions): Promise<Comparison[]> {
   await using stack = new AsyncDisposableStack()
   const servers = await startServers(stack)
-  const service = stack.use(await startInstantService({ users: [], groups: [] }, WRITE_MS))
+  const service = stack.use(await startInstantService({ users: [], groups: [] }, { writeMs: WRITE_MS }))
   const options = { service, people: PEOPLE, servers, profileDir }
   const comparison = await compare({
     id: 'workers',

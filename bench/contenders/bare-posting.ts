@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { serveContender } from '../contender.ts'
 import { entriesOf } from '../people.ts'
@@ -7,17 +8,25 @@ export interface BarePostingTask extends DirectoryApi {
   readonly people: number
   /** Concurrent requests. */
   readonly concurrency: number
+  /** Users that one request creates. */
+  readonly perRequest: number
+  /** The most requests in a second, evenly spaced. Without it, as many as the service answers. */
+  readonly perSecond?: number
 }
 
-/** Only one POST for each user, with undici. */
+/** Only the POSTs, with undici. */
 serveContender(async (task: BarePostingTask) => {
   const http = new Pool(task.baseUrl, { connections: task.concurrency })
   const headers = { ...task.headers, 'content-type': 'application/x-www-form-urlencoded' }
-  const bodies = entriesOf(task.people, 0).users.map((user) => {
+  const { users } = entriesOf(task.people, 0)
+  const bodies: string[] = []
+  for (let start = 0; start < users.length; start += task.perRequest) {
     const form = new URLSearchParams()
-    for (const [name, value] of Object.entries(user)) form.append(`users[][${name}]`, value)
-    return form.toString()
-  })
+    for (const user of users.slice(start, start + task.perRequest)) {
+      for (const [name, value] of Object.entries(user)) form.append(`users[][${name}]`, value)
+    }
+    bodies.push(form.toString())
+  }
   const post = async (body: string) => {
     const answer = await http.request({ path: task.usersPath, method: 'POST', headers, body })
     await answer.body.dump()
@@ -26,11 +35,20 @@ serveContender(async (task: BarePostingTask) => {
   return {
     async run() {
       let next = 0
+      const start = performance.now()
       const poster = async () => {
-        for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) await post(body)
+        for (let number = next++; number < bodies.length; number = next++) {
+          if (task.perSecond !== undefined) await sleepUntil(start + (number * 1000) / task.perSecond)
+          await post(bodies[number]!)
+        }
       }
       await Promise.all(Array.from({ length: task.concurrency }, poster))
     },
     close: () => http.close(),
   }
 })
+
+async function sleepUntil(moment: number): Promise<void> {
+  const ms = moment - performance.now()
+  if (ms > 0) await sleep(ms)
+}

@@ -2,30 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitFunction } from 'p-limit'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Change } from '../plan/change.ts'
-import type { Outcome } from '../plan/outcome.ts'
+import type { Create } from '../plan/batches.ts'
+import type { ListFault, Outcome } from '../plan/outcome.ts'
 import type { Times } from '../queue/times.ts'
-import { type FencedRun, type LockedRun, Overtaken } from '../store/fenced-run.ts'
+import { type FencedRun, Overtaken } from '../store/fenced-run.ts'
 import { isAway } from '../store/outage.ts'
 import type { Pause } from '../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
 import type { ChunkJob } from './job.ts'
-import { cutOff, judge, notTried, type Streaks } from './judge.ts'
+import { cutOff, judge, type Judged, type JudgeDeps, judgeTogether, notTried, type Streaks } from './judge.ts'
 import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
-import { REFUSED_IN_ROW } from './refusals.ts'
-
-/** Applies one change. Never throws for what the API answers. */
-export type ApplyChange = (
-  change: Change,
-  how: {
-    /** Look with GET before anything is sent. */
-    readonly check: boolean
-    /** Called before each request; what it throws keeps the request from being sent. */
-    readonly beforeRequest: () => void
-  },
-  signal: AbortSignal,
-) => Promise<Outcome>
+import { requestsOf } from './requests.ts'
+import type { RunInProcess } from './run-in-process.ts'
+import type { Senders } from './senders.ts'
 
 export interface ChunkDeps {
   readonly fenced: FencedRun
@@ -34,7 +24,7 @@ export interface ChunkDeps {
   /** Since the claim. */
   readonly freshness: Freshness
   readonly worker: string
-  readonly applyChange: ApplyChange
+  readonly senders: Senders
   /** Bounds the requests in flight, over all chunks of this worker. */
   readonly limit: LimitFunction
   readonly streaks: Streaks
@@ -51,32 +41,8 @@ export interface ChunkDeps {
   readonly onPause: (pause: Pause) => void
 }
 
-/** What all chunks of a run in this process know together. */
-export class RunInProcess {
-  /** Aborted when the run is found to be another process's. */
-  readonly overtaken = new AbortController()
-  /** Changes of the run that were refused so far, and how many of them before the last one was sent that succeeded. */
-  refused = 0
-  #refusedBeforeSuccess = 0
-
-  get isRefused(): boolean {
-    return this.refused - this.#refusedBeforeSuccess >= REFUSED_IN_ROW
-  }
-
-  /** Takes what the store says; it may not have the last ones that this process saw. */
-  see({ refused, refused_before_success: before }: LockedRun): void {
-    this.refused = Math.max(this.refused, refused)
-    this.#refusedBeforeSuccess = Math.max(this.#refusedBeforeSuccess, before)
-  }
-
-  /** Takes how many had been refused when a change was sent that succeeded. */
-  succeed(refusedBefore: number): void {
-    this.#refusedBeforeSuccess = Math.max(this.#refusedBeforeSuccess, refusedBefore)
-  }
-}
-
 /** Outcomes that are written together at most. */
-const GROUP = 100
+const GROUP = 500
 
 /** Sends the changes of a chunk and writes what came of them, in groups; returns when the store has all outcomes. */
 export async function applyChunk(deps: ChunkDeps): Promise<void> {
@@ -91,6 +57,8 @@ class StaleRun extends Error {
 class Sending {
   readonly #deps: ChunkDeps
   #settled: Settled[] = []
+  /** Changes that have no outcome yet. */
+  #left: number
   #findings = noFindings()
   #quarantined: Promise<ReadonlySet<string>> | undefined
   #isStopped = false
@@ -105,16 +73,19 @@ class Sending {
 
   constructor(deps: ChunkDeps) {
     this.#deps = deps
+    this.#left = deps.chunk.changes.length
     deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
     this.#cut = AbortSignal.any([this.#lost, deps.signal])
   }
 
   async run(): Promise<void> {
-    const { chunk, limit, times } = this.#deps
+    const { chunk, senders, limit, times } = this.#deps
     const beat = setInterval(() => void this.#write(), times.fence.look)
     try {
-      await Promise.all(chunk.changes.map((change) => limit(() => this.#try(change))))
+      await Promise.all(
+        requestsOf(chunk.changes, senders.createBatch).map((batch) => limit(() => this.#send(batch))),
+      )
     } finally {
       clearInterval(beat)
     }
@@ -122,50 +93,91 @@ class Sending {
     await this.#writeLast()
   }
 
-  async #try(change: Claimed): Promise<void> {
-    if (this.#lost.aborted) return
-    const settled = await this.#send(change)
-    this.#settled.push(settled)
-    if (this.#settled.length >= GROUP || this.#isUrgent) void this.#write()
+  async #send(batch: readonly Claimed[]): Promise<void> {
+    for (let left = batch; left.length > 0 && !this.#lost.aborted;) {
+      const now = left.slice(0, this.#deps.run.longestList)
+      left = left.slice(now.length)
+      const [alone, ...others] = now
+      if (others.length > 0) await this.#sendTogether(now)
+      else if (alone !== undefined) this.#add([await this.#sendAlone(alone)])
+    }
   }
 
-  async #send(change: Claimed): Promise<Settled> {
-    const { applyChange, chunk, log, fenced, job } = this.#deps
+  #add(settled: readonly Settled[]): void {
+    this.#settled.push(...settled)
+    this.#left -= settled.length
+    // The last ones are written with the end of the chunk.
+    if (this.#left > 0 && (this.#settled.length >= GROUP || this.#isUrgent)) void this.#write()
+  }
+
+  async #sendAlone(change: Claimed): Promise<Settled> {
     if (!this.#maySend()) return notTried(change)
     const refusedBefore = this.#deps.run.refused
-    const check = change.unsure || chunk.run.directory_moved
     try {
-      const outcome = await applyChange(
-        change.change,
-        { check, beforeRequest: () => this.#requireFresh() },
-        this.#cut,
-      )
-      log.debug({ run: job.run, change: change.number, op: change.change.op, ...outcome }, 'tried a change')
-      return await this.#judge(change, outcome, refusedBefore)
+      const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
+      const outcome = await this.#deps.senders.applyChange(change.change, how, this.#cut)
+      this.#logTried(change, outcome)
+      const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
+      return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
     } catch (error) {
-      if (error instanceof StaleRun) this.#isStopped = true
-      else
-        log.warn({ run: fenced.run, change: change.number, error: sentence(error) }, 'a change was cut short')
+      this.#stopFor(error, [change])
       return cutOff(change)
     }
   }
 
-  async #judge(change: Claimed, outcome: Outcome, refusedBefore: number): Promise<Settled> {
-    const { chunk, job, streaks, times, run } = this.#deps
-    const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
-    const { settled, stops } = judge(
-      {
-        run: job.run,
-        streaks,
-        findings: this.#findings,
-        retry: times.retry,
-        isProbe: job.probe === true,
-        outages: chunk.outages,
-        isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
-      },
-      change,
-      outcome,
-    )
+  async #sendTogether(batch: readonly Claimed[]): Promise<void> {
+    const { senders, run } = this.#deps
+    if (!this.#maySend()) return this.#add(batch.map(notTried))
+    const refusedBefore = run.refused
+    const open = new Map(batch.map((change) => [change.change.id, change]))
+    const how = {
+      check: batch.some((change) => this.#isUnsure(change)),
+      beforeRequest: () => this.#requireFresh(),
+      maySend: () => this.#maySend(),
+      onListFault: (fault: ListFault) => this.#limitLists(batch[0]!, fault),
+      patience: this.#deps.times.canary.look,
+    }
+    try {
+      const creates = batch.map(({ change }) => change as Create)
+      for await (const { changes, outcome } of senders.createTogether(creates, how, this.#cut)) {
+        const told = changes.flatMap(({ id }) => open.get(id) ?? [])
+        for (const { id } of changes) open.delete(id)
+        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome, refusedBefore))
+      }
+    } catch (error) {
+      this.#stopFor(error, batch)
+    }
+    this.#add([...open.values()].map(cutOff))
+  }
+
+  #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
+    return unsure || isThereMaybe || this.#deps.chunk.run.directory_moved
+  }
+
+  /** Which of several changes a 403 is about is found out when each is sent alone. */
+  #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
+    return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
+      const change = changes[index]!
+      this.#logTried(change, outcome)
+      return this.#follow(change, judged, refusedBefore)
+    })
+  }
+
+  #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
+    const { chunk, job, streaks, times } = this.#deps
+    return {
+      run: job.run,
+      streaks,
+      findings: this.#findings,
+      retry: times.retry,
+      isProbe: job.probe === true,
+      outages: chunk.outages,
+      isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
+    }
+  }
+
+  #follow(change: Claimed, { settled, stops }: Judged, refusedBefore: number): Settled {
+    const { run } = this.#deps
     if (stops) this.#isStopped = true
     if (settled.refusals > change.refusals && change.refusals === 0) run.refused += 1
     if (settled.state === 'applied') {
@@ -175,6 +187,38 @@ class Sending {
     // Where some are refused, all processes are to know soon what came after what.
     if (run.refused > 0) this.#isUrgent = true
     return settled
+  }
+
+  #limitLists({ change: { op } }: Claimed, fault: ListFault): void {
+    const { run, log, job } = this.#deps
+    const { id, detail: reason } = fault
+    if (run.forgives(fault)) {
+      log.info({ run: job.run, id, reason }, 'one entry of a list is not there; it is sent alone')
+      return
+    }
+    const entries = Math.max(1, fault.entries)
+    if (entries >= run.longestList) return
+    run.longestList = entries
+    const rest = entries === 1 ? 'sends each entry alone' : `sends at most ${entries} entries in one request`
+    this.#findings.notice ??= {
+      kind: op === 'create-group' ? 'group' : 'user',
+      id,
+      code: 'shorter-lists',
+      detail: `${reason.replace(/\.$/, '')}; the rest of the run ${rest}`,
+    }
+    log.warn({ run: job.run, entries, id, reason }, 'the run sends shorter lists of entries')
+  }
+
+  #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {
+    const { log, job } = this.#deps
+    log.debug({ run: job.run, change: number, op, ...outcome }, 'tried a change')
+  }
+
+  #stopFor(error: unknown, [first]: readonly Claimed[]): void {
+    const { log, fenced } = this.#deps
+    if (error instanceof StaleRun) this.#isStopped = true
+    else
+      log.warn({ run: fenced.run, change: first?.number, error: sentence(error) }, 'a change was cut short')
   }
 
   #inQuarantine(): Promise<ReadonlySet<string>> {

@@ -18,6 +18,8 @@ export interface Claimed {
   readonly tail: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
+  /** The last run created the entry; perhaps only the list of the directory does not show it. */
+  readonly created_before?: boolean
 }
 
 /** What a worker has claimed of a run: its intent, which the store has before anything is sent. */
@@ -95,11 +97,14 @@ async function claimChanges(
   worker: string,
   limit: number | null,
 ): Promise<readonly (Claimed & { readonly chunk: string })[]> {
+  // The range is read alone (OFFSET 0): PostgreSQL has no statistics yet of a plan that was stored a moment ago, and
+  // would look for these changes among all of the run that wait.
   const { rows } = await sql<Claimed & { chunk: string }>`
     WITH due AS (
-      SELECT number FROM dirsyncd.changes AS c
-      WHERE run = ${run} AND number BETWEEN ${first} AND ${last} AND state = 'pending' AND tail = ${tail}
-        AND refusals < ${MOST_REFUSALS} AND ${isDue}
+      SELECT number FROM (
+        SELECT * FROM dirsyncd.changes WHERE run = ${run} AND number BETWEEN ${first} AND ${last} OFFSET 0
+      ) AS c
+      WHERE state = 'pending' AND tail = ${tail} AND refusals < ${MOST_REFUSALS} AND ${isDue}
       ORDER BY number LIMIT ${limit}
     ), opened AS (
       INSERT INTO dirsyncd.chunks (run, first, last, worker)
@@ -109,7 +114,7 @@ async function claimChanges(
     UPDATE dirsyncd.changes AS c SET attempts = c.attempts + 1, chunk = opened.chunk
     FROM due, opened
     WHERE c.run = ${run} AND c.number = due.number
-    RETURNING c.chunk, c.number, c.change, c.fingerprint, c.attempts, c.refusals, c.tail, c.unsure`.execute(
+    RETURNING c.chunk, c.number, c.change, c.fingerprint, c.attempts, c.refusals, c.tail, c.unsure, c.created_before`.execute(
     trx,
   )
   return rows.toSorted((a, b) => a.number - b.number)

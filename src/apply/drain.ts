@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
-import { PHASES } from '../plan/plan.ts'
+import { PHASES } from '../plan/changes.ts'
 import { type JobTimes, type Times, TIMES } from '../queue/times.ts'
 import type { FencedRun } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
+import { Canary, type CanaryParts } from './canary.ts'
 import { type OpenChunk, openChunks, reclaim } from './claim.ts'
 import { Feed, type Progress } from './feed.ts'
 import type { ChunkJob } from './job.ts'
@@ -21,20 +22,23 @@ export interface DrainDeps {
   readonly target: string
   /** Whether the process with this name has certainly ended. */
   readonly isDead: (worker: string) => boolean
+  readonly canary: CanaryParts
   readonly times?: Times
 }
 
 /**
  * Has the workers apply every change of a run, phase by phase, and what failed twice or was refused at the end, again
  * phase by phase: there too a group needs its members to be there before. Returns when each change has its final state
- * in the store; an empty queue proves nothing.
+ * in the store; an empty queue proves nothing. On a directory that the sync has not written to, the first changes are
+ * read back before the rest, those of users and groups before anything is deleted.
  *
- * @throws DirsyncdError what a worker stopped the run with, or `directory-unreachable` after an outage of
- *   `times.outage.giveUp`
+ * @throws DirsyncdError what a worker stopped the run with, `directory-unreachable` after an outage of
+ *   `times.outage.giveUp`, or `directory-unexpected` where the first changes are not there as sent
  */
 export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<void> {
   const drain = new Drain(deps, signal)
   try {
+    for (const phase of ['users', 'groups'] as const) await drain.prove({ phase, tail: false })
     for (const tail of [false, true]) {
       for (const phase of PHASES) await drain.part({ phase, tail })
     }
@@ -49,17 +53,34 @@ class Drain {
   readonly #deps: Required<DrainDeps>
   readonly #signal: AbortSignal
   readonly #watch: ChunkWatch
+  readonly #canary: Canary
 
   constructor(deps: DrainDeps, signal: AbortSignal) {
     this.#deps = { times: TIMES, ...deps }
     this.#signal = signal
     this.#watch = new ChunkWatch(this.#deps)
+    const { db, fenced, times, canary } = this.#deps
+    this.#canary = new Canary({ ...canary, db, fenced, times, drain: (part) => this.#send(part) }, signal)
+  }
+
+  /** Sends the first changes of a part, where these are to be read back before the rest. */
+  async prove(part: Part): Promise<void> {
+    await this.#canary.prove(part)
   }
 
   async part(part: Part): Promise<void> {
+    let waiting = await this.#begin(part)
+    if (waiting > 0 && (await this.#canary.prove(part))) waiting = await this.#begin(part)
+    if (waiting > 0) await this.#send(part)
+    await new Feed(this.#deps, part).decide()
+    await this.#requireNoStop()
+  }
+
+  /** Returns when no change of the part waits any more. */
+  async #send(part: Part): Promise<void> {
     const { times, fenced, target, db } = this.#deps
     const outageMs = times.outage.giveUp
-    if ((await this.#begin(part)) === 0) return this.#end(new Feed(this.#deps, part))
+    await this.#count(part)
     const feed = new Feed(this.#deps, part)
     const pace = new Pace(times.jobs.count)
     for (;;) {
@@ -77,7 +98,6 @@ class Drain {
       await this.#watch.look()
       await sleep(delayOf(pace, pause), undefined, { signal: this.#signal })
     }
-    await this.#end(feed)
   }
 
   async #begin(part: Part): Promise<number> {
@@ -95,8 +115,7 @@ class Drain {
     return fenced.write((trx) => countWaiting(trx, fenced.run, part))
   }
 
-  async #end(feed: Feed): Promise<void> {
-    await feed.decide()
+  async #requireNoStop(): Promise<void> {
     const { stop } = await readProgress(this.#deps.db, this.#deps.fenced.run)
     if (stop !== undefined) throw stop
   }

@@ -39,7 +39,7 @@ export interface Progress {
 /** Changes that are hinted at and not claimed or settled, at most. */
 const WINDOW = 10_000
 /** Changes in a chunk at most. */
-const LARGEST = 200
+const LARGEST = 500
 /** Chunks that the last changes of a part are spread over, so that no worker is left without. */
 const SPREAD = 8
 /** How long a worker shall be busy with a chunk, in milliseconds. */
@@ -136,8 +136,8 @@ export class Feed {
   }
 
   async #add(changes: readonly { number: number; op: Op }[], pending: number): Promise<void> {
-    const size = Math.min(this.#size, Math.max(1, Math.ceil(pending / SPREAD)))
     const { run, epoch } = this.#deps.fenced
+    const size = this.#chunkSize(pending)
     const chunks = chunksOf(changes, size).map(({ op, ...range }) => ({
       op,
       job: { run, epoch, ...range, tail: this.#part.tail },
@@ -145,6 +145,12 @@ export class Feed {
     await enqueueChunks(this.#deps.queue, chunks)
     this.#ahead += changes.length
     this.#addedAt = performance.now()
+  }
+
+  /** A canary is one chunk, so that it is sent in the same requests as the chunks of the rest. */
+  #chunkSize(pending: number): number {
+    if (this.#part.canary !== undefined) return LARGEST
+    return Math.min(this.#size, Math.max(1, Math.ceil(pending / SPREAD)))
   }
 
   async #addProbe(): Promise<void> {

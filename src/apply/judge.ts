@@ -45,7 +45,22 @@ export interface JudgeDeps {
 
 /** Decides what an outcome means for its change, and notes in `findings` what it means for the run and the target. */
 export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
-  const isOut = seeOutage(deps, change, outcome)
+  return judgeOne(deps, change, outcome, seeOutage(deps, change, outcome))
+}
+
+/** The same for changes that one answer is about: in a row of failures it counts once. */
+export function judgeTogether(
+  deps: JudgeDeps,
+  changes: readonly Claimed[],
+  outcome: Outcome,
+): readonly Judged[] {
+  const [first] = changes
+  if (first === undefined) return []
+  const isOut = seeOutage(deps, first, outcome)
+  return changes.map((change) => judgeOne(deps, change, outcome, isOut))
+}
+
+function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boolean): Judged {
   switch (outcome.result) {
     case 'applied':
     case 'found':
@@ -57,6 +72,10 @@ export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judge
       return { settled: notTried(change), stops: true }
     case 'refused':
       return { settled: refused(change, outcome), stops: false }
+    case 'not-shown': {
+      const { status, detail } = outcome
+      return { settled: { ...again(change, false), state: 'failed', status, detail }, stops: false }
+    }
     case 'forbidden':
       if (deps.isQuarantined(change.fingerprint)) return { settled: refused(change, outcome), stops: false }
       return { settled: forbidden(deps, change, outcome), stops: false }
@@ -93,13 +112,15 @@ function done(
   change: Claimed,
   outcome: Extract<Outcome, { readonly requests: number }>,
 ): Judged {
-  const { result: state, status, requests } = outcome
+  const { result: state, status, requests, mixedUp } = outcome
+  if (mixedUp !== undefined)
+    deps.findings.stop ??= { code: 'directory-unexpected', detail: mixedUp, failed: change.change.op }
   // An earlier attempt, whose answer was lost, may have created what was there.
   const wasThere = outcome.wasThere === true && !change.unsure
   const settled = { ...again(change, false), state, status, requests, wasThere }
   const isLost = state === 'missing' && seeMissing(deps)
   if (state !== 'missing') deps.streaks.missing = { run: deps.run, inRow: 0 }
-  return { settled, stops: isLost }
+  return { settled, stops: isLost || mixedUp !== undefined }
 }
 
 /** Whether so many entries are missing that the directory cannot be the one that was read. */

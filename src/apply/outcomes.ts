@@ -1,7 +1,11 @@
 import { sql } from 'kysely'
 import type { ErrorCode } from '../errors.ts'
+import type { CanaryVerdict } from '../plan/canary.ts'
+import type { Op } from '../plan/change.ts'
+import { storeVerdict } from '../store/canaries.ts'
 import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
 import type { ChangeState } from '../store/run-types.ts'
+import { storeListNotice } from '../store/plans.ts'
 import { stopRun } from '../store/runs.ts'
 import { storable, storableJson } from '../store/storable.ts'
 import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../store/pause.ts'
@@ -26,6 +30,14 @@ export interface Settled {
   readonly wasThere?: boolean
 }
 
+/** Why a run must stop. */
+export interface Stop {
+  readonly code: ErrorCode
+  readonly detail: string
+  /** The operation whose lists showed it, so that its next changes are read back again. */
+  readonly failed?: Op
+}
+
 /** What the outcomes of a chunk say of the run and its target. */
 export interface Findings {
   /** Changes that were refused with 403 for the first time, and refused probes. */
@@ -33,10 +45,12 @@ export interface Findings {
   probes: number
   /** How many changes of the run had been refused when a change was sent that succeeded. */
   refusedBeforeSuccess: number
-  stop: { readonly code: ErrorCode; readonly detail: string } | undefined
+  stop: Stop | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
   /** The target answers again. */
   answers: boolean
+  /** Why the run sends shorter lists. */
+  notice: CanaryVerdict['notices'][number] | undefined
 }
 
 export function noFindings(): Findings {
@@ -47,6 +61,7 @@ export function noFindings(): Findings {
     stop: undefined,
     pause: undefined,
     answers: false,
+    notice: undefined,
   }
 }
 
@@ -59,6 +74,7 @@ export function mergeFindings(earlier: Findings, later: Findings): Findings {
     stop: earlier.stop ?? later.stop,
     pause: later.pause ?? earlier.pause,
     answers: earlier.answers || later.answers,
+    notice: earlier.notice ?? later.notice,
   }
 }
 
@@ -121,21 +137,28 @@ async function journal(
   { chunk, worker, settled, intentAt }: Flush & { readonly intentAt: Date },
 ): Promise<readonly Settled[]> {
   if (settled.length === 0) return []
-  const rows = settled.map(({ detail, ...row }) => ({
-    ...row,
-    detail: detail === undefined ? null : storable(detail),
-  }))
-  const { rows: written } = await sql<{ number: number }>`WITH s AS (
-      SELECT * FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS s(number int, state text, attempts int,
-        refusals int, tail boolean, unsure boolean, "waitMs" float8, status int, requests int, detail text,
-        "wasThere" boolean)
+  const outcomes = Object.fromEntries(
+    settled.map(({ number, detail, ...row }) => [
+      number,
+      { ...row, detail: detail === undefined ? null : storable(detail) },
+    ]),
+  )
+  const numbers = settled.map(({ number }) => number)
+  // Each row looks its outcome up by its number. PostgreSQL would join them row by row with all outcomes: it has no
+  // statistics yet of a chunk that was claimed a moment ago, and takes it for a single row.
+  const { rows: written } = await sql<{ number: number }>`WITH told AS (
+      SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
       UPDATE dirsyncd.changes AS c
-      SET state = s.state, attempts = s.attempts, refusals = s.refusals, tail = s.tail, unsure = s.unsure,
-        next_at = clock_timestamp() + s."waitMs" * interval '1 millisecond', status = s.status,
-        detail = s.detail, was_there = COALESCE(s."wasThere", false), chunk = NULL
-      FROM s WHERE c.run = ${run} AND c.number = s.number AND c.chunk = ${chunk}
-      RETURNING c.*, s.requests
+      SET (state, attempts, refusals, tail, unsure, next_at, status, detail, was_there, chunk) = (
+        SELECT s.state, s.attempts, s.refusals, s.tail, s.unsure,
+          clock_timestamp() + s."waitMs" * interval '1 millisecond', s.status, s.detail,
+          COALESCE(s."wasThere", false), NULL::bigint
+        FROM jsonb_to_record(told.outcomes -> c.number::text) AS s(state text, attempts int, refusals int,
+          tail boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
+      FROM told WHERE c.run = ${run} AND c.number BETWEEN ${Math.min(...numbers)} AND ${Math.max(...numbers)}
+        AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
+      RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
     ), quarantined AS (
       INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
       SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, COALESCE(detail, '')
@@ -150,8 +173,8 @@ async function journal(
       FROM done WHERE state <> 'pending'
     )
     SELECT number FROM done`.execute(trx)
-  const numbers = new Set(written.map(({ number }) => number))
-  return settled.filter(({ number }) => numbers.has(number))
+  const stored = new Set(written.map(({ number }) => number))
+  return settled.filter(({ number }) => stored.has(number))
 }
 
 async function count(
@@ -179,10 +202,13 @@ async function count(
 async function report(
   trx: Fenced,
   number: number,
-  { target }: LockedRun,
-  { findings: { stop, pause, answers }, outagePause, longestPauseMs }: Flush,
+  { sync, target }: LockedRun,
+  { findings: { stop, pause, answers, notice }, outagePause, longestPauseMs }: Flush,
 ): Promise<void> {
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
+  if (stop?.failed !== undefined)
+    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inLists: true }, 'failed')
+  if (notice !== undefined) await storeListNotice(trx, number, notice)
   if (answers) await forgetOutages(trx, target)
   if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
   if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
 import type { Fenced } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
-import { isDue, MOST_REFUSALS, type Part } from './waiting.ts'
+import { allWaitingIn, isDue, MOST_REFUSALS, type Part } from './waiting.ts'
 
 type Db = Kysely<Tables>
 
@@ -64,7 +64,7 @@ export interface Probe {
  * that was tried least.
  */
 export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
-  return waiting(db, run, part)
+  return allWaitingIn(db, run, part)
     .select(['number', 'op', 'attempts'])
     .where('refusals', '<', MOST_REFUSALS)
     .where(isDue)
@@ -89,7 +89,7 @@ export async function isProbed(db: Db, run: number, { number, attempts }: Probe)
 
 /** The operations of the changes of a part that wait for the decision, because they were refused twice. */
 export async function undecidedOps(db: Db, run: number, part: Part): Promise<readonly Op[]> {
-  const rows = await waiting(db, run, part)
+  const rows = await allWaitingIn(db, run, part)
     .select('op')
     .where('refusals', '>=', MOST_REFUSALS)
     .groupBy('op')
@@ -112,13 +112,4 @@ export async function quarantineUndecided(trx: Fenced, run: number, part: Part, 
     FROM refused JOIN dirsyncd.runs AS r ON r.run = refused.run
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
     SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()`.execute(trx)
-}
-
-function waiting(db: Db, run: number, part: Part) {
-  return db
-    .selectFrom('dirsyncd.changes as c')
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('phase', '=', part.phase)
-    .where('tail', '=', part.tail)
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
-import type { Phase } from '../plan/plan.ts'
+import type { Phase } from '../plan/changes.ts'
 import type { Fenced } from '../store/fenced-run.ts'
 import type { Tables } from '../store/tables.ts'
 
@@ -13,6 +13,8 @@ export const MOST_REFUSALS = 2
 export interface Part {
   readonly phase: Phase
   readonly tail: boolean
+  /** Only the changes of this operation that are marked as its canary. */
+  readonly canary?: Op
 }
 
 /**
@@ -57,12 +59,44 @@ export async function countWaiting(trx: Fenced, run: number, part: Part): Promis
   return pending
 }
 
-function waitingIn(db: Db, run: number, { phase, tail }: Part) {
-  return db
+/**
+ * Marks the first changes of an operation that may be claimed now, unless some that were marked before still wait.
+ * Returns how many marked ones wait.
+ */
+export async function markCanary(
+  trx: Fenced,
+  run: number,
+  { canary: op, ...part }: Part & { readonly canary: Op },
+  most: number,
+): Promise<number> {
+  const waiting = await countWaiting(trx, run, { ...part, canary: op })
+  if (waiting > 0) return waiting
+  const first = waitingIn(trx, run, part)
+    .select('number')
+    .where('op', '=', op)
+    .where(isDue)
+    .orderBy('number')
+    .limit(most)
+  const { numUpdatedRows } = await trx
+    .updateTable('dirsyncd.changes')
+    .set({ canary: true })
+    .where('run', '=', run)
+    .where('number', 'in', first)
+    .executeTakeFirstOrThrow()
+  return Number(numUpdatedRows)
+}
+
+function waitingIn(db: Db, run: number, part: Part) {
+  return allWaitingIn(db, run, part).where('refusals', '<', MOST_REFUSALS)
+}
+
+/** The changes of a part that wait, also those that wait for the decision what their refusals mean. */
+export function allWaitingIn(db: Db, run: number, { phase, tail, canary }: Part) {
+  const changes = db
     .selectFrom('dirsyncd.changes as c')
     .where('run', '=', run)
     .where('state', '=', 'pending')
     .where('phase', '=', phase)
     .where('tail', '=', tail)
-    .where('refusals', '<', MOST_REFUSALS)
+  return canary === undefined ? changes : changes.where('canary', '=', true).where('op', '=', canary)
 }

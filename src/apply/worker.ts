@@ -10,12 +10,14 @@ import { isAway } from '../store/outage.ts'
 import { createPauseLog, type Pause } from '../store/pause.ts'
 import { quarantinedOf } from '../store/quarantine.ts'
 import type { Tables } from '../store/tables.ts'
-import { type ApplyChange, applyChunk, RunInProcess } from './chunk.ts'
+import { applyChunk } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
 import { type ChunkJob, changesQueueName } from './job.ts'
 import { Streaks } from './judge.ts'
 import { Reclaimed } from './outcomes.ts'
+import { RunInProcess } from './run-in-process.ts'
+import type { Senders } from './senders.ts'
 
 export interface ChangeWorkerDeps {
   readonly db: Kysely<Tables>
@@ -25,7 +27,7 @@ export interface ChangeWorkerDeps {
   readonly name: string
   /** The most changes that are sent at once. */
   readonly concurrency: number
-  readonly applyChange: ApplyChange
+  readonly senders: Senders
   /** Ends requests that are still under way when the time for a graceful end is over. */
   readonly signal: AbortSignal
   readonly log: Log
@@ -84,7 +86,7 @@ export class ChangeWorker {
   }
 
   async #applyJob(job: ChunkJob): Promise<void> {
-    const { db, name, applyChange, signal } = this.#deps
+    const { db, name, senders, signal } = this.#deps
     const times = this.#times
     const fenced = new FencedRun(db, job)
     const freshness = new Freshness(times.fence.blind)
@@ -96,7 +98,7 @@ export class ChangeWorker {
       chunk,
       freshness,
       worker: name,
-      applyChange,
+      senders,
       limit: this.#limit,
       streaks: this.#streaks,
       run: this.#runOf(job),

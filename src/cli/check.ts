@@ -15,8 +15,9 @@ user that cannot exist: the service answers 404 when the token may, and 403 when
 
 --api-contract compares the service with its API description: it sends good, forbidden, unknown, malformed and oversized
 requests to every endpoint, a few hundred in all. Without --writes, it sends only GET. With --writes, it creates users
-and groups of its own in the directory and removes them, changes the token's first subscription and restores it, and
-reads credentials, which the service records as events. It resets a password only with --reset-password; the new
+and groups of its own in the directory and removes them, says whether the service creates several with one request (the
+option createBatch), changes the token's first subscription and restores it, and reads credentials, which the service
+records as events. It resets a password only with --reset-password; the new
 password stays.
 
 Examples:

@@ -42,6 +42,8 @@ export interface Failure {
   readonly transient?: boolean
   /** The write was sent and its answer was lost: the service may have done it. */
   readonly maybeDone?: boolean
+  /** No answer came in time: from the service, or from the service to the proxy that answered 504. */
+  readonly timedOut?: boolean
   readonly cause?: unknown
 }
 
@@ -92,6 +94,11 @@ export class ApiError extends Error {
   /** The same request may succeed within seconds. */
   get transient(): boolean {
     return this.failure.transient === true
+  }
+
+  /** The request took too long, for this client or for a proxy. */
+  get timedOut(): boolean {
+    return this.failure.timedOut === true
   }
 
   /** The service may have done this failed write: check before you send it again. */

@@ -32,6 +32,7 @@ export function failureOfReply(
     retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
     reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
+    timedOut: status === 504,
     // 425 means that the request was not processed; after any other server error the write may have been done.
     maybeDone: write && kind === 'server-error' && status !== 425,
   }
@@ -95,6 +96,7 @@ export function failureOfExchange(error: ExchangeError, write: boolean, totalMs:
       kind: 'unreachable',
       reason: `no answer within ${totalMs / 1000} s`,
       transient: true,
+      timedOut: true,
       maybeDone: write && error.sent,
     }
   }

@@ -5,6 +5,8 @@ import {
   forwardPass,
   hasSameItems,
   type Key,
+  type KeyedPage,
+  type Listing,
   MAX_PAGES,
   type Pages,
   parallelPass,
@@ -21,14 +23,16 @@ export type ListPage<Item> = (options: {
   readonly signal?: AbortSignal | undefined
 }) => Promise<Page<Item>>
 
-export interface ReadAllOptions<Item> {
+export interface ReadAllOptions<Item, Kept = Item> {
   /** Identifies an item. */
   readonly key: (item: Item) => Key
+  /** Makes what is kept of an item, as soon as its page was read. Default: the item. */
+  readonly keep?: (item: Item) => Kept
   /**
    * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that
    * share a key that a service does not keep unique. Default: always one entry.
    */
-  readonly isSame?: (one: Item, other: Item) => boolean
+  readonly isSame?: (one: Kept, other: Kept) => boolean
   /** The most pages to read at the same time. */
   readonly concurrency: number
   readonly signal?: AbortSignal | undefined
@@ -37,6 +41,7 @@ export interface ReadAllOptions<Item> {
 export interface AllPages<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
+  readonly keys: readonly Key[]
   /** Items whose key another entry before them has, as `isSame` tells. */
   readonly duplicates: readonly Item[]
   /** The list changed while it was read: an item that is missing here may exist. */
@@ -62,16 +67,16 @@ export interface AllPages<Item> {
  * Rejects with what `list` rejects with, or with an `ApiError` of kind `unexpected-answer` if the list does not end or
  * its pages contradict each other in a way that no change of the list explains.
  */
-export async function readAllPages<Item>(
+export async function readAllPages<Item, Kept = Item>(
   list: ListPage<Item>,
-  options: ReadAllOptions<Item>,
-): Promise<AllPages<Item>> {
+  options: ReadAllOptions<Item, Kept>,
+): Promise<AllPages<Kept>> {
   const pages = pagesOf(list, options)
   const page1 = await pages.read(1)
   const size = trustedSize(page1)
   const parallel =
     size === undefined ? undefined : await parallelPass(pages, page1, size, options.concurrency)
-  if (parallel?.steady) return { items: parallel.items, duplicates: [], moved: false, total: parallel.total }
+  if (parallel?.steady) return settled(parallel, { duplicates: [], moved: false })
   return readUntilExplained(pages, page1, parallel ?? (await forwardPass(pages, page1)))
 }
 
@@ -80,25 +85,36 @@ const MAX_PASSES = 4
 
 async function readUntilExplained<Item>(
   pages: Pages<Item>,
-  page1: Page<Item>,
+  page1: KeyedPage<Item>,
   firstPass: Pass<Item>,
 ): Promise<AllPages<Item>> {
   let before = firstPass
   for (let passes = 2; ; passes += 1) {
     const pass = await backwardPass(pages, before)
-    const { duplicates, total } = pass
-    if (pass.steady) return { items: pass.items, duplicates, moved: duplicates.length > 0, total }
-    const items = itemsOfBoth(pages, before, pass)
-    const contradiction = contradictionIn(pages, before, pass, items.length)
-    if (contradiction === undefined) return { items, duplicates: [], moved: true, total }
+    const { duplicates } = pass
+    if (pass.steady) return settled(pass, { duplicates, moved: duplicates.length > 0 })
+    const both = { ...pass, ...itemsOfBoth(before, pass) }
+    const contradiction = contradictionIn(before, pass, both.items.length)
+    if (contradiction === undefined) return settled(both, { duplicates: [], moved: true })
     if (passes === MAX_PASSES) throw unreadableList(page1, contradiction)
-    before = { ...pass, items }
+    before = both
   }
 }
 
-function itemsOfBoth<Item>({ key }: Pages<Item>, first: Pass<Item>, second: Pass<Item>): Item[] {
-  const known = new Set(second.items.map(key))
-  return [...second.items, ...first.items.filter((item) => !known.has(key(item)))]
+function settled<Item>(
+  { items, keys, total }: Listing<Item>,
+  found: Pick<AllPages<Item>, 'duplicates' | 'moved'>,
+): AllPages<Item> {
+  return { items, keys, total, ...found }
+}
+
+function itemsOfBoth<Item>(first: Pass<Item>, second: Pass<Item>): Pick<Listing<Item>, 'items' | 'keys'> {
+  const known = new Set(second.keys)
+  const isNew = (_: unknown, index: number) => !known.has(first.keys[index]!)
+  return {
+    items: [...second.items, ...first.items.filter(isNew)],
+    keys: [...second.keys, ...first.keys.filter(isNew)],
+  }
 }
 
 /**
@@ -106,15 +122,10 @@ function itemsOfBoth<Item>({ key }: Pages<Item>, first: Pass<Item>, second: Pass
  * there when the second pass began is found, so a total from then cannot be larger. And when both passes find the same
  * items, the list rested, so all totals must be equal to their number.
  */
-function contradictionIn<Item>(
-  pages: Pages<Item>,
-  first: Pass<Item>,
-  second: Pass<Item>,
-  found: number,
-): string | undefined {
+function contradictionIn<Item>(first: Pass<Item>, second: Pass<Item>, found: number): string | undefined {
   const stated = second.read.find(({ total }) => total !== undefined)?.total
   const isShort = stated !== undefined && found + second.duplicates.length < stated
-  if (!isShort && !hasSameItems(pages, first, second)) return undefined
+  if (!isShort && !hasSameItems(first, second)) return undefined
   if (second.repeat !== undefined) return repeatIn(second.repeat, second)
   if (stated === undefined) return undefined
   const claims = new Map([...first.read, ...second.read].map(({ total, number }) => [total, number]))
@@ -155,8 +166,8 @@ export async function* eachItem<Item>(
   const seen = new Set<Key>()
   let page = await pages.read(1)
   for (let number = 1; page.items.length > 0; number += 1) {
-    for (const item of page.items) {
-      const key = options.key(item)
+    for (const [index, item] of page.items.entries()) {
+      const key = page.keys[index]!
       if (!seen.has(key)) yield item
       seen.add(key)
     }
@@ -164,7 +175,7 @@ export async function* eachItem<Item>(
     if (number >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(number + 1)
     // New items at the start can push a whole page to the next number; then `total` has grown.
-    if (!hasGrown(page, next)) refuseSamePage(pages, page, next)
+    if (!hasGrown(page, next)) refuseSamePage(page, next)
     page = next
   }
 }
@@ -180,14 +191,21 @@ function hasGrown(before: Page<unknown>, after: Page<unknown>): boolean {
   return before.total !== undefined && after.total !== undefined && after.total > before.total
 }
 
-function pagesOf<Item>(
+function pagesOf<Item, Kept = Item>(
   list: ListPage<Item>,
   {
     key,
+    keep = (item) => item as unknown as Kept,
     isSame = () => true,
     signal,
     perPage = PAGE.max,
-  }: EachItemOptions<Item> & Pick<ReadAllOptions<Item>, 'isSame'>,
-): Pages<Item> {
-  return { key, isSame, read: (page) => list({ page, perPage, ...(signal === undefined ? {} : { signal }) }) }
+  }: EachItemOptions<Item> & Pick<ReadAllOptions<Item, Kept>, 'isSame' | 'keep'>,
+): Pages<Kept> {
+  return {
+    isSame,
+    async read(number) {
+      const page = await list({ page: number, perPage, ...(signal === undefined ? {} : { signal }) })
+      return { ...page, keys: page.items.map(key), items: page.items.map(keep) }
+    },
+  }
 }

@@ -11,15 +11,20 @@ export type Key = string | number
 
 /** A list that is read by page numbers from 1. */
 export interface Pages<Item> {
-  readonly key: (item: Item) => Key
   /** Whether two items with one key are one entry that the list shows twice. */
   readonly isSame: (one: Item, other: Item) => boolean
-  read(number: number): Promise<Page<Item>>
+  read(number: number): Promise<KeyedPage<Item>>
 }
 
-interface Listing<Item> {
+/** A page with the key of each of its items. */
+export interface KeyedPage<Item> extends Page<Item> {
+  readonly keys: readonly Key[]
+}
+
+export interface Listing<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
+  readonly keys: readonly Key[]
   /** Other entries whose key occurred before. */
   readonly duplicates: readonly Item[]
   /** The first entry that the list shows twice. */
@@ -73,12 +78,12 @@ export function trustedSize(page1: Page<unknown>): ListSize | undefined {
  */
 export async function parallelPass<Item>(
   pages: Pages<Item>,
-  page1: Page<Item>,
+  page1: KeyedPage<Item>,
   size: ListSize,
   concurrency: number,
 ): Promise<Pass<Item> | undefined> {
   const lastPage = Math.max(1, Math.ceil(size.total / size.perPage))
-  const read: Page<Item>[] = [page1]
+  const read: KeyedPage<Item>[] = [page1]
   if (lastPage > 1) {
     read[lastPage - 1] = await pages.read(lastPage)
     if (read[lastPage - 1]?.items.length === 0) return undefined
@@ -86,25 +91,25 @@ export async function parallelPass<Item>(
   await forEachConcurrently(between(1, lastPage), concurrency, async (number) => {
     read[number - 1] = await pages.read(number)
   })
-  for (const page of read.slice(1)) refuseSamePage(pages, page1, page)
+  for (const page of read.slice(1)) refuseSamePage(page1, page)
   const pass = listingOf(pages, read)
   const isEachOnce = pass.duplicates.length === 0 && pass.repeat === undefined
   const steady = agreesWithSize(read, size) && isEachOnce && (await endsAreUnchanged(pages, read))
   return { ...pass, lastPage: furthestLastPage(read), steady, read: factsOf(read) }
 }
 
-async function endsAreUnchanged<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Promise<boolean> {
+async function endsAreUnchanged<Item>(
+  pages: Pages<Item>,
+  read: readonly KeyedPage<Item>[],
+): Promise<boolean> {
   if (read.length === 1) return true
   const [head, tail] = await Promise.all([pages.read(1), pages.read(read.length)])
-  return (
-    keyAt(pages, head, -1) === keyAt(pages, read[0], -1) &&
-    keyAt(pages, tail, 0) === keyAt(pages, read.at(-1), 0)
-  )
+  return head?.keys.at(-1) === read[0]?.keys.at(-1) && tail?.keys[0] === read.at(-1)?.keys[0]
 }
 
 /** Reads page by page up to an empty one. Never steady, because without totals a missed item goes unnoticed. */
-export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): Promise<Pass<Item>> {
-  const read: Page<Item>[] = []
+export async function forwardPass<Item>(pages: Pages<Item>, page1: KeyedPage<Item>): Promise<Pass<Item>> {
+  const read: KeyedPage<Item>[] = []
   let page = page1
   let entries = 0
   while (page.items.length > 0) {
@@ -118,7 +123,7 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
     }
     if (read.length >= MAX_PAGES) throw unreadableList(page, `the list does not end after ${MAX_PAGES} pages`)
     const next = await pages.read(read.length + 1)
-    refuseSamePage(pages, page, next)
+    refuseSamePage(page, next)
     page = next
   }
   return { ...listingOf(pages, read), steady: false, read: factsOf([...read, page]) }
@@ -129,7 +134,7 @@ export async function forwardPass<Item>(pages: Pages<Item>, page1: Page<Item>): 
  * items are the same as in the first pass. Duplicates alone do not make it unsteady, repeated entries do.
  */
 export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>): Promise<Pass<Item>> {
-  const read: Page<Item>[] = []
+  const read: KeyedPage<Item>[] = []
   const { page, lastPage } = await readLastPage(pages, first.lastPage)
   read[lastPage - 1] = page
   for (let number = lastPage - 1; number >= 1; number -= 1) read[number - 1] = await pages.read(number)
@@ -139,7 +144,7 @@ export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>):
   const pass = listingOf(pages, read)
   const head = read[0]
   const size = head === undefined ? undefined : trustedSize(head)
-  const agrees = size === undefined ? isSameList(pages, first, pass) : agreesWithSize(read, size)
+  const agrees = size === undefined ? isSameList(first, pass) : agreesWithSize(read, size)
   return { ...pass, steady: agrees && pass.repeat === undefined, read: facts }
 }
 
@@ -147,7 +152,7 @@ export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>):
 async function readLastPage<Item>(
   pages: Pages<Item>,
   from: number,
-): Promise<{ readonly page: Page<Item>; readonly lastPage: number }> {
+): Promise<{ readonly page: KeyedPage<Item>; readonly lastPage: number }> {
   let lastPage = from
   for (;;) {
     const page = await pages.read(lastPage)
@@ -169,47 +174,54 @@ function agreesWithSize(read: readonly Page<unknown>[], { total, perPage }: List
   )
 }
 
-function isSameList<Item>(pages: Pages<Item>, first: Listing<Item>, second: Listing<Item>): boolean {
+function isSameList<Item>(first: Listing<Item>, second: Listing<Item>): boolean {
   const { total, items, duplicates } = second
-  return (
-    (total === undefined || total === items.length + duplicates.length) && hasSameItems(pages, first, second)
-  )
+  return (total === undefined || total === items.length + duplicates.length) && hasSameItems(first, second)
 }
 
-export function hasSameItems<Item>(
-  { key }: Pages<Item>,
-  first: Listing<Item>,
-  second: Listing<Item>,
-): boolean {
-  const known = new Set(first.items.map(key))
-  return first.items.length === second.items.length && second.items.every((item) => known.has(key(item)))
+export function hasSameItems<Item>(first: Listing<Item>, second: Listing<Item>): boolean {
+  if (first.keys.length !== second.keys.length) return false
+  const known = new Set(first.keys)
+  return second.keys.every((key) => known.has(key))
 }
 
-function listingOf<Item>(pages: Pages<Item>, read: readonly Page<Item>[]): Listing<Item> {
+function listingOf<Item>({ isSame }: Pages<Item>, read: readonly KeyedPage<Item>[]): Listing<Item> {
+  const lastPage = Math.max(1, read.length)
+  const total = read.at(-1)?.total
+  if (isAscending(read)) {
+    const [items, keys] = [read.flatMap((page) => page.items), read.flatMap((page) => page.keys)]
+    return { items, keys, duplicates: [], repeat: undefined, lastPage, total }
+  }
   const items = new Map<Key, Item>()
   const duplicates: Item[] = []
-  let repeated: { readonly item: Item; readonly page: number } | undefined
+  let repeated: { readonly key: Key; readonly page: number } | undefined
   for (const [index, page] of read.entries()) {
-    for (const item of page.items) {
-      const key = pages.key(item)
-      const before = items.get(key)
-      if (before === undefined) items.set(key, item)
-      else if (!pages.isSame(before, item)) duplicates.push(item)
-      else repeated ??= { item, page: index + 1 }
+    for (const [place, item] of page.items.entries()) {
+      const key = page.keys[place]!
+      if (!items.has(key)) items.set(key, item)
+      else if (!isSame(items.get(key)!, item)) duplicates.push(item)
+      else repeated ??= { key, page: index + 1 }
     }
   }
-  const lastPage = Math.max(1, read.length)
-  const repeat = repeated && { page: repeated.page, ...firstPlaceOf(pages, read, repeated.item) }
-  return { items: [...items.values()], duplicates, repeat, lastPage, total: read.at(-1)?.total }
+  const repeat = repeated && { page: repeated.page, ...firstPlaceOf(read, repeated.key) }
+  return { items: [...items.values()], keys: [...items.keys()], duplicates, repeat, lastPage, total }
 }
 
-function firstPlaceOf<Item>(
-  { key }: Pages<Item>,
-  read: readonly Page<Item>[],
-  entry: Item,
-): Omit<Repeat, 'page'> {
-  const of = 1 + read.findIndex(({ items }) => items.some((item) => key(item) === key(entry)))
-  return { of, listed: read.reduce((sum, { items }) => sum + items.length, 0) }
+/** Whether each item has a greater number than the one before, so that none can come twice: most lists are so. */
+function isAscending(read: readonly KeyedPage<unknown>[]): boolean {
+  let last = -Infinity
+  for (const { keys } of read) {
+    for (const key of keys) {
+      if (typeof key !== 'number' || key <= last) return false
+      last = key
+    }
+  }
+  return true
+}
+
+function firstPlaceOf(read: readonly KeyedPage<unknown>[], key: Key): Omit<Repeat, 'page'> {
+  const of = 1 + read.findIndex(({ keys }) => keys.includes(key))
+  return { of, listed: read.reduce((sum, { keys }) => sum + keys.length, 0) }
 }
 
 function factsOf(read: readonly Page<unknown>[]): PageFacts[] {
@@ -229,9 +241,9 @@ function furthestLastPage(read: readonly Page<unknown>[]): number {
 }
 
 /** Throws if two pages are the same: a service that ignores `page` would make the read endless. */
-export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, other: Page<Item>): void {
-  if (other.items.length === 0 || one.items.length !== other.items.length) return
-  if (one.items.every((item, index) => key(item) === key(other.items[index] as Item))) {
+export function refuseSamePage(one: KeyedPage<unknown>, other: KeyedPage<unknown>): void {
+  if (other.keys.length === 0 || one.keys.length !== other.keys.length) return
+  if (one.keys.every((key, index) => key === other.keys[index])) {
     throw unreadableList(
       other,
       'two pages hold the very same entries; the service seems to ignore the page number',
@@ -241,11 +253,6 @@ export function refuseSamePage<Item>({ key }: Pages<Item>, one: Page<Item>, othe
 
 export function unreadableList(page: Page<unknown>, reason: string): ApiError {
   return new ApiError(page.destination, { kind: 'unexpected-answer', reason })
-}
-
-function keyAt<Item>({ key }: Pages<Item>, page: Page<Item> | undefined, index: number): Key | undefined {
-  const item = page?.items.at(index)
-  return item === undefined ? undefined : key(item)
 }
 
 function* between(first: number, last: number): Generator<number> {

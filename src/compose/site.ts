@@ -21,10 +21,13 @@ import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
 import { TokenWatch } from '../store/token-watch.ts'
+import { lookBack } from '../target/look-back.ts'
 import { readDirectory } from '../target/read-directory.ts'
+import { createTogether } from '../target/together/create-together.ts'
 import { tryChange } from '../target/try-change.ts'
 import { createLimit } from './limit.ts'
 import { trustThisMachine } from './trust.ts'
+import { keepHeapSmall } from './heap.ts'
 
 /** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
 export interface Site extends AsyncDisposable {
@@ -46,6 +49,7 @@ export async function openSite(
   log: Log,
   times: Times = TIMES,
 ): Promise<Site> {
+  keepHeapSmall()
   await using stack = new AsyncDisposableStack()
   const options = storeOptions(config.store, config.dataDir, command, log)
   const store = stack.use(await openStore({ ...options, idleMs: times.fence.idle }))
@@ -190,7 +194,7 @@ export function openSetups(
       name: sync.name,
       target: targetOf(sync),
       source: required(parts.sources, sync.name),
-      readDirectory: (signal) => readDirectory(client, directory, signal),
+      readDirectory: (signal, table) => readDirectory(client, directory, signal, table),
       rules: {
         policy: sync.policy,
         membership: directory.membership,
@@ -201,6 +205,10 @@ export function openSetups(
       limits: sync.guards,
       grace: sync.grace,
       queue: site.backend.createQueue<ChunkJob>(changesQueueName(sync.name)),
+      canary: {
+        lookBack: (change, signal) => lookBack(client, directory.directoryId, change, signal),
+        createsInLists: directory.createBatch > 1,
+      },
     })
   }
   return setups
@@ -227,14 +235,18 @@ export function startChangeWorkers(
   const cut = new AbortController()
   const workers = syncs.map((sync) => {
     const client = required(clients, sync.name)
-    const target = { directoryId: sync.directory.directoryId }
+    const target = { directoryId: sync.directory.directoryId, proved: new Map<string, number>() }
     return new ChangeWorker({
       db: site.store.db,
       backend: site.backend,
       sync: sync.name,
       name: site.processName,
       concurrency: sync.directory.writeConcurrency,
-      applyChange: (change, options, signal) => tryChange(client, target, change, options, signal),
+      senders: {
+        createBatch: sync.directory.createBatch,
+        applyChange: (change, how, signal) => tryChange(client, target, change, how, signal),
+        createTogether: (changes, how, signal) => createTogether(client, target, changes, how, signal),
+      },
       signal: cut.signal,
       log: site.log,
       times: site.times,

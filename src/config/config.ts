@@ -37,6 +37,8 @@ export interface DirectoryConfig {
   readonly allowedDomains: readonly string[] | undefined
   readonly readConcurrency: number
   readonly writeConcurrency: number
+  /** The most entries that one request creates. */
+  readonly createBatch: number
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
   /** The PEM text; `undefined`: the CAs of Node and of this machine. */
   readonly ca: string | undefined

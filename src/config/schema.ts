@@ -125,6 +125,14 @@ const directory = z
       .describe('E-mail domains that the organization allows; users with others are skipped and reported.'),
     readConcurrency: z.int().min(1).max(64).default(4).describe('Pages read at once.'),
     writeConcurrency: z.int().min(1).max(256).default(8).describe('Changes written at once by one process.'),
+    createBatch: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(1)
+      .describe(
+        'Most users or groups created with one request. More than 1 only where the service takes lists; check --api-contract --writes tells.',
+      ),
     rateLimit: z
       .strictObject({
         requests: z.int().min(1).describe('Most requests …'),

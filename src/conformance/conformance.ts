@@ -5,6 +5,7 @@ import type { Case, Row } from './cases/case.ts'
 import { goodCase } from './cases/good.ts'
 import { idCases } from './cases/ids.ts'
 import { inputCases } from './cases/input.ts'
+import { listCases } from './cases/lists.ts'
 import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
 import { isNoAnswer, Probing, requireWrites } from './probing.ts'
@@ -83,6 +84,7 @@ function casesOf(row: Row): readonly Case[] {
     ...accessCases(row),
     ...idCases(row),
     ...inputCases(row),
+    ...listCases(row),
     ...queryCases(row),
     ...pagingCases(row),
   ]

@@ -1,6 +1,7 @@
 import type { ServerEvidence } from './evidence.ts'
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
 import { byCodeUnit } from './normalize.ts'
+import type { Steps } from './steps.ts'
 
 /**
  * A line of the report about an entry that is not a change: why it was skipped, left alone or kept. The detail is a
@@ -50,6 +51,9 @@ export type NoticeCode =
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
   // applying
+  | 'read-back' // the first changes of an operation were read back from the service
+  | 'rewritten' // the service shows another value than was sent
+  | 'shorter-lists' // the service did something else with a list of new entries than to create them
   | 'directory-incomplete' // many entries to create were there: the list of the directory did not show all it has
 
 /** The order of notices in a report: users before groups, then by id, code and detail. */
@@ -123,7 +127,9 @@ export interface SourceSnapshot {
    * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone,
    * with the normal DN of the entry's parent.
    */
-  readonly eachPlace?: ((kind: Kind, visit: (id: string, container: string) => void) => void) | undefined
+  readonly eachPlace?:
+    | ((kind: Kind, visit: (id: string, container: string) => void) => Steps<undefined>)
+    | undefined
   /** Which server was read; sources other than LDAP have their own proofs. */
   readonly server?: ServerEvidence | undefined
 }

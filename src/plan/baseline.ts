@@ -1,3 +1,5 @@
+import { PART, type Steps } from '../directory/steps.ts'
+
 /** The most containers that a baseline tells apart: what fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
 const CONTAINER_BITS = 11
@@ -6,7 +8,7 @@ const CONTAINER_MASK = (1n << 11n) - 1n
 const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
 /** Calls `visit` with the id of every entry, and with the normal DN of the entry's parent. */
-export type EachPlace = (visit: (id: string, container: string) => void) => void
+export type EachPlace = (visit: (id: string, container: string) => void) => Steps<undefined>
 
 /**
  * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was
@@ -27,24 +29,22 @@ export interface Baseline {
  * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so
  * that a container does not look smaller than it was.
  */
-export function takeBaseline(
+export function* takeBaseline(
   eachPlace: EachPlace,
   kept?: {
     readonly absent: readonly string[]
     readonly before: Baseline | undefined
     readonly emptied?: readonly string[]
   },
-): Baseline {
+): Steps<Baseline> {
   const numbers = new Map<string, number>()
-  const hashes: number[] = []
-  const places: number[] = []
+  const places = new Places()
   const visit = (id: string, container: string): void => {
     let number = numbers.get(container)
     if (number === undefined) numbers.set(container, (number = numbers.size))
-    hashes.push(hashOf(id))
-    places.push(number)
+    places.add(hashOf(id), number)
   }
-  eachPlace(visit)
+  yield* eachPlace(visit)
   for (const id of kept?.absent ?? []) {
     const container = kept?.before && containerOf(kept.before, id)
     if (container !== undefined) visit(id, container)
@@ -54,17 +54,65 @@ export function takeBaseline(
   const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()
   const numberOf = new Map(containers.map((container, index) => [container, index]))
   const renumbered = all.map((container) => numberOf.get(cut(container, depth)) ?? 0)
-  const entries = new BigUint64Array(hashes.length)
-  // Whole numbers of 32 bits, because a million BigInts would take a second.
-  const halves = new Uint32Array(entries.buffer)
-  for (let index = 0; index < hashes.length; index++) {
-    const hash = hashes[index] ?? 0
-    const low = hash >>> 0
-    const high = Math.floor(hash / 2 ** 32)
-    halves[2 * index + LOW] = (low << CONTAINER_BITS) | (renumbered[places[index] ?? 0] ?? 0)
-    halves[2 * index + HIGH] = (high << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
+  const entries = yield* places.sorted(renumbered)
+  return { depth, containers, entries, emptied: kept?.emptied ?? [] }
+}
+
+/** Hashes of ids with the numbers of their containers, in typed arrays that grow. */
+class Places {
+  #count = 0
+  /** Whole numbers of 32 bits, because a million BigInts would take a second. */
+  #low = new Uint32Array(PART)
+  #high = new Uint32Array(PART)
+  #containers = new Uint32Array(PART)
+
+  add(hash: number, container: number): void {
+    if (this.#count === this.#low.length) {
+      this.#low = doubled(this.#low)
+      this.#high = doubled(this.#high)
+      this.#containers = doubled(this.#containers)
+    }
+    this.#low[this.#count] = hash >>> 0
+    this.#high[this.#count] = Math.floor(hash / 2 ** 32)
+    this.#containers[this.#count] = container
+    this.#count += 1
   }
-  return { depth, containers, entries: entries.toSorted(), emptied: kept?.emptied ?? [] }
+
+  /**
+   * The entries of a baseline. They are sorted in buckets of the hash's highest bits, because hashes are spread evenly,
+   * and to sort a million of them at once would take too long.
+   */
+  *sorted(renumbered: readonly number[]): Steps<BigUint64Array> {
+    const bucketOf = (index: number): number => this.#high[index]! >>> BUCKET_SHIFT
+    const ends = new Uint32Array(BUCKETS + 1)
+    for (let index = 0; index < this.#count; index += 1) ends[bucketOf(index) + 1]! += 1
+    for (let bucket = 1; bucket <= BUCKETS; bucket += 1) ends[bucket]! += ends[bucket - 1]!
+    const entries = new BigUint64Array(this.#count)
+    const halves = new Uint32Array(entries.buffer)
+    for (let index = 0; index < this.#count; index += 1) {
+      if (index % PART === 0) yield
+      const at = ends[bucketOf(index)]!++
+      const low = this.#low[index]!
+      halves[2 * at + LOW] = (low << CONTAINER_BITS) | (renumbered[this.#containers[index]!] ?? 0)
+      halves[2 * at + HIGH] = (this.#high[index]! << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
+    }
+    // Each end has moved to the beginning of the next bucket.
+    for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+      entries.subarray(bucket === 0 ? 0 : ends[bucket - 1], ends[bucket]).sort()
+      yield
+    }
+    return entries
+  }
+}
+
+/** By the highest 8 of the 21 upper bits of a hash. */
+const BUCKETS = 256
+const BUCKET_SHIFT = 13
+
+function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(2 * array.length)
+  larger.set(array)
+  return larger
 }
 
 /** Names the entry's container in the baseline, or `undefined` if it was not read then. */
@@ -105,17 +153,17 @@ const MIN_ABSENT = 5
  * @param eachPlace where the entries of this read are
  * @param absent ids of entries of the directory that the read does not have
  */
-export function findEmptied(
+export function* findEmptied(
   before: Baseline,
   eachPlace: EachPlace,
   absent: readonly string[],
-): EmptiedContainer[] {
+): Steps<EmptiedContainer[]> {
   const absentIn = new Map<string, string[]>()
   for (const id of absent) {
     const container = containerOf(before, id)
     if (container !== undefined) listAt(absentIn, container).push(id)
   }
-  const left = containersOf(before, eachPlace)
+  const left = yield* containersOf(before, eachPlace)
   const emptied = new Map<string, string[]>()
   const suspicious: [container: string, ids: readonly string[]][] = []
   for (const [container, ids] of absentIn) {
@@ -124,7 +172,7 @@ export function findEmptied(
     else if (!left.has(container)) suspicious.push([container, ids])
   }
   if (suspicious.length > 0) {
-    const counts = countAbsent(before, takeBaseline(eachPlace))
+    const counts = countAbsent(before, yield* takeBaseline(eachPlace))
     const branches: Branches = {
       left: new Set([...left].flatMap(branchesOf)),
       absent: countByBranch(counts),
@@ -188,9 +236,9 @@ function topEmptied(container: string, { left, absent, before }: Branches): stri
 }
 
 /** The containers in which somebody is left. */
-function containersOf({ depth }: Baseline, eachPlace: EachPlace): ReadonlySet<string> {
+function* containersOf({ depth }: Baseline, eachPlace: EachPlace): Steps<ReadonlySet<string>> {
   const containers = new Set<string>()
-  eachPlace((_id, container) => containers.add(container))
+  yield* eachPlace((_id, container) => containers.add(container))
   return new Set([...containers].map((container) => cut(container, depth)))
 }
 

@@ -17,6 +17,8 @@ export type EmailRuling =
 export interface EmailInputs {
   /** The source's users whose e-mail this plan may write, or whose e-mail the directory already has. */
   readonly writableUsers: Iterable<UserEntry>
+  /** The directory's users who may share an e-mail with one of them, or more. */
+  readonly holders: Iterable<DirectoryUser>
   readonly directory: ReadonlyMap<string, DirectoryUser>
   /** Users of the directory that the plan deletes. */
   readonly deleted: ReadonlySet<string>
@@ -28,11 +30,13 @@ export interface EmailInputs {
 
 export interface EmailRulings {
   of(id: string): EmailRuling | undefined
+  /** The users who have a ruling. */
+  readonly ruled: Iterable<string>
   /** Users who change to another e-mail and so free one that another user gets. */
   readonly movers: ReadonlySet<string>
 }
 
-export const NO_RULINGS: EmailRulings = { of: () => undefined, movers: new Set() }
+export const NO_RULINGS: EmailRulings = { of: () => undefined, ruled: [], movers: new Set() }
 
 /** One e-mail that more than one user has or wants. Ids are sorted by code unit. */
 interface EmailConflict {
@@ -85,7 +89,11 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
     const from = firstOf(heldBy)
     if (from !== undefined) rulings.set(id, { may: 'take', takes: { from, after: order.get(id) ?? null } })
   }
-  return { of: (id) => rulings.get(id), movers: findMovers(conflicts, inputs, rulings) }
+  return {
+    of: (id) => rulings.get(id),
+    ruled: [...rulings.keys()],
+    movers: findMovers(conflicts, inputs, rulings),
+  }
 }
 
 /** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
@@ -152,7 +160,7 @@ function findMovers(
   return movers
 }
 
-function findConflicts({ writableUsers, directory }: EmailInputs): EmailConflict[] {
+function findConflicts({ writableUsers, holders, directory }: EmailInputs): EmailConflict[] {
   const wanted = new Map<string, string | string[]>()
   for (const { id, email } of writableUsers) {
     if (email === undefined) continue
@@ -164,7 +172,7 @@ function findConflicts({ writableUsers, directory }: EmailInputs): EmailConflict
     else before.push(id)
   }
   const held = new Map<string, string[]>()
-  for (const { id, email } of directory.values()) {
+  for (const { id, email } of holders) {
     const canonical = canonicalEmail(email ?? '')
     const wants = canonical === '' ? undefined : wanted.get(canonical)
     if (wants !== undefined && wants !== id) append(held, canonical, id)

@@ -1,8 +1,9 @@
 import type { Kind } from '../directory/entry.ts'
+import { forEachInSteps, type Steps } from '../directory/steps.ts'
 import { amount, digits } from '../directory/wording.ts'
-import { deleteFingerprint, type Op } from './change.ts'
+import { type Change, deleteFingerprint, membersDifference, type Op } from './change.ts'
+import type { Plan, PlannedChange } from './changes.ts'
 import { isMovedId } from './moved.ts'
-import type { Plan, PlannedChange } from './plan.ts'
 
 /** Limits for users, groups or memberships; beyond any of them, changes are held. `null` means no limit. */
 export interface KindLimits {
@@ -69,13 +70,28 @@ export interface Breach {
   readonly waitsFor?: 'person' | 'better-read'
 }
 
-/** The sum of deletes or updates, and the fingerprints of the changes that count. */
+/** Changes that count against a limit, by how much, and their fingerprints. */
 interface Tally {
-  readonly count: number
-  readonly changes: readonly string[]
+  count: number
+  readonly changes: string[]
 }
 
-type Guard = (plan: Plan, facts: GuardFacts, limits: GuardLimits) => readonly Breach[]
+/** What the guards weigh of a plan. */
+interface Tallies {
+  readonly deletes: Readonly<Record<Guarded, Tally>>
+  readonly updates: Readonly<Record<Guarded, Tally>>
+  /** Deletes that are often mistakes: of a changed filter, and of a changed id attribute. */
+  readonly leftFilter: Record<Guarded, number>
+  readonly renewed: Record<Guarded, number>
+  /** Users whose id seems to belong to another person now. */
+  readonly moved: Tally
+  /** The fingerprints of the deletes that only wait for their time. */
+  readonly waiting: readonly string[]
+  /** The fingerprints of all changes, where a guard may hold the whole plan. */
+  readonly all: readonly string[]
+}
+
+type Guard = (plan: Tallies, facts: GuardFacts, limits: GuardLimits) => readonly Breach[]
 
 const GUARDS: readonly Guard[] = [
   firstContact,
@@ -91,9 +107,54 @@ const GUARDS: readonly Guard[] = [
 /**
  * Runs every guard on the whole plan. A plan without changes has nothing to hold but what it lets later runs delete.
  */
-export function checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
-  if (plan.changes.length === 0) return firstContact(plan, facts)
-  return GUARDS.flatMap((guard) => guard(plan, facts, limits))
+export function* checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): Steps<readonly Breach[]> {
+  const mayHoldAll = facts.source.users < limits.minSourceUsers || facts.unprovedEmpty.length > 0
+  const tallies = yield* tallyPlan(plan, { mayHoldAll })
+  if (plan.changes.length === 0) return firstContact(tallies, facts)
+  return GUARDS.flatMap((guard) => guard(tallies, facts, limits))
+}
+
+/** Creates are not looked at: no guard limits them. */
+function* tallyPlan(plan: Plan, { mayHoldAll }: { readonly mayHoldAll: boolean }): Steps<Tallies> {
+  const all: string[] = []
+  if (mayHoldAll) yield* forEachInSteps(plan.changes.fingerprints(), (fingerprint) => all.push(fingerprint))
+  const tallies: Tallies = {
+    deletes: { users: emptyTally(), groups: emptyTally(), memberships: emptyTally() },
+    updates: { users: emptyTally(), groups: emptyTally(), memberships: emptyTally() },
+    leftFilter: { users: 0, groups: 0, memberships: 0 },
+    renewed: { users: 0, groups: 0, memberships: 0 },
+    moved: emptyTally(),
+    waiting: waitingDeletes(plan),
+    all,
+  }
+  yield* forEachInSteps(plan.changes.of(...WEIGHED), (planned) => weigh(tallies, planned))
+  return tallies
+}
+
+const WEIGHED = ['update-user', 'delete-user', 'update-group', 'delete-group', 'set-members'] as const
+
+function weigh(tallies: Tallies, { change, removes, fingerprint }: PlannedChange): void {
+  const kind = GUARDED[change.op]
+  count(tallies.deletes[kind], removes, fingerprint)
+  count(tallies.updates[kind], updatesOf(change), fingerprint)
+  count(tallies.moved, isMovedId(change) ? 1 : 0, fingerprint)
+  if ('why' in change && change.why === 'left-filter') tallies.leftFilter[kind] += 1
+  if ('newId' in change) tallies.renewed[kind] += 1
+}
+
+function updatesOf(change: Change): number {
+  if (change.op === 'update-user' || change.op === 'update-group') return 1
+  return change.op === 'set-members' ? membersDifference(change).added.length : 0
+}
+
+function emptyTally(): Tally {
+  return { count: 0, changes: [] }
+}
+
+function count(tally: Tally, weight: number, fingerprint: string): void {
+  if (weight === 0) return
+  tally.count += weight
+  tally.changes.push(fingerprint)
 }
 
 /** True if every held change is approved. */
@@ -106,14 +167,14 @@ export function heldChanges(breaches: readonly Breach[]): string[] {
   return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()
 }
 
-function firstContact(plan: Plan, facts: GuardFacts): readonly Breach[] {
+function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
   if (facts.lastGood !== undefined) return []
   const deletes = allDeletes(plan)
-  const waiting = waitingDeletes(plan)
-  const changes = [...deletes.changes, ...waiting]
+  const { waiting } = plan
+  const changes = [...deletes, ...waiting]
   if (changes.length === 0) return []
   const what = [
-    ...(deletes.changes.length === 0 ? [] : [`would remove ${describeDeletes(plan)}`]),
+    ...(deletes.length === 0 ? [] : [`would remove ${describeDeletes(plan)}`]),
     ...(waiting.length === 0 ? [] : [`would let a later run delete ${digits(waiting.length)}`]),
   ]
   const detail =
@@ -129,14 +190,14 @@ function waitingDeletes({ notices }: Plan): string[] {
   )
 }
 
-function emptySource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+function emptySource({ all }: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   if (facts.source.users >= limits.minSourceUsers) return []
   const detail = `the source has ${amount(facts.source.users, 'user')}, at least ${digits(limits.minSourceUsers)} are expected`
-  return [{ guard: 'min-source-users', detail, changes: plan.changes.map((planned) => planned.fingerprint) }]
+  return [{ guard: 'min-source-users', detail, changes: all }]
 }
 
 /** After a completed run an empty directory is more likely a broken answer than one that somebody emptied. */
-function emptyDirectory(plan: Plan, { unprovedEmpty, lastGood }: GuardFacts): readonly Breach[] {
+function emptyDirectory({ all }: Tallies, { unprovedEmpty, lastGood }: GuardFacts): readonly Breach[] {
   return unprovedEmpty.flatMap((kind) => {
     const noun = `${kind}s` as const
     const before = lastGood?.[noun] ?? 0
@@ -144,19 +205,13 @@ function emptyDirectory(plan: Plan, { unprovedEmpty, lastGood }: GuardFacts): re
     const detail =
       `the directory shows no ${noun}, without the headers that count them, and the source of ` +
       `the last good run had ${digits(before)}`
-    return [
-      {
-        guard: `empty-directory-${noun}`,
-        detail,
-        changes: plan.changes.map(({ fingerprint }) => fingerprint),
-      },
-    ]
+    return [{ guard: `empty-directory-${noun}`, detail, changes: all }]
   })
 }
 
-function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+function shrunkenSource(plan: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   const deletes = allDeletes(plan)
-  if (facts.lastGood === undefined || deletes.changes.length === 0) return []
+  if (facts.lastGood === undefined || deletes.length === 0) return []
   const breaches: Breach[] = []
   for (const kind of ['users', 'groups'] as const) {
     const before = facts.lastGood[kind]
@@ -165,14 +220,14 @@ function shrunkenSource(plan: Plan, facts: GuardFacts, limits: GuardLimits): rea
     const detail =
       `the source has ${digits(now)} ${kind}, ${percent(before - now, before)} fewer than the ${digits(before)} of the last good run; ` +
       `limit ${limits.maxSourceShrinkPercent} %`
-    breaches.push({ guard: `source-shrunk-${kind}`, detail, changes: deletes.changes })
+    breaches.push({ guard: `source-shrunk-${kind}`, detail, changes: deletes })
   }
   return breaches
 }
 
-function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+function deleteLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   return eachKind((kind) => {
-    const { count: deletes, changes } = tallyDeletes(plan, kind)
+    const { count: deletes, changes } = plan.deletes[kind]
     const { maxDeletes, maxDeletePercent } = limits[kind]
     return [
       deletes > maxDeletes && {
@@ -191,9 +246,9 @@ function deleteLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
   })
 }
 
-function dailyBudget(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+function dailyBudget(plan: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   return eachKind((kind) => {
-    const { count: deletes, changes } = tallyDeletes(plan, kind)
+    const { count: deletes, changes } = plan.deletes[kind]
     const before = facts.deletedLastDay[kind]
     return [
       deletes > 0 &&
@@ -208,9 +263,9 @@ function dailyBudget(plan: Plan, facts: GuardFacts, limits: GuardLimits): readon
   })
 }
 
-function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
+function updateLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   return eachKind((kind) => {
-    const { count: updates, changes } = tallyUpdates(plan, kind)
+    const { count: updates, changes } = plan.updates[kind]
     const { maxUpdates, maxUpdatePercent } = limits[kind]
     const verb = kind === 'memberships' ? 'added' : 'updated'
     return [
@@ -234,9 +289,9 @@ function updateLimits(plan: Plan, facts: GuardFacts, limits: GuardLimits): reado
 }
 
 /** If ids were renumbered, users get each other's accounts, although no single update looks wrong. */
-function movedIds(plan: Plan, _facts: GuardFacts, { maxMovedIds: limit }: GuardLimits): readonly Breach[] {
+function movedIds(plan: Tallies, _facts: GuardFacts, { maxMovedIds: limit }: GuardLimits): readonly Breach[] {
   if (limit === undefined) return []
-  const { count: moved, changes } = tally(plan.changes, ({ change }) => (isMovedId(change) ? 1 : 0))
+  const { count: moved, changes } = plan.moved
   if (moved <= limit) return []
   const verb = moved === 1 ? 'id of a user seems' : 'ids of users seem'
   const detail = `${digits(moved)} ${verb} to belong to another person now (name and e-mail change at once), limit ${digits(limit)}`
@@ -254,25 +309,10 @@ function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
 
-function tallyDeletes(plan: Plan, kind: Guarded): Tally {
-  return tally(plan.changes, ({ change, removes }) => (GUARDED[change.op] === kind ? removes : 0))
-}
-
-function tallyUpdates(plan: Plan, kind: Guarded): Tally {
-  return tally(plan.changes, ({ change }) => {
-    if (kind === 'users') return change.op === 'update-user' ? 1 : 0
-    if (kind === 'groups') return change.op === 'update-group' ? 1 : 0
-    if (change.op !== 'set-members') return 0
-    const members = new Set(change.have)
-    return change.want.filter((id) => !members.has(id)).length
-  })
-}
-
 /** Points out two causes that are often mistakes: a changed filter, and a changed id attribute. */
-function causesText(plan: Plan, kind: Guarded): string {
-  const changes = plan.changes.map(({ change }) => change).filter(({ op }) => GUARDED[op] === kind)
-  const left = changes.filter((change) => 'why' in change && change.why === 'left-filter').length
-  const renewed = changes.filter((change) => 'newId' in change).length
+function causesText(plan: Tallies, kind: Guarded): string {
+  const left = plan.leftFilter[kind]
+  const renewed = plan.renewed[kind]
   const parts = [
     ...(left === 0 ? [] : [`${digits(left)} still in the source, but outside the sync's filter`]),
     ...(renewed === 0 ? [] : [`${digits(renewed)} created again under another id`]),
@@ -280,32 +320,15 @@ function causesText(plan: Plan, kind: Guarded): string {
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`
 }
 
-function allDeletes(plan: Plan): Tally {
-  const kinds = (['users', 'groups', 'memberships'] as const).map((kind) => tallyDeletes(plan, kind))
-  return {
-    count: kinds.reduce((sum, kind) => sum + kind.count, 0),
-    changes: kinds.flatMap((kind) => kind.changes),
-  }
+function allDeletes({ deletes }: Tallies): readonly string[] {
+  return (['users', 'groups', 'memberships'] as const).flatMap((kind) => deletes[kind].changes)
 }
 
-function describeDeletes(plan: Plan): string {
+function describeDeletes({ deletes }: Tallies): string {
   const parts = (['users', 'groups', 'memberships'] as const)
-    .map((kind) => ({ kind, count: tallyDeletes(plan, kind).count }))
-    .filter(({ count: deletes }) => deletes > 0)
-    .map(({ kind, count: deletes }) => amount(deletes, kind.slice(0, -1)))
+    .filter((kind) => deletes[kind].count > 0)
+    .map((kind) => amount(deletes[kind].count, kind.slice(0, -1)))
   return parts.join(' and ')
-}
-
-function tally(changes: readonly PlannedChange[], weight: (planned: PlannedChange) => number): Tally {
-  const fingerprints: string[] = []
-  let total = 0
-  for (const planned of changes) {
-    const weighs = weight(planned)
-    if (weighs === 0) continue
-    total += weighs
-    fingerprints.push(planned.fingerprint)
-  }
-  return { count: total, changes: fingerprints }
 }
 
 function percent(part: number, whole: number): string {

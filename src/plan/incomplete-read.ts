@@ -2,7 +2,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Notice, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import { amount, digits } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './changes.ts'
 
 /** Few entries move between two looks; when a second look finds more than these, the first one was incomplete. */
 const MOST_MISSED = 2
@@ -45,7 +45,7 @@ export function incompleteDirectory(
   const listed = { user: directory.users.size, group: directory.groups.size }
   return (['user', 'group'] as const).flatMap((kind): Notice[] => {
     const there = thereBefore[kind]
-    const creates = plan.changes.filter(({ change }) => change.op === `create-${kind}`).length
+    const creates = plan.changes.countOf(`create-${kind}`)
     if (!areMany(there, listed[kind] + creates)) return []
     const detail =
       `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create, which its list did not show: ` +

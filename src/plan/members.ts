@@ -7,6 +7,9 @@ import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
 import type { Selection } from './selection.ts'
 
+/** Whether there is an entry of this id. */
+export type IdTest = (id: string) => boolean
+
 /**
  * Compares the members of every group of the source that exists in the directory or is created by the plan.
  *
@@ -17,24 +20,24 @@ import type { Selection } from './selection.ts'
 export function* planMembers(
   inputs: PlanInputs,
   selections: Readonly<Record<Kind, Selection>>,
-  { user: userIds, group: groupIds }: Readonly<Record<Kind, ReadonlySet<string>>>,
+  { user: isUser, group: isGroup }: Readonly<Record<Kind, IdTest>>,
   leaving: ReadonlySet<string>,
 ): Generator<Difference & { id: string }> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return
   /** The source skipped the user, or the lists exclude it: its memberships do not change. */
   const isLeftAlone = (id: string): boolean => {
-    const user = source.users.get(id)
-    if (user === undefined) return source.seen.user.has(id)
-    return selections.user.whyExcluded(id, user.from) !== undefined
+    if (!source.users.has(id)) return source.seen.user.has(id)
+    if (selections.user.isAll) return false
+    return selections.user.whyExcluded(id, source.users.get(id)?.from) !== undefined
   }
   for (const group of source.groups.values()) {
-    if (!groupIds.has(group.id)) continue
+    if (!isGroup(group.id)) continue
     if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
     const have = directory.groups.get(group.id)
     if (have !== undefined && rules.policy === 'create-only') continue
-    const left = (have?.members ?? []).filter((id) => userIds.has(id) || !directory.users.has(id))
-    const { want, notices } = wantedMembers(inputs, group, have, { userIds, isLeftAlone, left, leaving })
+    const left = (have?.members ?? []).filter((id) => isUser(id) || !directory.users.has(id))
+    const { want, notices } = wantedMembers(inputs, group, have, { isUser, isLeftAlone, left, leaving })
     if (notices.length > 0) yield { id: group.id, notices }
     if (isSame(left, want)) continue
     if (rules.membership === 'report') {
@@ -57,12 +60,12 @@ function wantedMembers(
   group: GroupEntry,
   have: DirectoryGroup | undefined,
   {
-    userIds,
+    isUser,
     isLeftAlone,
     left,
     leaving,
   }: {
-    userIds: ReadonlySet<string>
+    isUser: IdTest
     isLeftAlone: (id: string) => boolean
     left: readonly string[]
     leaving: ReadonlySet<string>
@@ -70,18 +73,18 @@ function wantedMembers(
 ): { readonly want: readonly string[]; readonly notices: readonly Notice[] } {
   const { source, waits, rules } = inputs
   const before = have?.members ?? []
-  const listed = group.members.filter((id) => userIds.has(id) && !isLeftAlone(id))
+  const listed = group.members.filter((id) => isUser(id) && !isLeftAlone(id))
   const look = waits?.losses?.get(group.id)
-  const renamed = withinBoth(before, look?.stillMembers ?? []).filter((id) => userIds.has(id))
+  const renamed = withinBoth(before, look?.stillMembers ?? []).filter(isUser)
   const members = [...listed, ...renamed]
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
   if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }
   const isKept = (id: string): boolean =>
-    userIds.has(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))
+    isUser(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))
   const want = sortedUnique([...members, ...before.filter(isKept)])
   if (look?.unproved === undefined) return { want, notices: [] }
   const kept = look.unprovedMembers === undefined ? left : withinBoth(left, look.unprovedMembers)
-  if (!losesMembers(kept, want, userIds)) return { want, notices: [] }
+  if (!losesMembers(kept, want, isUser)) return { want, notices: [] }
   const effect =
     look.unprovedMembers === undefined ? `"${group.name}" keeps its members` : `stays in "${group.name}"`
   const detail = `${look.unproved}; ${effect}`
@@ -97,13 +100,9 @@ function withinBoth(some: readonly string[], others: readonly string[]): string[
 }
 
 /** Deleting a user takes the user out of the groups too, which is no loss of the group's own. */
-function losesMembers(
-  before: readonly string[],
-  want: readonly string[],
-  userIds: ReadonlySet<string>,
-): boolean {
+function losesMembers(before: readonly string[], want: readonly string[], isUser: IdTest): boolean {
   const after = new Set(want)
-  return before.some((id) => userIds.has(id) && !after.has(id))
+  return before.some((id) => isUser(id) && !after.has(id))
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

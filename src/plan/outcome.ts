@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
+import type { Create } from './batches.ts'
 
 /** The outcome of one attempt to apply a change. Details are sentences for a person and hold no secret. */
 export type Outcome =
@@ -12,7 +13,14 @@ export type Outcome =
       readonly requests: number
       /** The entry to create was in the directory, and not because an earlier request had created it. */
       readonly wasThere?: boolean | undefined
+      /** The service gave the entry what was sent for another one: why the run must stop. */
+      readonly mixedUp?: string
     }
+  /**
+   * The API accepted it together with others and shows none of them. It may show them late, so it is not sent again in
+   * this run.
+   */
+  | { readonly result: 'not-shown'; readonly status: number; readonly detail: string }
   /** The API answered 429 and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }
   /** Network error, time-out or 5xx after the client's own retries; the API may have done the change. */
@@ -34,3 +42,22 @@ export type Outcome =
   | { readonly result: 'forbidden'; readonly status: number | undefined; readonly detail: string }
   /** The whole run must stop. */
   | { readonly result: 'stop'; readonly code: ErrorCode; readonly detail: string }
+
+/** What one answer said of some of the creates that were sent together. */
+export interface SharedOutcome {
+  readonly changes: readonly Create[]
+  /** `undefined`: they were not sent. */
+  readonly outcome: Outcome | undefined
+}
+
+/** What a service did with a list of new entries that makes the next ones shorter. */
+export interface ListFault {
+  /** No longer list is to be sent; 1 ends lists. */
+  readonly entries: number
+  /** The entry that shows it, where there is one. */
+  readonly id: string | undefined
+  /** What was sent, and what the service did. */
+  readonly detail: string
+  /** Only one entry of the list was missing, which may be its own fault. */
+  readonly isSingle?: boolean
+}

@@ -1,5 +1,7 @@
 import type { UserEntry } from '../directory/entry.ts'
 import { isSameEmail } from '../directory/normalize.ts'
+import type { Steps } from '../directory/steps.ts'
+import { sharingEmail } from '../directory/users.ts'
 import { fingerprint } from './change.ts'
 import { diffUser, mayHaveEmail } from './diff.ts'
 import { type EmailRulings, NO_RULINGS, ruleEmails } from './emails.ts'
@@ -8,19 +10,21 @@ import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 
 /** Decides who gets which e-mail, considering the lists, policy, allowed domains and withheld changes. */
-export function ruleUserEmails(
+export function* ruleUserEmails(
   inputs: PlanInputs,
   selection: Selection,
   deleted: ReadonlySet<string>,
-): EmailRulings {
+): Steps<EmailRulings> {
   const { source, directory, rules, withheld, refused } = inputs
   if (rules.emails === 'shared') return NO_RULINGS
   const held = new Set<string>()
+  const sharing = yield* sharingEmail({ source: source.users, directory: directory.users })
   const keepsEmail = (id: string): boolean =>
     refused?.has(id) === true || (!deleted.has(id) && !canMove(id, inputs, selection))
   for (;;) {
     const rulings = ruleEmails({
-      writableUsers: usersWithWritableEmail(inputs, selection),
+      writableUsers: usersWithWritableEmail(sharing.source, inputs, selection),
+      holders: sharing.directory,
       directory: directory.users,
       deleted,
       keepsEmail,
@@ -56,9 +60,13 @@ function mayUpdateNow({ rules, waits }: PlanInputs): boolean {
   return mayUpdate(rules.policy) && waits?.allButNew === undefined
 }
 
-function* usersWithWritableEmail(inputs: PlanInputs, selection: Selection): Generator<UserEntry> {
-  const { source, directory, rules } = inputs
-  for (const want of source.users.values()) {
+function* usersWithWritableEmail(
+  users: Iterable<UserEntry>,
+  inputs: PlanInputs,
+  selection: Selection,
+): Generator<UserEntry> {
+  const { directory, rules } = inputs
+  for (const want of users) {
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)
     if (!mayHaveEmail(want.email, have, rules.allowedDomains)) continue

@@ -23,6 +23,8 @@ export interface EntryRules {
 
 /** The lists for users or for groups. */
 export interface Selection {
+  /** Whether no list excludes anybody. */
+  readonly isAll: boolean
   /**
    * Why the entry is neither written nor deleted, or `undefined`. For an entry that is not in the source, `from` is
    * unknown, so only the id decides.
@@ -40,6 +42,7 @@ function compileSelection(lists: EntryLists | undefined): Selection {
   const exclude = compileList(lists?.exclude ?? [])
   const protectedIds = compileList(lists?.protected ?? [])
   return {
+    isAll: include === undefined && (lists?.exclude ?? []).length === 0,
     whyExcluded(id, from) {
       if (exclude.has(id, from)) return 'is on the list exclude'
       if (include === undefined || include.has(id, from)) return undefined

@@ -8,6 +8,7 @@ export interface Times {
   readonly retry: RetryTimes
   readonly limited: LimitedTimes
   readonly outage: OutageTimes
+  readonly canary: CanaryTimes
   readonly jobs: JobTimes
   readonly daemon: DaemonTimes
 }
@@ -50,6 +51,14 @@ export interface OutageTimes {
   readonly giveUp: number
 }
 
+export interface CanaryTimes {
+  /**
+   * Before an entry that does not show what was sent is looked at again; doubles with each further look. And how long it
+   * is waited for in all.
+   */
+  readonly look: { readonly first: number; readonly giveUp: number }
+}
+
 export interface JobTimes {
   readonly lock: number
   readonly stalled: number
@@ -77,6 +86,7 @@ export const TIMES: Times = {
   retry: { phase: 5000, tail: 10_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
+  canary: { look: { first: 250, giveUp: 8000 } },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
 }

@@ -3,6 +3,8 @@ import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
 import { DirsyncdError } from '../errors.ts'
 import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
+import { UserTable } from '../directory/user-table.ts'
+import { SourceUsers } from '../directory/users.ts'
 import {
   compareNotices,
   type Coverage,
@@ -44,6 +46,13 @@ export interface UserCandidate extends Candidate {
   readonly employeeId: string | undefined
 }
 
+/** A user with a usable id, duplicates too. */
+export interface AddedUser {
+  readonly id: string
+  /** Of the table; `undefined` when an entry with this id was there before. */
+  readonly row: number | undefined
+}
+
 export interface GroupCandidate extends Candidate {
   readonly name: string | undefined
   /** Ids of users. */
@@ -62,20 +71,30 @@ export interface GroupCandidate extends Candidate {
  */
 export class Collector {
   readonly #covers: Coverage
-  readonly #users = createEntriesById<UserEntry>('user')
-  readonly #groups = createEntriesById<GroupEntry>('group')
+  readonly #users: EntriesById<UserEntry, SourceUsers, number>
+  readonly #groups: EntriesById<GroupEntry, Map<string, GroupEntry>, unknown>
   readonly #notices: Notice[] = []
   readonly #withId = { user: 0, group: 0 }
   readonly #withoutId = { user: 0, group: 0 }
   readonly #idNames = { user: '', group: '' }
   #unreadable = 0
 
-  constructor(covers: Coverage = { groups: true, members: true }) {
+  /** Where the users are kept. */
+  readonly table: UserTable
+
+  constructor(covers: Coverage = { groups: true, members: true }, table = new UserTable()) {
     this.#covers = covers
+    this.table = table
+    const users = new SourceUsers(table)
+    const groups = new Map<string, GroupEntry>()
+    this.#users = createEntriesById('user', users, (user: UserEntry) => users.add(user))
+    this.#groups = createEntriesById('group', groups, (group: GroupEntry) =>
+      groups.has(group.id) ? undefined : groups.set(group.id, group),
+    )
   }
 
-  /** Returns the user's id, also for a duplicate; `undefined` when the user has no usable id. */
-  addUser(user: UserCandidate): string | undefined {
+  /** `undefined` when the user has no usable id. */
+  addUser(user: UserCandidate): AddedUser | undefined {
     const id = this.#identify(this.#users, user)
     if (id === undefined) return undefined
     const { from } = user
@@ -83,8 +102,7 @@ export class Collector {
     const email = this.#withoutControl(named, 'e-mail', user.email)
     const name = this.#withoutControl(named, 'name', user.name)
     const employeeId = this.#withoutControl(named, 'employee id', user.employeeId)
-    this.#users.add({ id, email, name, employeeId, from })
-    return id
+    return { id, row: this.#users.add({ id, email, name, employeeId, from }) }
   }
 
   addGroup(group: GroupCandidate): string | undefined {
@@ -155,8 +173,8 @@ export class Collector {
     const users = this.#users
     const groups = this.#groups
     return {
-      users: users.unique(),
-      groups: groups.unique(),
+      users: users.unique,
+      groups: groups.unique,
       covers: this.#covers,
       seen: { user: users.seen, group: groups.seen },
       unreadable: this.#unreadable,
@@ -166,7 +184,7 @@ export class Collector {
 
   /** The usable id of a candidate. Every id value counts as seen, because what was not seen may be deleted. */
   #identify(
-    known: EntriesById<UserEntry> | EntriesById<GroupEntry>,
+    known: Pick<EntriesById<UserEntry, SourceUsers, number>, 'kind' | 'addUnusable'>,
     candidate: Candidate,
   ): string | undefined {
     const { kind } = known
@@ -237,19 +255,28 @@ interface Unwritten extends LocatedEntry {
  * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one person's
  * data to another. An entry that was read twice with different values is dropped too; the next read gets it whole.
  */
-interface EntriesById<E extends LocatedEntry> {
+interface EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place> {
   readonly kind: Kind
   readonly seen: Ids
-  add(entry: E): void
+  readonly unique: Kept
+  /** Where the entry is kept now; `undefined` when its id is not new. */
+  add(entry: E): Place | undefined
   addUnwritten(id: string, from: string): void
   /** Adds an id of an entry that has no usable one. */
   addUnusable(id: string): void
-  unique(): ReadonlyMap<string, E>
   duplicates(): Notice[]
 }
 
-function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
-  const entries = new Map<string, E>()
+interface KeptEntries<E> extends ReadonlyMap<string, E> {
+  delete(id: string): unknown
+}
+
+/** @param keep adds an entry, unless there is one of its id */
+function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place>(
+  kind: Kind,
+  entries: Kept,
+  keep: (entry: E) => Place | undefined,
+): EntriesById<E, Kept, Place> {
   const unwritten = new Map<string, Unwritten>()
   /** For each dropped id, where its entries were read. */
   const conflicts = new Map<string, Set<string>>()
@@ -257,16 +284,15 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
   const hasEntry = (id: string) => entries.has(id) || unwritten.has(id) || conflicts.has(id)
   const others = () => [...unusable].filter((id) => !hasEntry(id))
 
-  /** Whether this is the first entry with its id. A server may send one entry twice in one read. */
+  /** Whether this is the first entry with its id; notes a conflict. A server may send one entry twice in one read. */
   function isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
-    // Most sources have no such entries, and each lookup costs.
-    const origins = conflicts.size === 0 ? undefined : conflicts.get(id)
+    const origins = conflicts.get(id)
     if (origins !== undefined) {
       origins.add(from)
       return false
     }
-    const first = entries.get(id) ?? (unwritten.size === 0 ? undefined : unwritten.get(id))
+    const first = entries.get(id) ?? unwritten.get(id)
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
     conflicts.set(id, new Set([first.from, from]))
@@ -291,14 +317,18 @@ function createEntriesById<E extends LocatedEntry>(kind: Kind): EntriesById<E> {
       },
     },
     add(entry) {
-      if (isNew(entry)) entries.set(entry.id, entry)
+      // Where no id was special so far, to ask first would search for each of a million ids twice.
+      if (conflicts.size + unwritten.size > 0 && !isNew(entry)) return undefined
+      const place = keep(entry)
+      if (place === undefined) isNew(entry)
+      return place
     },
     addUnwritten(id, from) {
       const entry: Unwritten = { id, from, unwritten: true }
       if (isNew(entry)) unwritten.set(id, entry)
     },
     addUnusable: (id) => unusable.add(id),
-    unique: () => entries,
+    unique: entries,
     duplicates: () => [...conflicts].flatMap(([id, origins]) => duplicateNotices(kind, id, origins)),
   }
 }

@@ -1,6 +1,7 @@
 import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import type { UserTable } from '../directory/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
 export interface ReadOptions {
@@ -10,6 +11,8 @@ export interface ReadOptions {
   readonly isAsked?: boolean
   /** The result is only shown, so a source does not wait until its files settle. */
   readonly isForDisplay?: boolean
+  /** Where the users are kept; by default a table of their own. */
+  readonly table?: UserTable
 }
 
 /** Where users and groups are read from: an LDAP server, CSV files or the output of a program. */

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { Op } from '../plan/change.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
@@ -10,7 +11,10 @@ export interface Unconverged {
   readonly detail: string
 }
 
-/** Changes that were made twice in a row within the last day, and that no run has seen in the directory since. */
+/**
+ * Changes that were made twice in a row within the last day, and that no run has seen in the directory since. A first
+ * run may create a million entries, so creates count only where the next run did not see the entry.
+ */
 export async function unconverged(db: Db, of: SyncTarget): Promise<readonly Unconverged[]> {
   const { rows } =
     await sql<Unconverged>`SELECT fingerprint, detail FROM (${writtenTwice(of)}) AS twice`.execute(db)
@@ -21,22 +25,74 @@ export async function unconverged(db: Db, of: SyncTarget): Promise<readonly Unco
  * After a read of both sides: a write whose change is no longer wanted had its effect. It counts no more, even if
  * somebody else changes the entry later.
  *
- * @param wanted the fingerprints of all changes that the sides still differ by, also of those that wait
+ * @param wanted the fingerprints of all changes that the sides still differ by, also of those that wait; creates may be
+ *   left out, except those that the plan withholds
  */
 export async function settleWrites(
   db: Db,
   { sync, target }: SyncTarget,
-  wanted: ReadonlySet<string>,
+  wanted: Iterable<string>,
 ): Promise<void> {
   const { rows } = await sql<{ fingerprint: string }>`SELECT DISTINCT fingerprint FROM (${openWrites({
     sync,
     target,
   })}) AS open`.execute(db)
-  const seen = rows.map(({ fingerprint }) => fingerprint).filter((fingerprint) => !wanted.has(fingerprint))
-  if (seen.length === 0) return
+  const seen = new Set(rows.map(({ fingerprint }) => fingerprint))
+  if (seen.size > 0) for (const fingerprint of wanted) seen.delete(fingerprint)
+  if (seen.size === 0) return
   await sql`UPDATE dirsyncd.journal SET settled = true
     WHERE sync = ${sync} AND target = ${target} AND intent_at > now() - interval '24 hours' AND NOT settled
-      AND fingerprint = ANY(${seen}::text[])`.execute(db)
+      AND fingerprint = ANY(${[...seen]}::text[])`.execute(db)
+}
+
+/**
+ * Entries that a run marks at most: 10,000 take an embedded store a second. Where more are missing, it is the directory
+ * that has lost them, and not its service.
+ */
+const MOST_MISSED = 10_000
+
+/**
+ * Once a plan is stored: marks the entries that it creates although the run before it, or one of single entries since,
+ * has created them. Nothing is sent for them before they were looked up, because perhaps only the list of the directory
+ * lacks them; so it is from then on.
+ */
+export async function noteMissedCreates(
+  db: Db,
+  { sync, target, run }: SyncTarget & { readonly run: number },
+): Promise<void> {
+  // PostgreSQL has no statistics of the plan yet, and would compare each of its rows with the whole journal.
+  await sql`SET LOCAL enable_nestloop = off`.execute(db)
+  await sql`WITH missed AS MATERIALIZED (
+      SELECT j.id, c.number
+      FROM dirsyncd.changes AS c JOIN dirsyncd.journal AS j ON j.op = c.op AND j.entry_id = c.entry_id
+      WHERE c.run = ${run} AND c.op LIKE 'create-%'
+        AND j.sync = ${sync} AND j.target = ${target} AND j.intent_at > now() - interval '24 hours'
+        AND j.run < ${run} AND j.run >= (SELECT max(run) FROM dirsyncd.runs
+          WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND only_entries IS NULL
+            AND counts IS NOT NULL)
+        AND ${isCreated}
+      LIMIT ${MOST_MISSED}
+    ), marked AS (
+      UPDATE dirsyncd.journal AS j SET missed = true FROM missed
+      WHERE j.sync = ${sync} AND j.target = ${target} AND j.intent_at > now() - interval '24 hours'
+        AND j.id = missed.id
+    )
+    UPDATE dirsyncd.changes SET created_before = true
+    WHERE run = ${run} AND op LIKE 'create-%' AND (number IN (SELECT number FROM missed) OR (op, entry_id) IN (
+      SELECT op, entry_id FROM dirsyncd.journal WHERE sync = ${sync} AND target = ${target} AND missed))`.execute(
+    db,
+  )
+  await sql`SET LOCAL enable_nestloop = on`.execute(db)
+}
+
+/** What a run wrote with an operation says nothing about the entries, because the service did so with all of them. */
+export async function forgetWrites(db: Db, run: number, op: Op): Promise<void> {
+  await db
+    .updateTable('dirsyncd.journal')
+    .set({ settled: true })
+    .where('run', '=', run)
+    .where('op', '=', op)
+    .execute()
 }
 
 /** Puts the withheld changes that do not converge into quarantine. Only later writes of them count again. */
@@ -62,12 +118,16 @@ export async function quarantineUnconverged(
 /** The newest two writes to an entry with one operation, where both did the same. */
 function writtenTwice(of: SyncTarget) {
   return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, max(intent_at) AS tried_at, CASE
+      WHEN op LIKE 'create-%' AND bool_or(outcome = 'found')
+      THEN 'was created, and the service says that it is there, but does not list it'
+      WHEN op LIKE 'create-%'
+      THEN 'was created twice, and the directory does not show it: the service does not keep it, or somebody deletes it'
       WHEN bool_and(outcome <> 'applied')
       THEN 'was to be deleted twice: the service says that it is not there, and lists it all the same'
       WHEN op LIKE 'delete-%'
       THEN 'was deleted twice, and the directory still shows it: the service does not delete it, or somebody creates it again'
-      ELSE 'was written twice, and the directory still shows another value: the service does not keep it, or somebody ' ||
-        'changes it back' END AS detail
+      ELSE 'was written twice, and the directory still shows another value: the service cuts, changes or does not ' ||
+        'keep it, or somebody changes it back' END AS detail
     FROM (
       SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of)}) AS open
     ) AS recent
@@ -76,10 +136,18 @@ function writtenTwice(of: SyncTarget) {
     HAVING count(*) = 2 AND count(DISTINCT fingerprint) = 1`
 }
 
-/** Writes that no run has seen in the directory yet, and deletes of what the service says it does not have. */
+/**
+ * Writes that no run has seen in the directory yet, and deletes of what the service says it does not have. Of creates
+ * only those of entries that a run has missed.
+ */
 function openWrites({ sync, target }: SyncTarget) {
-  return sql`SELECT id, op, entry_id, fingerprint, outcome, intent_at FROM dirsyncd.journal
-    WHERE sync = ${sync} AND target = ${target} AND NOT settled
-      AND (outcome = 'applied' OR (outcome IN ('already', 'found') AND op LIKE 'delete-%'))
-      AND op NOT LIKE 'create-%' AND intent_at > now() - interval '24 hours'`
+  return sql`SELECT id, op, entry_id, fingerprint, outcome, intent_at FROM dirsyncd.journal AS j
+    WHERE sync = ${sync} AND target = ${target} AND NOT settled AND intent_at > now() - interval '24 hours'
+      AND CASE WHEN op LIKE 'create-%' THEN ${isCreated} AND (op, entry_id) IN (
+          SELECT op, entry_id FROM dirsyncd.journal
+          WHERE sync = ${sync} AND target = ${target} AND missed AND NOT settled)
+        ELSE outcome = 'applied' OR (outcome IN ('already', 'found') AND op LIKE 'delete-%') END`
 }
+
+/** Whether the service says of a create `j` that it did it. */
+const isCreated = sql`(j.outcome IN ('applied', 'found') OR j.outcome = 'failed' AND j.status BETWEEN 200 AND 299)`

@@ -1,15 +1,18 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { PlannedChange } from '../plan/changes.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
-import { storableJson } from './storable.ts'
+import { storable, storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
+
+type Changes = Iterable<PlannedChange> & { readonly length: number }
 
 /** An embedded store blocks the process for each statement: 30 ms for 1,000 rows, 200 ms for 5,000. */
 const ROWS_PER_STATEMENT = 1000
@@ -22,32 +25,23 @@ const ROWS_PER_STATEMENT = 1000
  */
 export async function storePlan(
   fenced: FencedRun,
-  plan: Pick<Plan, 'changes' | 'notices'>,
+  { changes, notices }: { readonly changes: Changes; readonly notices: readonly Notice[] },
   approved: ReadonlySet<string>,
 ): Promise<void> {
-  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', plan.changes.length))
-  for (let start = 0; start < plan.changes.length; start += ROWS_PER_STATEMENT) {
-    const rows = plan.changes.slice(start, start + ROWS_PER_STATEMENT).map((planned, index) => ({
-      number: start + index + 1,
-      phase: planned.phase,
-      op: planned.change.op,
-      entry_id: planned.change.id,
-      fingerprint: planned.fingerprint,
-      change: planned.change,
-      removes: planned.removes,
-      approved: approved.has(planned.fingerprint),
-    }))
-    await fenced.write((trx) =>
-      sql`INSERT INTO dirsyncd.changes
-        (run, number, phase, op, entry_id, fingerprint, change, removes, approved)
-      SELECT ${fenced.run}, number, phase, op, entry_id, fingerprint, change, removes, approved
-      FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, phase text, op text, entry_id text,
-        fingerprint text, change jsonb, removes int, approved boolean)`.execute(trx),
-    )
+  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', changes.length))
+  const parts = changesInJson(changes, approved)
+  for (let part = parts.next(); part.done !== true;) {
+    const json = part.value
+    // While the store writes some, the next ones are made.
+    const makeNext = async () => {
+      await setImmediate()
+      part = parts.next()
+    }
+    await fenced.write((trx) => Promise.all([insertChanges(trx, fenced.run, json), makeNext()]))
   }
-  for (let start = 0; start < plan.notices.length; start += ROWS_PER_STATEMENT) {
-    const notices = plan.notices.slice(start, start + ROWS_PER_STATEMENT)
-    await fenced.write((trx) => storeNotices(trx, fenced.run, notices, start))
+  for (let start = 0; start < notices.length; start += ROWS_PER_STATEMENT) {
+    const some = notices.slice(start, start + ROWS_PER_STATEMENT)
+    await fenced.write((trx) => storeNotices(trx, fenced.run, some, start))
   }
   await fenced.write(async (trx, run) => {
     await sql`UPDATE dirsyncd.changes AS c SET unsure = true FROM dirsyncd.journal AS j
@@ -56,6 +50,30 @@ export async function storePlan(
         AND c.run = ${fenced.run} AND c.entry_id = j.entry_id
         AND (c.op LIKE '%-user') = (j.op LIKE '%-user')`.execute(trx)
   })
+}
+
+/** Rows of the table `changes` as JSON, as many as one statement stores. */
+function* changesInJson(changes: Changes, approved: ReadonlySet<string>): Generator<string, undefined> {
+  let rows: (Omit<PlannedChange, 'change'> & Record<string, unknown>)[] = []
+  let number = 0
+  for (const planned of changes) {
+    const { op, id } = planned.change
+    number += 1
+    rows.push({ ...planned, number, op, entry_id: id, approved: approved.has(planned.fingerprint) })
+    if (rows.length < ROWS_PER_STATEMENT) continue
+    yield storableJson(rows)
+    rows = []
+  }
+  if (rows.length > 0) yield storableJson(rows)
+  return undefined
+}
+
+async function insertChanges(trx: Fenced, run: number, json: string): Promise<void> {
+  await sql`INSERT INTO dirsyncd.changes
+      (run, number, phase, op, entry_id, fingerprint, change, removes, approved)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, approved
+    FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
+      fingerprint text, change jsonb, removes int, approved boolean)`.execute(trx)
 }
 
 /** The users whose change the service refused in the last whole run, which ended without a decision why. */
@@ -83,6 +101,43 @@ export async function storeNotices(
     FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
     trx,
   )
+}
+
+/** Before all other notices of its run. */
+const LIST_NOTICE = -1_000_000_000
+
+/** Stores why a run sends shorter lists; of several workers, or chunks, only what the first one says. */
+export async function storeListNotice(
+  trx: Fenced,
+  run: number,
+  { kind, id, code, detail }: Notice,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows: stored } = await trx
+    .insertInto('dirsyncd.notices')
+    .values({ run, number: LIST_NOTICE, kind, entry_id: id ?? null, code, detail: storable(detail) })
+    .onConflict((conflict) => conflict.columns(['run', 'number']).doNothing())
+    .executeTakeFirstOrThrow()
+  await countStored(trx, run, 'stored_notices', Number(stored ?? 0))
+}
+
+/** Why the workers of a run sent shorter lists; at most one. */
+export async function listNotices(db: Db, run: number): Promise<readonly Notice[]> {
+  const rows = await selectNotices(db, run).where('number', '=', LIST_NOTICE).execute()
+  return rows.map(noticeOf)
+}
+
+function selectNotices(db: Db, run: number) {
+  return db
+    .selectFrom('dirsyncd.notices')
+    .select(['kind', 'entry_id', 'code', 'detail'])
+    .where('run', '=', run)
+}
+
+function noticeOf({
+  entry_id: id,
+  ...notice
+}: Omit<Notice, 'id'> & { readonly entry_id: string | null }): Notice {
+  return { ...notice, id: id ?? undefined }
 }
 
 /** Counts rows before they are stored, so that an interrupted run never has more rows than are counted. */
@@ -119,28 +174,18 @@ export async function changesOf(db: Db, run: number, limit: number): Promise<rea
   const { rows } = await sql<ChangeRecord>`
     SELECT number, change, status, detail,
       CASE WHEN r.state IN ('done', 'failed') THEN ${STATE_AT_END} ELSE c.state END AS state FROM (
-      SELECT *, state IN ('quarantined', 'failed', 'missing', 'unknown') AS wrong,
+      SELECT number, state IN ('quarantined', 'failed', 'missing', 'unknown') AS wrong,
         row_number() OVER (PARTITION BY op ORDER BY number) AS place
       FROM dirsyncd.changes WHERE run = ${run}
       ORDER BY wrong DESC, place, number LIMIT ${limit}
-    ) AS c JOIN dirsyncd.runs AS r USING (run) ORDER BY number`.execute(db)
+    ) AS chosen JOIN dirsyncd.changes AS c USING (number) JOIN dirsyncd.runs AS r USING (run)
+    WHERE run = ${run} ORDER BY number`.execute(db)
   return rows
 }
 
 export async function noticesOf(db: Db, run: number, limit: number): Promise<readonly Notice[]> {
-  const rows = await db
-    .selectFrom('dirsyncd.notices')
-    .select(['kind', 'entry_id', 'code', 'detail'])
-    .where('run', '=', run)
-    .orderBy('number')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => ({
-    kind: row.kind,
-    id: row.entry_id ?? undefined,
-    code: row.code,
-    detail: row.detail,
-  }))
+  const rows = await selectNotices(db, run).orderBy('number').limit(limit).execute()
+  return rows.map(noticeOf)
 }
 
 /** The codes whose notices are the same as in another run. */

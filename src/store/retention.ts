@@ -166,7 +166,15 @@ function journalBefore(sync: string, before: string): RawBuilder<boolean> {
     AND run NOT IN (SELECT run FROM dirsyncd.chunks)`
 }
 
-const OF_SYNC = ['journal', 'absences', 'quarantine', 'decisions', 'baselines', 'last_good'] as const
+const OF_SYNC = [
+  'journal',
+  'absences',
+  'quarantine',
+  'decisions',
+  'baselines',
+  'last_good',
+  'canaries',
+] as const
 
 type Prunable = (typeof OF_SYNC)[number] | 'leases' | 'runs' | 'changes' | 'notices' | 'held_changes'
 

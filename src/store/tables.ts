@@ -5,7 +5,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
-import type { Phase } from '../plan/plan.ts'
+import type { Phase } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
 
@@ -96,6 +96,10 @@ export interface ChangesTable {
   was_there: Generated<boolean>
   /** A person approved it. */
   approved: Generated<boolean>
+  /** Read back before the rest of its operation is sent. */
+  canary: Generated<boolean>
+  /** A create whose entry the last run had created, and this one does not see in the directory. */
+  created_before: Generated<boolean>
 }
 
 /** What a worker is sending. While the row is there, the outcome of its changes is open. */
@@ -143,6 +147,8 @@ export interface JournalTable {
   detail: string | null
   /** A later run saw it in the directory, or it was put into quarantine: it counts no more for convergence. */
   settled: Generated<boolean>
+  /** A create whose entry the next run did not see in the directory. */
+  missed: Generated<boolean>
   approved: Generated<boolean>
 }
 
@@ -218,6 +224,18 @@ export interface BaselinesTable {
   emptied: JSONColumnType<readonly string[]>
 }
 
+/** What came of reading back the first changes of an operation from a target. */
+export interface CanariesTable {
+  sync: string
+  target: string
+  op: Op
+  /** Several went out in one request. */
+  in_lists: boolean
+  verdict: 'passed' | 'failed'
+  run: number
+  judged_at: Timestamp
+}
+
 export interface AbsencesTable {
   sync: string
   target: string
@@ -268,6 +286,7 @@ export interface Tables {
   'dirsyncd.decisions': DecisionsTable
   'dirsyncd.last_good': LastGoodTable
   'dirsyncd.baselines': BaselinesTable
+  'dirsyncd.canaries': CanariesTable
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.settings': SettingsTable
   'dirsyncd.refused_logins': RefusedLoginsTable

@@ -114,7 +114,7 @@ export class Executor {
     const log = deps.log.child({ sync: setup.name, run: run.run })
     await beginRun(db, lease, run.run)
     const fenced = new FencedRun(db, { run: run.run, epoch: lease.epoch })
-    const pass = new Pass(this.#deps, setup, run, fenced)
+    using pass = new Pass(this.#deps, setup, run, fenced)
     try {
       const end = await runSync(pass.parts(), signal)
       log.info({ end }, 'run ended')

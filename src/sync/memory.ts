@@ -2,14 +2,14 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import { stillEmptied, takeBaseline } from '../plan/baseline.ts'
-import { deleteFingerprint, type Op } from '../plan/change.ts'
+import { deleteFingerprint, type Op, OPS } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, countAbsences } from '../store/absences.ts'
 import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
 import { decisionsOf, forgetOtherDecisions } from '../store/decisions.ts'
-import { quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
+import { noteMissedCreates, quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
 import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
 import { forgetOtherQuarantined, quarantined } from '../store/quarantine.ts'
@@ -23,6 +23,7 @@ import {
 import type { RunRecord } from '../store/runs.ts'
 import type { SyncTarget } from '../store/run-types.ts'
 import type { Tables } from '../store/tables.ts'
+import { inTurns } from '../turns.ts'
 import type { Memory, Planned } from './run.ts'
 
 type Db = Kysely<Tables>
@@ -99,22 +100,29 @@ function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
 
 /** Keeps, once a plan is made, which earlier writes had no effect. */
 export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): Promise<void> {
-  const { plan, server } = planned
+  const { plan, server, isHeld } = planned
   if (run.only_entries === null && server?.trouble === undefined)
     await settleWrites(db, run, missingChanges(planned))
   await quarantineUnconverged(db, run, plan.withheld)
+  if (run.only_entries === null && !isHeld && CREATES.some((op) => plan.changes.countOf(op) > 0))
+    await noteMissedCreates(db, run)
 }
 
-/** The fingerprints of all that makes the directory differ from the source, whether or not the plan may change it. */
-function missingChanges({ plan, breaches, absent }: Planned): ReadonlySet<string> {
-  return new Set([
-    ...plan.changes.map(({ fingerprint }) => fingerprint),
-    ...plan.withheld,
-    ...breaches.flatMap(({ changes }) => changes),
-    ...absent.user.map((id) => deleteFingerprint('user', id)),
-    ...absent.group.map((id) => deleteFingerprint('group', id)),
-  ])
+/**
+ * The fingerprints of all that makes an entry of the directory differ from the source, whether or not the plan may
+ * change it.
+ */
+function* missingChanges({ plan, breaches, absent }: Planned): Generator<string, undefined> {
+  for (const { fingerprint } of plan.changes.headsOf(...OF_ENTRIES_THERE)) yield fingerprint
+  yield* plan.withheld
+  for (const { changes } of breaches) yield* changes
+  for (const kind of ['user', 'group'] as const)
+    for (const id of absent[kind]) yield deleteFingerprint(kind, id)
+  return undefined
 }
+
+const CREATES = OPS.filter((op) => op.startsWith('create-'))
+const OF_ENTRIES_THERE = OPS.filter((op) => !op.startsWith('create-'))
 
 /** Keeps, once a run has ended, who is absent: both sides were read well, whatever became of the changes. */
 export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
@@ -147,12 +155,11 @@ function stillThere(
   unfinished: readonly { readonly op: Op; readonly id: string }[],
 ): Record<Kind, readonly string[]> {
   const left = new Set(unfinished.map(({ op, id }) => `${op} ${id}`))
-  const planned = new Set(plan.changes.map(({ change }) => `${change.op} ${change.id}`))
-  const isLeft = (change: string): boolean => left.has(change) || !planned.has(change)
-  return {
-    user: absent.user.filter((id) => isLeft(`delete-user ${id}`)),
-    group: absent.group.filter((id) => isLeft(`delete-group ${id}`)),
+  const notDeleted = (kind: Kind): readonly string[] => {
+    const planned = plan.changes.idsOf(`delete-${kind}`)
+    return absent[kind].filter((id) => left.has(`delete-${kind} ${id}`) || !planned.has(id))
   }
+  return { user: notDeleted('user'), group: notDeleted('group') }
 }
 
 /** The absent entries that wait for their delete, or would be deleted now; the others are kept for another reason. */
@@ -160,10 +167,8 @@ function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, rea
   const waiting = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
   for (const { code, kind, id } of plan.notices)
     if (code === 'unproved' || code === 'in-grace') waiting[kind].add(id)
-  for (const { change } of plan.changes) {
-    if (change.op === 'delete-user') waiting.user.add(change.id)
-    if (change.op === 'delete-group') waiting.group.add(change.id)
-  }
+  for (const { id } of plan.changes.headsOf('delete-user')) waiting.user.add(id)
+  for (const { id } of plan.changes.headsOf('delete-group')) waiting.group.add(id)
   return {
     user: absent.user.filter((id) => waiting.user.has(id)),
     group: absent.group.filter((id) => waiting.group.has(id)),
@@ -180,11 +185,12 @@ async function rememberPlaces(
   if (eachPlace === undefined) return
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
   const still = before === undefined ? [] : stillEmptied(before, undecided(plan, kind, absent))
-  const baseline = takeBaseline((visit) => eachPlace(kind, visit), {
+  const steps = takeBaseline((visit) => eachPlace(kind, visit), {
     absent,
     before,
     emptied: [...new Set([...emptied[kind], ...still])].toSorted(),
   })
+  const baseline = await inTurns(steps)
   await storeBaseline(db, run, kind, baseline)
 }
 

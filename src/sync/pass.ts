@@ -2,13 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from '../apply/claim.ts'
+import type { CanaryParts } from '../apply/canary.ts'
 import { drainRun } from '../apply/drain.ts'
 import type { ChunkJob } from '../apply/job.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
+import { UserTable } from '../directory/user-table.ts'
+import type { Log } from '../log.ts'
+import type { CanaryVerdict } from '../plan/canary.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Grace } from '../plan/grace.ts'
 import { incompleteDirectory } from '../plan/incomplete-read.ts'
 import type { PlanRules } from '../plan/inputs.ts'
+import type { Plan } from '../plan/changes.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
 import { forgetDeleted } from '../store/absences.ts'
@@ -16,7 +21,7 @@ import { findBaseline } from '../store/baselines.ts'
 import type { Fenced, FencedRun } from '../store/fenced-run.ts'
 import { deletedIdsLastDay } from '../store/journal.ts'
 import { isAway } from '../store/outage.ts'
-import { countThereBefore, outcomesAtEnd, storeNotices, storePlan } from '../store/plans.ts'
+import { countThereBefore, listNotices, outcomesAtEnd, storeNotices, storePlan } from '../store/plans.ts'
 import { closeHold, holdRun, joinHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
@@ -39,15 +44,17 @@ export interface SyncSetup {
   /** The URL of the directory: what the sync writes to. */
   readonly target: string
   readonly source: Source
-  readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
+  readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
   readonly grace: Grace
   readonly queue: Queue<ChunkJob>
+  readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
 }
 
 export interface PassDeps {
   readonly db: Kysely<Tables>
+  readonly log: Log
   /** Whether the process with this name has certainly ended. */
   readonly isDead: (process: string) => boolean
   /** The same as the workers'. */
@@ -56,14 +63,28 @@ export interface PassDeps {
   readonly onApply?: (sync: string) => void
 }
 
-/** One run as its owner writes it: everything in transactions of the `FencedRun`. */
-export class Pass {
+/** Whether a person approved something that the plan takes away. */
+function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean {
+  if (approved.size === 0) return false
+  for (const { removes, fingerprint } of changes.of('delete-user', 'delete-group', 'set-members'))
+    if (removes > 0 && approved.has(fingerprint)) return true
+  return false
+}
+
+/**
+ * One run as its owner writes it: everything in transactions of the `FencedRun`. What it read is there until it is
+ * disposed of.
+ */
+export class Pass implements Disposable {
   readonly #deps: PassDeps
   readonly #times: Times
   readonly #setup: SyncSetup
   readonly #run: RunRecord
   readonly #fenced: FencedRun
+  readonly #table = new UserTable()
   #planned: Planned | undefined
+  /** What was noticed while the first changes were read back; each once, also where this is done again. */
+  readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
 
   constructor(deps: PassDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
     this.#deps = deps
@@ -71,6 +92,11 @@ export class Pass {
     this.#setup = setup
     this.#run = run
     this.#fenced = fenced
+  }
+
+  /** Hundreds of megabytes of a large run would otherwise wait for the next collection of garbage. */
+  [Symbol.dispose](): void {
+    this.#table.release()
   }
 
   /** What the run works with. */
@@ -83,6 +109,7 @@ export class Pass {
       mode: run.mode,
       only: run.only_entries ?? undefined,
       isAsked: run.trigger !== 'schedule',
+      table: this.#table,
       source,
       readDirectory,
       rules,
@@ -104,7 +131,9 @@ export class Pass {
   /** Ends the run with an error. Both sides may have been read well all the same. */
   async fail(error: string): Promise<void> {
     await this.#fenced.write(async (trx) => {
-      await finishRun(trx, this.#run.run, { state: 'failed', error, counts: await this.#finalCounts(trx) })
+      const counts = await this.#finalCounts(trx)
+      await storeNotices(trx, this.#run.run, [...this.#readBack.values()], -this.#readBack.size)
+      await finishRun(trx, this.#run.run, { state: 'failed', error, counts })
       if (this.#planned !== undefined) await this.#rememberAbsences(trx, this.#planned)
     })
   }
@@ -129,7 +158,7 @@ export class Pass {
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run.run, 'planning', {
         directoryMoved: directory.moved,
-        approved: plan.changes.some(({ removes, fingerprint }) => removes > 0 && approved.has(fingerprint)),
+        approved: hasApproved(plan, approved),
         digest: plan.digest,
         counts,
         breaches,
@@ -169,10 +198,19 @@ export class Pass {
   async #apply(signal: AbortSignal): Promise<void> {
     const { db, onApply, isDead } = this.#deps
     const { name, queue, target } = this.#setup
+    const deps = {
+      db,
+      queue,
+      fenced: this.#fenced,
+      target,
+      isDead,
+      canary: this.#canary(),
+      times: this.#times,
+    }
     onApply?.(name)
     for (;;) {
       try {
-        return await drainRun({ db, queue, fenced: this.#fenced, target, isDead, times: this.#times }, signal)
+        return await drainRun(deps, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }
@@ -180,12 +218,23 @@ export class Pass {
     }
   }
 
+  #canary(): CanaryParts {
+    const { name: sync, canary } = this.#setup
+    const log = this.#deps.log.child({ sync, run: this.#run.run })
+    const onNotices: CanaryParts['onNotices'] = (notices) => {
+      for (const notice of notices) this.#readBack.set(JSON.stringify(notice), notice)
+    }
+    return { ...canary, onNotices, log }
+  }
+
   async #complete(planned: Planned): Promise<void> {
     const run = this.#run
     await this.#fenced.write(async (trx) => {
       const incomplete = incompleteDirectory(planned, await countThereBefore(trx, run.run))
-      await storeNotices(trx, run.run, incomplete, -incomplete.length)
-      const plan = { ...planned.plan, notices: [...incomplete, ...planned.plan.notices] }
+      const applying = [...incomplete, ...this.#readBack.values()]
+      await storeNotices(trx, run.run, applying, -applying.length)
+      const lists = await listNotices(trx, run.run)
+      const plan = { ...planned.plan, notices: [...lists, ...applying, ...planned.plan.notices] }
       const counts = countRun({ ...planned, plan }, await outcomesAtEnd(trx, run.run))
       const isWhole = incomplete.length === 0
       if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole })
@@ -210,6 +259,9 @@ export class Pass {
   async #finalCounts(trx: Fenced) {
     const record = await findRun(trx, this.#run.run)
     if (!record?.counts) return undefined
-    return { ...record.counts, outcomes: await outcomesAtEnd(trx, record.run) }
+    const notices = { ...record.counts.notices }
+    for (const { code } of [...this.#readBack.values(), ...(await listNotices(trx, record.run))])
+      notices[code] = (notices[code] ?? 0) + 1
+    return { ...record.counts, notices, outcomes: await outcomesAtEnd(trx, record.run) }
   }
 }

@@ -1,6 +1,6 @@
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
-import type { Op } from '../plan/change.ts'
-import type { PlannedChange } from '../plan/plan.ts'
+import { type Op, OPS } from '../plan/change.ts'
+import type { PlannedChanges } from '../plan/changes.ts'
 import type { ChangeState, RunCounts } from '../store/run-types.ts'
 import type { Planned } from './run.ts'
 
@@ -13,22 +13,19 @@ export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState,
     directoryUsers: directory.users.size,
     directoryGroups: directory.groups.size,
     unchanged: plan.unchanged,
-    planned: countBy(plan.changes, operationOf),
+    planned: plannedBy(plan.changes),
     outcomes,
-    notices: countBy(plan.notices, codeOf),
+    notices: noticesBy(plan.notices),
   }
 }
 
-function operationOf(planned: PlannedChange): Op {
-  return planned.change.op
+function plannedBy(changes: PlannedChanges): Partial<Record<Op, number>> {
+  const used = OPS.filter((op) => changes.countOf(op) > 0)
+  return Object.fromEntries(used.map((op) => [op, changes.countOf(op)]))
 }
 
-function codeOf(notice: Notice): NoticeCode {
-  return notice.code
-}
-
-function countBy<T, K extends string>(items: readonly T[], key: (item: T) => K): Partial<Record<K, number>> {
-  const counts: Partial<Record<K, number>> = {}
-  for (const item of items) counts[key(item)] = (counts[key(item)] ?? 0) + 1
+function noticesBy(notices: readonly Notice[]): Partial<Record<NoticeCode, number>> {
+  const counts: Partial<Record<NoticeCode, number>> = {}
+  for (const { code } of notices) counts[code] = (counts[code] ?? 0) + 1
   return counts
 }

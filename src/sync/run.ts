@@ -1,6 +1,7 @@
 import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import type { UserTable } from '../directory/user-table.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
@@ -10,9 +11,11 @@ import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
 import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
 import { isShorter, refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
-import { deleteCandidates, makePlan, type Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/changes.ts'
+import { deleteCandidates, planInSteps } from '../plan/plan.ts'
 import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } from '../plan/server.ts'
 import type { Source } from '../source/source.ts'
+import { inTurns } from '../turns.ts'
 import { bothOrNeither } from './both.ts'
 
 /** What a run remembers from earlier runs and from what people decided. */
@@ -58,8 +61,10 @@ export interface RunDeps {
   readonly only: Only | undefined
   /** A person asked for the run, not the schedule. */
   readonly isAsked: boolean
+  /** Where the users of both sides are kept. */
+  readonly table: UserTable
   readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
-  readonly readDirectory: (signal: AbortSignal) => Promise<DirectorySnapshot>
+  readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
   readonly grace: Grace
@@ -86,12 +91,13 @@ export type RunEnd = 'planned' | 'held' | 'done'
 export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
   const preferred = await deps.preferredServer()
+  const { isAsked, table } = deps
   const [source, listed] = await bothOrNeither(
-    (both) => [deps.source.read(both, { preferred, isAsked: deps.isAsked }), deps.readDirectory(both)],
+    (both) => [deps.source.read(both, { preferred, isAsked, table }), deps.readDirectory(both, table)],
     signal,
   )
   await deps.enter('planning')
-  const absent = deleteCandidates(source, listed)
+  const absent = await inTurns(deleteCandidates(source, listed), signal)
   const sightings = await lookAgain(deps, source, absent, signal)
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
@@ -101,7 +107,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
   const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
   const { plan } = proved
-  const guards = checkGuards(plan, factsOf(inputs, plan, memory), deps.limits)
+  const guards = await inTurns(checkGuards(plan, factsOf(inputs, plan, memory), deps.limits), signal)
   const planned: Planned = {
     ...proved,
     source,
@@ -188,10 +194,11 @@ async function planAndProve(
   signal: AbortSignal,
 ): Promise<ProvedPlan> {
   const doubts = server === undefined ? [] : serverFindings(server)
-  const first = makePlan(inputs)
+  const first = await inTurns(planInSteps(inputs), signal)
   const losses =
     server?.scope === 'nothing' ? new Map() : await lookAtLosses(deps, inputs.source, first, signal)
-  const proved = prove(inputs, first, await evidenceOf(deps, inputs, { memory, losses }, signal))
+  const evidence = await evidenceOf(deps, inputs, { memory, losses }, signal)
+  const proved = await inTurns(prove(inputs, first, evidence), signal)
   return { ...proved, findings: [...doubts, ...proved.findings] }
 }
 

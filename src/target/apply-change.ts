@@ -1,16 +1,17 @@
 import { type AccessManagementClient, worstCaseRequests } from '../client/client.ts'
-import type { Change, CreateGroup, CreateUser, Op } from '../plan/change.ts'
+import type { Change, Op } from '../plan/change.ts'
+import { groupCreation, userCreation } from './creations.ts'
 import {
   findGroup,
   findUser,
   type Group,
   hasMembers,
   hasName,
-  missingFields,
+  hasValues,
   paramsOf,
-  type Send,
+  sendGroup,
+  sendUser,
   type User,
-  type UserFields,
   writeOptions,
 } from './entries.ts'
 import { type WriteContext, create, type Done, remove, type TargetDirectory, update } from './idempotent.ts'
@@ -56,11 +57,11 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
   const { client } = context
   switch (change.op) {
     case 'create-user':
-      return createUser(context, change)
+      return create(context, userCreation(context, change))
     case 'update-user':
       return update<User>(context, {
         find: () => findUser(context, id),
-        isDone: (user) => isEmpty(missingFields(user, change.want)),
+        isDone: (user) => hasValues(user, change.want),
         send: sendUser(context, id, change.want),
       })
     case 'delete-user':
@@ -70,7 +71,7 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
         (confirm) => client.deleteUser(paramsOf(context, id), writeOptions(context, confirm)),
       )
     case 'create-group':
-      return createGroup(context, change)
+      return create(context, groupCreation(context, change))
     case 'update-group':
       return update<Group>(context, {
         find: () => findGroup(context, id),
@@ -90,51 +91,6 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
         (confirm) => client.deleteGroup(paramsOf(context, id), writeOptions(context, confirm)),
       )
   }
-}
-
-function createUser(context: WriteContext, { id, want }: CreateUser): Promise<Done> {
-  const { email, name, employeeId } = want
-  const entry = {
-    external_id: id,
-    ...(email !== undefined && { email }),
-    ...(name !== undefined && { name }),
-    ...(employeeId !== undefined && { employee_id: employeeId }),
-  }
-  const params = { directory_id: context.directoryId }
-  return create<User>(context, {
-    find: () => findUser(context, id),
-    send: (confirm) => context.client.createUsers(params, [entry], writeOptions(context, confirm)),
-    isDone: (user) => isEmpty(missingFields(user, want)),
-    correct: (user) => sendUser(context, id, missingFields(user, want)),
-  })
-}
-
-function createGroup(context: WriteContext, { id, want }: CreateGroup): Promise<Done> {
-  const params = { directory_id: context.directoryId }
-  const entry = { external_id: id, name: want.name }
-  return create<Group>(context, {
-    find: () => findGroup(context, id),
-    send: (confirm) => context.client.createGroups(params, [entry], writeOptions(context, confirm)),
-    isDone: (group) => hasName(group, want.name),
-    correct: () => sendGroup(context, id, want),
-  })
-}
-
-function sendUser(context: WriteContext, id: string, fields: UserFields): Send<User> {
-  return (confirm) => context.client.updateUser(paramsOf(context, id), fields, writeOptions(context, confirm))
-}
-
-function sendGroup(
-  context: WriteContext,
-  id: string,
-  fields: { readonly name: string; readonly external_member_ids?: string[] },
-): Send<Group> {
-  return (confirm) =>
-    context.client.updateGroup(paramsOf(context, id), fields, writeOptions(context, confirm))
-}
-
-function isEmpty(fields: UserFields): boolean {
-  return fields.email === undefined && fields.name === undefined
 }
 
 /**

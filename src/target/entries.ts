@@ -2,6 +2,7 @@ import { ApiError, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import { failureOfWebPage } from '../client/failure.ts'
 import type { WriteOptions, Written } from '../client/methods.ts'
+import type { Shown } from '../plan/canary.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
 
 /** What every request of a change needs; `onRequest` counts the requests. */
@@ -14,6 +15,14 @@ export interface RequestContext {
 
 export type User = Awaited<ReturnType<AccessManagementClient['getUser']>>
 export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
+
+export function shownUser({ external_id: id, email, name }: User): Shown {
+  return { id, email, name, members: [] }
+}
+
+export function shownGroup({ external_id: id, name, external_member_ids: members }: Group): Shown {
+  return { id, email: null, name, members }
+}
 
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
@@ -30,7 +39,8 @@ export async function findGroup(context: RequestContext, id: string): Promise<Gr
   return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
 }
 
-async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
+/** What was looked up, or `undefined` on the service's 404. */
+export async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   try {
     return await look
   } catch (error) {
@@ -75,6 +85,11 @@ export function missingFields(user: User, want: UserFields): UserFields {
   return { ...(email && { email: want.email }), ...(name && { name: want.name }) }
 }
 
+export function hasValues(user: User, want: UserFields): boolean {
+  const { email, name } = missingFields(user, want)
+  return email === undefined && name === undefined
+}
+
 export function hasName(group: Group, name: string): boolean {
   return canonicalName(group.name) === canonicalName(name)
 }
@@ -83,4 +98,17 @@ export function hasMembers(group: Group, members: readonly string[]): boolean {
   const have = sortedUnique(group.external_member_ids)
   const want = sortedUnique(members)
   return have.length === want.length && have.every((id, index) => id === want[index])
+}
+
+export function sendUser(context: RequestContext, id: string, fields: UserFields): Send<User> {
+  return (confirm) => context.client.updateUser(paramsOf(context, id), fields, writeOptions(context, confirm))
+}
+
+export function sendGroup(
+  context: RequestContext,
+  id: string,
+  fields: { readonly name: string; readonly external_member_ids?: string[] },
+): Send<Group> {
+  return (confirm) =>
+    context.client.updateGroup(paramsOf(context, id), fields, writeOptions(context, confirm))
 }

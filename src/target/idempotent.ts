@@ -7,6 +7,8 @@ export interface TargetDirectory {
   readonly directoryId: number | string
   /** When the directory was last read (`performance.now()`); set by `applyChange`. */
   seenAt?: number
+  /** The longest list of each shape that was created as it was sent, as lookups proved; set by `createTogether`. */
+  readonly proved?: Map<string, number>
 }
 
 export interface WriteContext extends RequestContext {
@@ -43,16 +45,29 @@ export interface Creation<Found> {
 export async function create<Found>(context: WriteContext, creation: Creation<Found>): Promise<Done> {
   const found = context.check ? await creation.find() : undefined
   const sent = found === undefined ? await sendNew(context, creation) : { found, wasThere: true }
-  if (!('found' in sent)) return sent
-  if (creation.isDone(sent.found)) return sent.wasThere ? { ...FOUND, wasThere: true } : FOUND
-  const { find, isDone } = creation
-  return update(context, { find, isDone, send: creation.correct(sent.found) }, 'sure')
+  return 'found' in sent ? complete(context, creation, sent) : sent
+}
+
+/** What a lookup found of the entry to create; `wasThere`: no request of its change had created it. */
+export interface FoundEntry<Found> {
+  readonly found: Found
+  readonly wasThere: boolean
+}
+
+/** Updates what differs in an entry that exists already. */
+export async function complete<Found>(
+  context: WriteContext,
+  { find, isDone, correct }: Creation<Found>,
+  { found, wasThere }: FoundEntry<Found>,
+): Promise<Done> {
+  if (isDone(found)) return wasThere ? { ...FOUND, wasThere: true } : FOUND
+  return update(context, { find, isDone, send: correct(found) }, 'sure')
 }
 
 async function sendNew<Found>(
   context: WriteContext,
   { find, send }: Creation<Found>,
-): Promise<Done | { readonly found: Found; readonly wasThere: boolean }> {
+): Promise<Done | FoundEntry<Found>> {
   try {
     const written = await send(find)
     // What is found after a lost answer is what this request created.

@@ -5,11 +5,16 @@ import type { AccessManagementClient } from '../client/client.ts'
 import { failureOfWebPage } from '../client/failure.ts'
 import type { ReadOptions } from '../client/methods.ts'
 import { type AllPages, type ListPage, readAllPages } from '../client/pages.ts'
-import type { DirectoryGroup, DirectoryUser, Kind } from '../directory/entry.ts'
+import type { Key } from '../client/passes.ts'
+import type { DirectoryGroup, Kind } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
 import { sortedUnique } from '../directory/normalize.ts'
 import type { DirectorySnapshot, Notice } from '../directory/snapshot.ts'
+import { forEachInSteps, type Steps } from '../directory/steps.ts'
+import { UserTable } from '../directory/user-table.ts'
+import { DirectoryUsers } from '../directory/users.ts'
 import type { Membership } from '../plan/policy.ts'
+import { inTurns } from '../turns.ts'
 import { directoryUnknown, explainApiError } from './explain.ts'
 
 export interface ReadDirectoryOptions {
@@ -30,16 +35,19 @@ type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items
  * An entry whose external id no URL path can hold gets a notice and is left out. Of two entries with the same external
  * id the first is kept, and the notice `shared-id` holds the id. It must never be deleted, because the service
  * might delete either of the two.
+ *
+ * @param table where the users are kept
  */
 export async function readDirectory(
   client: AccessManagementClient,
   options: ReadDirectoryOptions,
   signal: AbortSignal,
+  table = new UserTable(),
 ): Promise<DirectorySnapshot> {
   try {
     await requireDirectory(client, options.directoryId, { signal })
-    const [users, groups] = await readLists(client, options, signal)
-    return snapshotOf(users, groups, options.membership)
+    const [users, groups] = await readLists(client, options, table, signal)
+    return await inTurns(snapshotOf(table, users, groups, options.membership), signal)
   } catch (error) {
     throw explainApiError(error)
   }
@@ -64,8 +72,9 @@ export async function requireDirectory(
 async function readLists(
   client: AccessManagementClient,
   { directoryId, readConcurrency: concurrency }: ReadDirectoryOptions,
+  table: UserTable,
   signal: AbortSignal,
-): Promise<[AllPages<ApiUser>, AllPages<ApiGroup>]> {
+): Promise<[AllPages<KeptUser>, AllPages<ApiGroup>]> {
   const failed = new AbortController()
   const both = AbortSignal.any([signal, failed.signal])
   const atOnce = pLimit(Math.max(1, concurrency))
@@ -73,7 +82,12 @@ async function readLists(
   const listUsers: ListPage<ApiUser> = (options) => atOnce(() => client.listUsers(params, options))
   const listGroups: ListPage<ApiGroup> = (options) => atOnce(() => client.listGroups(params, options))
   const reads = [
-    readAllPages(listUsers, { key: (user) => user.id, concurrency, signal: both }),
+    readAllPages(listUsers, {
+      key: (user) => user.id,
+      keep: (user) => keptUser(table, user),
+      concurrency,
+      signal: both,
+    }),
     readAllPages(listGroups, { key: groupKey, isSame: isSameGroup, concurrency, signal: both }),
   ] as const
   try {
@@ -96,14 +110,24 @@ function isSameGroup(one: ApiGroup, other: ApiGroup): boolean {
   return typeof one['id'] === 'number' || isDeepStrictEqual(one, other)
 }
 
-function snapshotOf(
-  users: AllPages<ApiUser>,
+/** The row of the table; the user itself where its external id no URL path can hold. */
+type KeptUser = number | ApiUser
+
+function keptUser(table: UserTable, user: ApiUser): KeptUser {
+  const id = idOf(user)
+  if (idProblem(id) !== undefined) return user
+  return table.rowOf(id, user.email ?? undefined, user.name ?? undefined)
+}
+
+function* snapshotOf(
+  table: UserTable,
+  users: AllPages<KeptUser>,
   groups: AllPages<ApiGroup>,
   membership: Membership,
-): DirectorySnapshot {
+): Steps<DirectorySnapshot> {
   const notices: Notice[] = []
-  const usersById = byId('user', users, userOf, notices)
-  const groupsById = byId('group', groups, (id, group) => groupOf(id, group, membership), notices)
+  const usersById = yield* usersOf(table, users, notices)
+  const groupsById = groupsOf(groups, membership, notices)
   // An entry without its id, or with that of another one, may be one that seems to be missing.
   const hidesAnId = notices.length > 0
   // Without a total, a list that ends too early looks like one that is complete.
@@ -123,47 +147,63 @@ function isUnprovedEmpty({ items, total }: AllPages<unknown>): boolean {
   return items.length === 0 && total === undefined
 }
 
-function byId<Item extends ApiUser | ApiGroup, Entry>(
-  kind: Kind,
-  { items, duplicates }: AllPages<Item>,
-  entryOf: (id: string, item: Item) => Entry,
+function* usersOf(
+  table: UserTable,
+  { items, keys }: AllPages<KeptUser>,
   notices: Notice[],
-): Map<string, Entry> {
-  const entries = new Map<string, Entry>()
+): Steps<DirectoryUsers> {
+  const users = new DirectoryUsers(table)
+  const shared = new Set<string>()
+  yield* forEachInSteps(items, (user) => {
+    if (typeof user !== 'number') notices.push(unaddressable('user', user))
+    else if (!users.add(user)) shared.add(table.idOf(user))
+  })
+  if (shared.size === 0) return users
+  const ownIds = new Map<string, Key[]>([...shared].map((id) => [id, []]))
+  for (const [index, user] of items.entries())
+    if (typeof user === 'number') ownIds.get(table.idOf(user))?.push(keys[index]!)
+  for (const [id, several] of ownIds) notices.push(sharedId('user', id, several))
+  return users
+}
+
+function groupsOf(
+  { items, duplicates }: AllPages<ApiGroup>,
+  membership: Membership,
+  notices: Notice[],
+): Map<string, DirectoryGroup> {
+  const groups = new Map<string, DirectoryGroup>()
   const shared = new Set<string>()
   const all = [...items, ...duplicates]
-  for (const item of all) {
-    const id = idOf(item)
-    const problem = idProblem(id)
-    if (problem !== undefined)
-      notices.push({ kind, id: undefined, code: 'unaddressable', detail: `${label(kind, item)}: ${problem}` })
-    else if (entries.has(id)) shared.add(id)
-    else entries.set(id, entryOf(id, item))
+  for (const group of all) {
+    const id = idOf(group)
+    if (idProblem(id) !== undefined) notices.push(unaddressable('group', group))
+    else if (groups.has(id)) shared.add(id)
+    else groups.set(id, groupOf(id, group, membership))
   }
-  const sharing = shared.size === 0 ? [] : all.filter((item) => shared.has(idOf(item)))
+  const sharing = shared.size === 0 ? [] : all.filter((group) => shared.has(idOf(group)))
   for (const [id, several] of Map.groupBy(sharing, idOf)) {
-    notices.push({ kind, id, code: 'shared-id', detail: sharedId(kind, id, several) })
+    const ownIds = several.map((group) => group['id'])
+    notices.push(sharedId('group', id, ownIds))
   }
-  return entries
+  return groups
 }
 
 function idOf(item: ApiUser | ApiGroup): string {
   return item.external_id ?? ''
 }
 
-function sharedId(kind: Kind, id: string, several: readonly (ApiUser | ApiGroup)[]): string {
-  const ids = several.flatMap((item) => (typeof item['id'] === 'number' ? [item['id']] : []))
-  const their = ids.length === 0 ? '' : ` (their own ids are ${ids.slice(0, 10).join(', ')})`
-  return `several ${kind}s of the directory have the external id "${id}"${their}; delete all but one of them in the service`
-}
-
-function label(kind: Kind, item: ApiUser | ApiGroup): string {
+function unaddressable(kind: Kind, item: ApiUser | ApiGroup): Notice {
   const id = typeof item['id'] === 'number' ? ` ${item['id']}` : ''
-  return `the directory's ${kind}${id} "${item.name ?? ''}" cannot be addressed`
+  const label = `the directory's ${kind}${id} "${item.name ?? ''}" cannot be addressed`
+  return { kind, id: undefined, code: 'unaddressable', detail: `${label}: ${idProblem(idOf(item))}` }
 }
 
-function userOf(id: string, user: ApiUser): DirectoryUser {
-  return { id, email: user.email, name: user.name }
+/** @param ownIds what the service calls the entries itself, where they are numbers */
+function sharedId(kind: Kind, id: string, ownIds: readonly unknown[]): Notice {
+  const ids = ownIds.filter((own) => typeof own === 'number')
+  const their = ids.length === 0 ? '' : ` (their own ids are ${ids.slice(0, 10).join(', ')})`
+  const detail = `several ${kind}s of the directory have the external id "${id}"${their}; delete all but one of them in the service`
+  return { kind, id, code: 'shared-id', detail }
 }
 
 function groupOf(id: string, group: ApiGroup, membership: Membership): DirectoryGroup {

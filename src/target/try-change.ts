@@ -25,13 +25,18 @@ export async function tryChange(
     const { outcome, ...answer } = await applyChange(client, target, change, options, signal)
     return { result: outcome, ...answer }
   } catch (error) {
-    if (isApiError(error)) return outcomeOf(error)
-    if (error instanceof DirsyncdError) return { result: 'stop', code: error.code, detail: sentence(error) }
-    throw error
+    return outcomeOf(error)
   }
 }
 
-function outcomeOf(error: ApiError): Outcome {
+/** The outcome of an attempt that ended with this error. Throws what is none, such as an abort. */
+export function outcomeOf(error: unknown): Outcome {
+  if (isApiError(error)) return outcomeOfApi(error)
+  if (error instanceof DirsyncdError) return { result: 'stop', code: error.code, detail: sentence(error) }
+  throw error
+}
+
+function outcomeOfApi(error: ApiError): Outcome {
   const { kind, status, message: detail } = error
   switch (kind) {
     case 'aborted':

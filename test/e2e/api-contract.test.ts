@@ -122,6 +122,11 @@ test('with --writes and --reset-password all endpoints are checked, and everythi
   const good = findings.filter(({ probe }) => probe === 'good')
   expect(good).toHaveLength(21)
   expect(good.filter(({ state }) => state !== 'ok')).toEqual([])
+  const lists = findings.filter(({ probe }) => probe === 'three entries in one request')
+  expect(lists).toMatchObject([
+    { number: 4, state: 'ok', notes: [] },
+    { number: 9, state: 'ok', notes: [] },
+  ])
   expect(await seen()).toEqual(before)
 })
 

@@ -105,22 +105,22 @@ const result = (code: number) => (page: number) => ({ kind: 'result', page, code
 type FaultInPage = readonly [string, (page: number) => LdapFault, string]
 
 /** Like the unavailable one for a daemon; that each fails a read is tested on the source, too. */
-const OTHER_RESULTS: readonly FaultInPage[] = [
+const OTHER_ENDS: readonly FaultInPage[] = [
   ['reaches its time limit', result(3), 'timeLimitExceeded: '],
   ['reaches its size limit', result(4), 'sizeLimitExceeded: '],
   ['refers to another server', result(10), 'referral: '],
   ["reaches its administrator's limit", result(11), 'adminLimitExceeded: '],
   ['is busy', result(51), 'busy: '],
   ['meets an error of its own', result(80), 'an error of its own (result 80)'],
+  ['hangs up', (page) => ({ kind: 'hang-up', page, entry: 1 }), 'the connection was lost while reading'],
+  ['says that it ends', (page) => ({ kind: 'notice', page }), '("going down for maintenance") while reading'],
 ]
 
 const IN_A_PAGE: readonly FaultInPage[] = [
-  ...inLong([], OTHER_RESULTS),
+  ...inLong([], OTHER_ENDS),
   ['becomes unavailable', result(52), 'unavailable: '],
   ['leaves the cookie out', (page) => ({ kind: 'no-control', page }), 'stopped paging in the middle'],
   ['is cut off', (page) => ({ kind: 'cut', page, entry: 10 }), 'the connection was lost while reading'],
-  ['hangs up', (page) => ({ kind: 'hang-up', page, entry: 1 }), 'the connection was lost while reading'],
-  ['says that it ends', (page) => ({ kind: 'notice', page }), '("going down for maintenance") while reading'],
   ['stalls', (page) => ({ kind: 'stall', page, entry: 10 }), 'nothing arrived for 0.8 s while reading'],
   [
     'is frozen (SIGSTOP)',
@@ -153,11 +153,16 @@ describe('behind TLS', () => {
     [58_000, `"ou=groups,${BASE}"`],
   ] as const
 
-  test.each<['starttls' | 'ldaps', 'cut' | 'stall', string]>([
-    ['starttls', 'cut', 'the connection was lost while reading'],
+  type Cut = ['starttls' | 'ldaps', 'cut' | 'stall', string]
+  const MORE_CUTS: Cut[] = [
     ['starttls', 'stall', 'nothing arrived for 0.8 s while reading'],
     ['ldaps', 'cut', 'the connection was lost while reading'],
+  ]
+
+  test.each<Cut>([
+    ['starttls', 'cut', 'the connection was lost while reading'],
     ['ldaps', 'stall', 'nothing arrived for 0.8 s while reading'],
+    ...inLong([], MORE_CUTS),
   ])('%s: a %s in the middle of the users and of the groups', async (name, action, words) => {
     await changeTheCompany(slapd)
     for (const [bytes, base] of BYTES) {

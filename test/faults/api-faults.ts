@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Interception, ProxiedRequest } from '../support/api-proxy.ts'
 import type { ApiTrouble } from './schedule.ts'
+import { partsOf } from './write-history.ts'
 
 const PAGE = '<html><body>Please log in to the wireless network</body></html>'
 
@@ -52,6 +53,9 @@ export class ApiFaults {
         return { afterwards: { status: this.#pageStatus(), page: PAGE } }
       case 'away':
         return 'cut'
+      case 'list-first':
+      case 'list-half':
+        return partOfList(trouble, request)
       case 'slow': {
         await sleep(800 * this.#random())
         // What the client has given up does not reach the service late: no client could undo that.
@@ -63,4 +67,12 @@ export class ApiFaults {
   #pageStatus(): number {
     return [200, 404, 502][Math.floor(3 * this.#random())]!
   }
+}
+
+/** The service gets the first entry alone, or the first half, whose answer is lost. */
+function partOfList(trouble: 'list-first' | 'list-half', { body }: ProxiedRequest): Interception | undefined {
+  const parts = partsOf(body)
+  if (parts.length < 2) return undefined
+  if (trouble === 'list-first') return { body: parts[0]! }
+  return { body: parts.slice(0, Math.ceil(parts.length / 2)).join('&'), afterwards: 'cut' }
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { type Company, CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -127,7 +126,7 @@ describe('two syncs in one daemon, and the API of one is down', () => {
     await ill.start()
     const { code, run } = await going
     expect(code).toBe(0)
-    expect(run).toMatchObject({ state: 'done', counts: { notices: EMPTY_OBJECT } })
+    expect(run).toMatchObject({ state: 'done', counts: { notices: { 'read-back': 1 } } })
     await expectEqual(ill, renamed('Second'))
   })
 })
@@ -156,7 +155,7 @@ describe('one sync', () => {
     console.log(
       `${seconds} s in all, done ${(Date.parse(run.finishedAt) - diedAt - DEAD_MS) / 1000} s after it was back`,
     )
-    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: EMPTY_OBJECT } })
+    expect(run).toMatchObject({ state: 'done', error: null, counts: { notices: { 'read-back': 1 } } })
     expect(code).toBe(0)
     expect(others).toEqual({})
     expect(applied + found).toBe(3 * PEOPLE)
@@ -174,7 +173,7 @@ describe('one sync', () => {
     console.log(`${seconds} s, ${requests.length} requests, ${refused} of them answered 429`)
     expect(run).toMatchObject({
       state: 'done',
-      counts: { outcomes: { applied: company.users.size }, notices: EMPTY_OBJECT },
+      counts: { outcomes: { applied: company.users.size }, notices: { 'read-back': 1 } },
     })
     expect(code).toBe(0)
     expect(refused).toBeLessThan(requests.length / 4)

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { type ApiProxy, type Interception, startApiProxy } from '../support/api-proxy.ts'
-import { writeOf } from './write-history.ts'
+import { writesOf } from './write-history.ts'
 
 /** What all doors to one service have seen together. */
 export interface Traffic {
@@ -22,7 +22,7 @@ export class Door implements AsyncDisposable {
   readonly writes: string[] = []
   /** When each request arrived, reads included, in milliseconds since 1970. */
   readonly arrivals: number[] = []
-  /** How many writes the service has answered. */
+  /** How many writes the service has answered; each entry of a list is one. */
   answered = 0
   /** What the next write gets instead of reaching the service. */
   refuseNext: Interception | undefined
@@ -35,27 +35,28 @@ export class Door implements AsyncDisposable {
     this.baseUrl = proxy.baseUrl
     proxy.intercept = async (request) => {
       this.arrivals.push(Date.now())
-      const write = writeOf(request)
-      if (write === undefined) {
+      const writes = writesOf(request)
+      if (writes.length === 0) {
         await this.#readGate?.promise
         return undefined
       }
       const refusal = this.refuseNext
       this.refuseNext = undefined
       if (refusal !== undefined) return refusal
-      const { op, id } = write
-      if (traffic.underWay.has(id)) traffic.doubled.push(`${op} ${id}`)
-      traffic.underWay.add(id)
-      traffic.writes.push(`${op} ${id}`)
-      this.writes.push(`${op} ${id}`)
+      for (const { op, id } of writes) {
+        if (traffic.underWay.has(id)) traffic.doubled.push(`${op} ${id}`)
+        traffic.underWay.add(id)
+        traffic.writes.push(`${op} ${id}`)
+        this.writes.push(`${op} ${id}`)
+      }
       await this.#gate?.promise
       return undefined
     }
     proxy.answered = (request) => {
-      const write = writeOf(request)
-      if (write === undefined) return
-      traffic.underWay.delete(write.id)
-      this.answered += 1
+      for (const { id } of writesOf(request)) {
+        traffic.underWay.delete(id)
+        this.answered += 1
+      }
     }
   }
 

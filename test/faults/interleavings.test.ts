@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -89,6 +90,12 @@ async function employ(count: number): Promise<void> {
   for (const [name, text] of Object.entries(csvFiles(people(count)))) await site.write(name, text)
 }
 
+/** Has two people created: the first changes on a directory are one chunk, and the next ones go to all processes. */
+async function passCanary(): Promise<void> {
+  await employ(2)
+  expect(await endAfter(await client.requestRun())).toBe('done')
+}
+
 /** Every person was created by one request, and is in the directory once. */
 async function expectOnce(count: number): Promise<void> {
   expect(traffic.doubled).toEqual([])
@@ -98,11 +105,21 @@ async function expectOnce(count: number): Promise<void> {
   await expectDirectory(service, people(count))
 }
 
-/** Resolves with the state in which a run has ended. */
+/** Resolves with the state in which a run has ended, and why if it failed. */
 async function endOf(run: number): Promise<string> {
   const end = async () => (await client.runs()).find((each) => each.run === run && each.finishedAt !== null)
   await waitUntil(async () => (await end()) !== undefined)
-  return (await end())!.state
+  const { state, error } = (await end())!
+  return error === null ? state : `${state}: ${error}`
+}
+
+/**
+ * As `endOf`, but where it does not matter which run does the work: on a busy machine a lease can expire while its
+ * process has no turn, and then the next run goes on.
+ */
+async function endAfter(run: number): Promise<string> {
+  const end = await endOf(run)
+  return end.includes('did not reach the store for too long') ? endAfter(run + 1) : end
 }
 
 /**
@@ -123,7 +140,7 @@ async function expectOnlyNewWrites(
   // The daemon holds the chunks that it has claimed, so the others are the worker's.
   await door.wrote(before + 3)
   daemon.door.letIn()
-  expect(await endOf(run)).toBe('done')
+  expect(await endAfter(run)).toBe('done')
   const old = door.writes.slice(before).filter((write) => Number(write.split(' u')[1]) < crowd.before)
   expect(old).toEqual([])
   await expectOnce(crowd.after)
@@ -164,28 +181,41 @@ async function freezeInTransaction(worker: Program): Promise<void> {
   await database.query('COMMIT')
 }
 
-test('a worker that was frozen while another daemon took its run over sends nothing of it any more', async () => {
-  const options = { queue: redis.url }
-  const first = await machine('daemon', options)
-  const remote = await machine('worker', options)
-  const [daemon, worker] = await Promise.all([started(first), started(remote)])
-  first.door.hold()
-  remote.door.hold()
-  await employ(40)
-  await client.requestRun()
-  await Promise.all([first.door.wrote(2), remote.door.wrote(2)])
-  await freezeInTransaction(worker)
-  daemon.kill('SIGKILL')
-  await daemon.ended
-  // What was under way reaches the service, and nobody gets its answers.
-  first.door.letIn()
-  remote.door.letIn()
-  await started(first)
-  expect(await endOf(2)).toBe('done')
-  expect(remote.door.writes).toHaveLength(2)
-  await expectOnce(40)
-  await expectOnlyNewWrites(worker, first, remote.door, { before: 40, after: 80 })
-})
+test.each([
+  ['one by one', 1],
+  ['five with one request', 5],
+])(
+  'a worker that creates %s was frozen while another daemon took its run over: it sends nothing of it any more',
+  async (_how, createBatch) => {
+    const options = { queue: redis.url, directory: { createBatch } }
+    const first = await machine('daemon', options)
+    const remote = await machine('worker', options)
+    const [daemon, worker] = await Promise.all([started(first), started(remote)])
+    await passCanary()
+    const before = [first, remote].map(({ door }) => door.writes.length) as [number, number]
+    first.door.hold()
+    remote.door.hold()
+    await employ(40)
+    await client.requestRun()
+    // More than one request has; how many entries each list has depends on the chunks.
+    const several = createBatch + 1
+    await Promise.all([first.door.wrote(before[0] + several), remote.door.wrote(before[1] + several)])
+    await freezeInTransaction(worker)
+    // What it had sent before is still on its way.
+    await sleep(200)
+    const sent = remote.door.writes.length
+    daemon.kill('SIGKILL')
+    await daemon.ended
+    // What was under way reaches the service, and nobody gets its answers.
+    first.door.letIn()
+    remote.door.letIn()
+    await started(first)
+    expect(await endAfter(3)).toBe('done')
+    expect(remote.door.writes).toHaveLength(sent)
+    await expectOnce(40)
+    await expectOnlyNewWrites(worker, first, remote.door, { before: 40, after: 80 })
+  },
+)
 
 test.runIf(isLong())(
   'a worker that was frozen between two writes until its run was done sends nothing of it any more',
@@ -194,12 +224,14 @@ test.runIf(isLong())(
     const first = await machine('daemon', options)
     const remote = await machine('worker', options)
     const [, worker] = await Promise.all([started(first), started(remote)])
+    await passCanary()
+    const before = remote.door.answered
     await employ(16)
     await client.requestRun()
     // Its next changes wait for their slots of the limit.
-    await waitUntil(() => remote.door.answered > 0)
+    await waitUntil(() => remote.door.answered > before)
     worker.kill('SIGSTOP')
-    expect(await endOf(1)).toBe('done')
+    expect(await endAfter(2)).toBe('done')
     await expectOnlyNewWrites(worker, first, remote.door, { before: 16, after: 32 })
   },
 )
@@ -208,18 +240,19 @@ test('Redis is emptied while changes are under way: nobody else sends these, and
   const first = await machine('daemon', { queue: redis.url })
   const remote = await machine('worker', { queue: redis.url })
   await started(first)
+  await passCanary()
   first.door.hold()
-  await employ(40)
+  await employ(42)
   await client.requestRun()
-  await first.door.wrote(2)
+  await first.door.wrote(4)
   await redis.flush()
   await started(remote)
   // The daemon has claimed four of eight chunks. The hints of the others come back, and the worker takes them.
   await remote.door.wrote(20)
   await waitUntil(() => remote.door.answered === 20)
   first.door.letIn()
-  expect(await endOf(1)).toBe('done')
-  await expectOnce(40)
+  expect(await endOf(2)).toBe('done')
+  await expectOnce(42)
 })
 
 /** A machine whose clock can be set, and whose event loop can be blocked. */

@@ -74,9 +74,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'client/passes.ts',
-        find: '  for (const [index, page] of read.entries()) {\n    for (const item of page.items) {',
+        find: '({ isSame }: Pages<Item>, read: readonly KeyedPage<Item>[]): Listing<Item> {',
         replace:
-          '  for (const [index, page] of read.entries()) {\n    for (const item of index === 1 ? [] : page.items) {',
+          '({ isSame }: Pages<Item>, all: readonly KeyedPage<Item>[]): Listing<Item> {\n  const read = all.map((page, index) => (index === 1 ? { ...page, items: [], keys: [] } : page))',
+      },
+    ],
+  },
+  {
+    name: 'lost-list-sent-again',
+    edits: [
+      {
+        file: 'target/together/next.ts',
+        find: "if (maybeDone) return 'look'",
+        replace: "if (maybeDone) return 'halve'",
+      },
+    ],
+  },
+  {
+    name: 'answer-to-a-list-trusted',
+    edits: [
+      {
+        file: 'target/together/answer.ts',
+        find: '    else unclear.push(change)\n',
+        replace: '    else yield entries.applied(change, status)\n',
       },
     ],
   },

@@ -14,6 +14,8 @@ export const API_TROUBLES = [
   'page-after',
   'slow',
   'away',
+  'list-first',
+  'list-half',
 ] as const
 export type ApiTrouble = (typeof API_TROUBLES)[number]
 
@@ -66,6 +68,8 @@ export interface Schedule {
   /** Entries on a page of the directory's lists. */
   readonly perPage: number
   readonly times: 'tenth' | 'real'
+  /** The most entries that one request creates. */
+  readonly createBatch: number
   readonly edits: readonly Edit[]
   readonly faults: readonly Fault[]
 }
@@ -150,6 +154,7 @@ const shapeArbitrary = fc.record({
   times: fc.constantFrom('real' as const, ...Array.from({ length: 9 }, () => 'tenth' as const)),
   edits: fc.array(editArbitrary, { minLength: 1, maxLength: 3 }),
   scenes: fc.array(sceneArbitrary, { minLength: 1, maxLength: 4 }),
+  createBatch: fc.constantFrom(1, 4, 100),
 })
 
 type Base = Omit<Schedule, 'edits' | 'faults'>
@@ -243,13 +248,14 @@ function byTime(a: { at: number }, b: { at: number }): number {
 
 /** The schedule for a person to read. */
 export function inWords(schedule: Schedule): string {
-  const { users, groups, before, prelude, backend, worker, source, uniqueIds, perPage, times } = schedule
+  const { users, groups, before, prelude, backend, worker, source, uniqueIds, perPage, times, createBatch } =
+    schedule
   const queue = { embedded: 'embedded store', postgres: 'PostgreSQL', redis: 'PostgreSQL and Redis' }[backend]
   const lines = [
     `seed ${schedule.seed}: ${users} users and ${groups} groups${schedule.oddIds ? ' with odd ids' : ''} from ${source}, ` +
       `the directory ${before} before${prelude ? '' : ', no run before the faults'}; ${queue}, ` +
       `daemon${worker ? ' and worker' : ''}, ${times} times; the service ${uniqueIds ? 'refuses' : 'takes'} an id twice, ` +
-      `${perPage} entries a page`,
+      `${perPage} entries a page, up to ${createBatch} created at once`,
   ]
   const events = [
     ...schedule.edits.map((edit, index) => ({ at: edit.at, text: `edit ${index}: ${editInWords(edit)}` })),

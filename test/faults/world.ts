@@ -20,7 +20,7 @@ import { dropDatabase, type Lane } from './lane.ts'
 import { LDAP_PAGES, type ProcessName, type Schedule } from './schedule.ts'
 import { type CompanySource, openCsvSource, openLdapSource } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
-import { beginsList, type Write, writeOf } from './write-history.ts'
+import { beginsList, type Write, writesOf } from './write-history.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const REAL_PROGRAM = fileURLToPath(new URL('real-program.ts', import.meta.url))
@@ -114,7 +114,10 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   if (schedule.backend === 'redis') await (await lane.redis()).flush()
   const dataDir = join(dir, 'data')
   if (store === undefined) await putEmptyStore(dataDir)
-  const directory = directorySection({ baseUrl: proxy.baseUrl }, { writeConcurrency: 4 })
+  const directory = directorySection(
+    { baseUrl: proxy.baseUrl },
+    { writeConcurrency: 4, createBatch: schedule.createBatch },
+  )
   const scheduled = schedule.times === 'real' ? '5s' : '3s'
   const sync = { name: 'corp', schedule: scheduled, source: source.section, directory, guards: GUARDS }
   const config = join(dir, 'dirsyncd.yaml')
@@ -263,7 +266,7 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
   let deletesNext = false
 
   proxy.intercept = async (request) => {
-    const write = writeOf(request)
+    const [write] = writesOf(request)
     if (write !== undefined) arrived.emit('write')
     if (beginsList(request)) lists.push(Date.now())
     const interception = await api.intercept(request)
@@ -278,10 +281,9 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
     const url = request.url.replace(/([?&]per_page=)\d+/, `$1${schedule.perPage}`)
     return typeof interception === 'object' ? { ...interception, url } : { url }
   }
-  proxy.answered = (request, status) => {
-    const write = writeOf(request)
+  proxy.answered = (request, status, body) => {
     const at = Date.now()
-    if (write !== undefined)
+    for (const write of writesOf({ ...request, body }))
       writes.push({ ...write, at, since: arrivals.get(request) ?? at, outside: false, status })
   }
 
@@ -290,8 +292,8 @@ function recordWrites(proxy: ApiProxy, { schedule, api, service }: Recorded) {
     const status = await callService(service, method, path, form)
     const url = `/directories/${service.directoryId}${path}`
     const body = form === undefined ? '' : new URLSearchParams(form).toString()
-    const write = writeOf({ method, url, body })
-    if (write !== undefined) writes.push({ ...write, at: Date.now(), since, outside: true, status })
+    for (const write of writesOf({ method, url, body }))
+      writes.push({ ...write, at: Date.now(), since, outside: true, status })
   }
 
   return {

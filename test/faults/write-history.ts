@@ -20,10 +20,20 @@ export interface Write {
 
 const PATH = /\/directories\/[^/]+\/(users|groups)(?:\/([^/?]+))?(?:\?|$)/
 
-/** What the request asks the service to write; `undefined` for a read. */
-export function writeOf(
-  request: Pick<ProxiedRequest, 'method' | 'url' | 'body'>,
-): Omit<Write, 'at' | 'since' | 'outside' | 'status'> | undefined {
+type Wanted = Omit<Write, 'at' | 'since' | 'outside' | 'status'>
+type Request = Pick<ProxiedRequest, 'method' | 'url' | 'body'>
+
+/** What the request asks the service to write: several entries for a list, none for a read. */
+export function writesOf(request: Request): readonly Wanted[] {
+  return partsOf(request.body).flatMap((body) => writeOf({ ...request, body }) ?? [])
+}
+
+/** A form with one entry for each entry of a list; another body is one part. Each entry begins with its id. */
+export function partsOf(body: string): readonly string[] {
+  return body.split(/&(?=(?:users|groups)(?:%5B%5D|\[\])(?:%5B|\[)external_id)/)
+}
+
+function writeOf(request: Request): Wanted | undefined {
   const { method, url, body } = request
   const match = PATH.exec(url)
   if (method === 'GET' || match === null) return undefined

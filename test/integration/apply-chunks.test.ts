@@ -1,23 +1,30 @@
 import { type Kysely, sql } from 'kysely'
 import pLimit from 'p-limit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type ApplyChange, applyChunk, RunInProcess } from '../../src/apply/chunk.ts'
+import { applyChunk } from '../../src/apply/chunk.ts'
+import type { CanaryParts } from '../../src/apply/canary.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/apply/claim.ts'
 import { drainRun } from '../../src/apply/drain.ts'
 import { Freshness } from '../../src/apply/freshness.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { notTried, Streaks } from '../../src/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/apply/outcomes.ts'
+import { RunInProcess } from '../../src/apply/run-in-process.ts'
+import type { ApplyChange, CreateTogether, Senders } from '../../src/apply/senders.ts'
+import { markCanary } from '../../src/apply/waiting.ts'
+import { sentCanary, lastVerdict, storeVerdict } from '../../src/store/canaries.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
 import { ChangeWorker } from '../../src/apply/worker.ts'
 import { createLog } from '../../src/log.ts'
+import type { Create } from '../../src/plan/batches.ts'
 import type { Change, Takes } from '../../src/plan/change.ts'
-import type { Phase, PlannedChange } from '../../src/plan/plan.ts'
+import type { Outcome, SharedOutcome } from '../../src/plan/outcome.ts'
+import type { Phase, PlannedChange } from '../../src/plan/changes.ts'
 import { FencedRun, Overtaken } from '../../src/store/fenced-run.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import type { Lease } from '../../src/store/lease.ts'
 import { interruptRuns } from '../../src/store/interruptions.ts'
-import { changesOf, storePlan } from '../../src/store/plans.ts'
+import { changesOf, listNotices, storePlan } from '../../src/store/plans.ts'
 import {
   addRun,
   beginRun,
@@ -119,12 +126,21 @@ async function journal({ run }: FencedRun) {
   return (await query.orderBy('number').execute()).map((row) => `${row.entry_id} ${row.outcome}`)
 }
 
+/** Sends every change alone. */
+function sendersOf(applyChange: ApplyChange): Senders {
+  return { applyChange, createTogether: refuseLists, createBatch: 1 }
+}
+
+function refuseLists(): never {
+  throw new Error('no list may be sent')
+}
+
 /** Sends a chunk as a worker does. */
 function send(
   fenced: FencedRun,
   chunk: Chunk,
-  applyChange: ApplyChange,
-  { freshness = new Freshness(60_000), atOnce = 1 } = {},
+  senders: ApplyChange | Senders,
+  { freshness = new Freshness(60_000), atOnce = 1, streaks = new Streaks() } = {},
 ) {
   return applyChunk({
     fenced,
@@ -132,9 +148,9 @@ function send(
     chunk,
     freshness,
     worker: 'a worker',
-    applyChange,
+    senders: typeof senders === 'function' ? sendersOf(senders) : senders,
     limit: pLimit(atOnce),
-    streaks: new Streaks(),
+    streaks,
     run: new RunInProcess(),
     onPause: () => undefined,
     quarantined: async () => new Set(),
@@ -143,6 +159,16 @@ function send(
     times: QUICK,
     log: createLog('silent'),
   })
+}
+
+/** For runs of which nothing is read back. */
+const NO_CANARY: CanaryParts = {
+  lookBack: async () => {
+    throw new Error('nothing is to be read back')
+  },
+  createsInLists: false,
+  onNotices: () => undefined,
+  log: createLog('silent'),
 }
 
 async function waitingForLocks(): Promise<number> {
@@ -179,6 +205,32 @@ describe('what is written of a run', () => {
     await expect(claimOf(fenced)).rejects.toThrow(Overtaken)
     await expect(flush(fenced, endOf(chunk, 'applied'))).rejects.toThrow(Overtaken)
     expect(await states(fenced)).toEqual(['pending', 'pending'])
+  })
+})
+
+describe('a canary', () => {
+  const part = { phase: 'users', tail: false, canary: 'create-user' } as const
+  const mark = (fenced: FencedRun) => fenced.write((trx) => markCanary(trx, fenced.run, part, 20))
+
+  test('is 20 changes, and gets no more of them while some of it wait', async () => {
+    const fenced = await begin(Array.from({ length: 50 }, (_, index) => create(`u${index}`)))
+    expect(await mark(fenced)).toBe(20)
+    const chunk = (await claimOf(fenced, { last: 15 }))!
+    expect(await mark(fenced)).toBe(20)
+    await flush(fenced, endOf(chunk, 'applied'))
+    expect(await mark(fenced)).toBe(5)
+    await flush(fenced, endOf((await claimOf(fenced, { last: 20 }))!, 'applied'))
+    expect(await sentCanary(db, fenced.run, 'create-user')).toHaveLength(20)
+    expect(await mark(fenced)).toBe(20)
+  })
+
+  test('passes for no run whose lease is an older one', async () => {
+    const fenced = await begin([create('a')])
+    const kind = { op: 'create-user', inLists: false } as const
+    await takeOver()
+    const store = fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
+    await expect(store).rejects.toThrow(Overtaken)
+    expect(await lastVerdict(db, { sync, target }, kind)).toBeUndefined()
   })
 })
 
@@ -419,6 +471,7 @@ test.each([
       limits: NO_LIMITS,
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
+      canary: NO_CANARY,
     }
     const executor = new Executor({
       db,
@@ -512,7 +565,7 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   const chunk = (await claimOf(fenced))!
   await fenced.write((trx) => stopRun(trx, fenced.run, 'token-refused', 'the token is refused'))
   const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, times: QUICK }
+  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
   const journaled = drainRun(deps, new AbortController().signal).catch(async () => journal(fenced))
   await Promise.race([journaled, new Promise((done) => setTimeout(done, 200))])
   await flush(fenced, endOf(chunk, 'applied'))
@@ -528,7 +581,7 @@ test('a job of an older version is dropped', async () => {
     sync,
     name: 'a worker',
     concurrency: 1,
-    applyChange: async () => APPLIED,
+    senders: sendersOf(async () => APPLIED),
     signal: new AbortController().signal,
     log: createLog('info', { destination: { write: (line: string) => void lines.push(line) } }),
     times: QUICK,
@@ -540,4 +593,167 @@ test('a job of an older version is dropped', async () => {
   await expect.poll(() => queue.getJobCountByTypes(), { timeout: 10_000 }).toBe(0)
   expect(await states(fenced)).toEqual(['pending'])
   expect(lines).toEqual([])
+})
+
+function shared(ids: readonly string[], outcome: Outcome | undefined): SharedOutcome {
+  return { changes: ids.map((id) => create(id).change as Create), outcome }
+}
+
+/** Lists are told of as `tell` says; what goes alone is applied. */
+function listsTo(tell: CreateTogether, createBatch = 4) {
+  const sent: string[] = []
+  const note = (ids: readonly string[], check: boolean) => {
+    sent.push(ids.join(' ') + (check ? ', looked up' : ''))
+  }
+  const senders: Senders = {
+    createBatch,
+    createTogether: (changes, how, signal) => {
+      note(
+        changes.map(({ id }) => id),
+        how.check,
+      )
+      return tell(changes, how, signal)
+    },
+    applyChange: async ({ id }, { check }) => (note([id], check), APPLIED),
+  }
+  return { sent, senders }
+}
+
+async function* applied(changes: readonly Create[]): AsyncGenerator<SharedOutcome> {
+  for (const { id } of changes) yield shared([id], APPLIED)
+}
+
+describe('creates that are sent together', () => {
+  const FOUR = ['a', 'b', 'c', 'd']
+  test('reach the journal one by one', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const { sent, senders } = listsTo(applied, 3)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    expect(sent).toEqual(['a b c', 'd'])
+    expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
+  })
+
+  test('whose answer is an outage wait, and an outage of one list is one of a row', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const gone = { result: 'unavailable', status: undefined, detail: 'no', answeredBy: 'nobody' } as const
+    const streaks = new Streaks()
+    const { sent, senders } = listsTo(async function* () {
+      yield shared(FOUR, gone)
+    })
+    await send(fenced, (await claimOf(fenced))!, senders, { streaks })
+    expect(streaks.outages).toBe(1)
+    expect(await states(fenced)).toEqual(FOUR.map(() => 'pending, unsure'))
+    await sql`UPDATE dirsyncd.changes SET next_at = NULL WHERE run = ${fenced.run}`.execute(db)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    // Each is looked up, and alone: one of them may be what the service fails at.
+    expect(sent).toEqual(['a b c d', ...FOUR.map((id) => `${id}, looked up`)])
+    expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
+  })
+
+  test('that were not sent or not told of are given back; only these are looked up', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const { sent, senders } = listsTo(async function* (_, { maySend }) {
+      yield shared(['a'], { result: 'rate-limited', retryAfterMs: 0 })
+      if (!maySend()) yield shared(['b'], undefined)
+      throw new Error('cut off')
+    })
+    await send(fenced, (await claimOf(fenced))!, senders)
+    expect(await states(fenced)).toEqual(['pending', 'pending', 'pending, unsure', 'pending, unsure'])
+    await sql`DELETE FROM dirsyncd.targets WHERE target = ${target}`.execute(db)
+    await send(fenced, (await claimOf(fenced))!, listsTo(applied).senders)
+    expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
+    expect(sent).toEqual(['a b c d'])
+  })
+
+  test('are refused with 403 together, and go alone at the end of the run', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const { senders } = listsTo(async function* () {
+      yield shared(FOUR, { result: 'forbidden', status: 403, detail: 'no' })
+    })
+    await send(fenced, (await claimOf(fenced))!, senders)
+    const rows = await db
+      .selectFrom('dirsyncd.changes')
+      .select(['state', 'tail', 'refusals'])
+      .where('run', '=', fenced.run)
+      .execute()
+    expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', tail: true, refusals: 1 })))
+    expect(await findRun(db, fenced.run)).toMatchObject({ refused: 4 })
+  })
+
+  test('are fewer after the service took no such list', async () => {
+    const fenced = await begin([...FOUR, 'e', 'f'].map(create))
+    const { sent, senders } = listsTo(async function* (changes, { onListFault }) {
+      onListFault({ entries: 1, id: 'u1', detail: 'got the name "A", and shows no name' })
+      yield* applied(changes)
+    }, 3)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    expect(sent).toEqual(['a b c', 'd', 'e', 'f'])
+    expect(await listNotices(db, fenced.run)).toEqual([
+      {
+        kind: 'user',
+        id: 'u1',
+        code: 'shorter-lists',
+        detail: 'got the name "A", and shows no name; the rest of the run sends each entry alone',
+      },
+    ])
+  })
+
+  test('go on after one of them lacked a single entry, and end after the second one', async () => {
+    const fenced = await begin([...FOUR, 'e', 'f', 'g', 'h'].map(create))
+    const { sent, senders } = listsTo(async function* (changes, { onListFault }) {
+      onListFault({ entries: 1, id: 'u1', detail: 'was accepted with 201, and is not there', isSingle: true })
+      yield* applied(changes)
+    }, 3)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    expect(sent).toEqual(['a b c', 'd e f', 'g', 'h'])
+    expect(await listNotices(db, fenced.run)).toHaveLength(1)
+  })
+
+  test('stop the run when one of them was mixed up, and the next ones are read back again', async () => {
+    const fenced = await begin([...FOUR, 'e', 'f'].map(create))
+    const kind = { op: 'create-user', inLists: true } as const
+    await fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
+    const { sent, senders } = listsTo(async function* (changes) {
+      yield shared([changes[0]!.id], { ...APPLIED, mixedUp: 'It mixes up people.' })
+      yield* applied(changes.slice(1))
+    }, 3)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    expect(sent).toEqual(['a b c'])
+    expect(await findRun(db, fenced.run)).toMatchObject({
+      stop_code: 'directory-unexpected',
+      stop_reason: 'It mixes up people.',
+    })
+    expect(await lastVerdict(db, { sync, target }, kind)).toBe('failed')
+  })
+
+  test('of which the service shows nothing fail, and are not tried again in the run', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const { senders } = listsTo(async function* (changes) {
+      yield shared(
+        changes.map(({ id }) => id),
+        { result: 'not-shown', status: 201, detail: 'It shows none.' },
+      )
+    }, 4)
+    await send(fenced, (await claimOf(fenced))!, senders)
+    const rows = await db
+      .selectFrom('dirsyncd.changes')
+      .select(['state', 'status', 'detail'])
+      .where('run', '=', fenced.run)
+      .execute()
+    expect(rows).toEqual(FOUR.map(() => ({ state: 'failed', status: 201, detail: 'It shows none.' })))
+  })
+
+  test('are not sent by a worker whose run another process took over', async () => {
+    const fenced = await begin(FOUR.map(create))
+    const chunk = (await claimOf(fenced))!
+    const { sent, senders } = listsTo(async function* (changes, _, signal) {
+      await takeOver()
+      await new Promise((done) => signal.addEventListener('abort', done, { once: true }))
+      yield shared([changes[0]!.id], APPLIED)
+      throw signal.reason
+    }, 2)
+    await send(fenced, chunk, senders).catch(() => undefined)
+    expect(sent).toEqual(['a b'])
+    expect(await journal(fenced)).toEqual([])
+  })
 })

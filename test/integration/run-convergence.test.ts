@@ -110,6 +110,79 @@ test('whoever the service lists and yet does not have when it is to delete them 
   expect(runExitCode(left)).toBe(4)
 })
 
+/** The service says that it created whoever this is, and does not. */
+function createsNobody(id: string): void {
+  bed.proxy.intercept = ({ method, body }) =>
+    method === 'POST' && body.includes(id) ? { status: 201, answer: {} } : undefined
+}
+
+test('whoever the service creates and never shows is left alone after two runs', async () => {
+  hire('ghost')
+  company.groups.set('g2', { name: 'Two', members: [] })
+  createsNobody('ghost')
+  const first = await run()
+  expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 }, notices: EMPTY_OBJECT } })
+  expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, outcomes: { applied: 1 } } })
+  const left = await run()
+  await expectLeftAlone(left, 'was created twice, and the directory does not show it')
+  await expectLeftAlone(await run(), 'was created twice')
+  bed.proxy.intercept = () => undefined
+  await control().release({ only: { users: ['ghost'], groups: [] } })
+  expect(runExitCode(await run())).toBe(0)
+  expect((await seen()).users.has('ghost')).toBe(true)
+})
+
+test('whoever the service has and does not list is looked up before anything is sent, and left alone', async () => {
+  hire('hidden')
+  let creates = 0
+  bed.proxy.intercept = async (request) => {
+    const { method, url } = request
+    if (method === 'POST') creates += 1
+    if (method !== 'GET' || !/\/users\?/.test(url)) return undefined
+    const answer = [...(await seen()).users].filter(([id]) => id !== 'hidden')
+    const headers = { total: String(answer.length), 'per-page': '100' }
+    return {
+      status: 200,
+      headers,
+      answer: answer.map(([id, user], index) => ({ id: index, external_id: id, ...user })),
+    }
+  }
+  expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  expect(await run()).toMatchObject({ counts: { outcomes: { found: 1 } } })
+  await expectLeftAlone(await run(), 'the service says that it is there, but does not list it')
+  expect(creates).toBe(1)
+})
+
+test('whom somebody deletes again and again is created each time, where a run saw them between', async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    expect(await callService(bed.direct, 'DELETE', '/users/u3')).toBe(204)
+    expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, notices: EMPTY_OBJECT } })
+    expect(await run()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
+  }
+})
+
+test('whom a run saw, and somebody then deletes twice in a row, is created each time', async () => {
+  await run()
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await callService(bed.direct, 'DELETE', '/users/u3')).toBe(204)
+    expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, notices: EMPTY_OBJECT } })
+  }
+})
+
+test('one run that misses somebody, and then one that sees them, is the end of it', async () => {
+  hire('late')
+  createsNobody('late')
+  await run()
+  bed.proxy.intercept = () => undefined
+  expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  await run()
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await callService(bed.direct, 'DELETE', '/users/late')).toBe(204)
+    expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, notices: EMPTY_OBJECT } })
+    await run()
+  }
+})
+
 test('a delete without effect is counted also where the grace begins again after it', async () => {
   await reopen({ grace: { deleteAfter: { user: { runs: 2 } } } })
   company.users.delete('u3')
@@ -135,4 +208,5 @@ test('a service that lower-cases ids has nobody deleted and created for ever', a
   const deletes = []
   for (let turn = 0; turn < 6; turn++) deletes.push((await run()).counts?.planned['delete-user'] ?? 0)
   expect(deletes).toEqual([0, 1, 1, 0, 0, 0])
+  expect((await seen()).users.has('x1')).toBe(true)
 })

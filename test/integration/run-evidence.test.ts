@@ -4,6 +4,7 @@ import { runExitCode } from '../../src/cli/exit-code.ts'
 import { renderReport } from '../../src/cli/render/report.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { ServerEvidence } from '../../src/directory/evidence.ts'
+import { forEachInSteps } from '../../src/directory/steps.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
@@ -77,10 +78,10 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
     ...snapshot,
     server,
     unreadable,
-    eachPlace: (kind, visit) => {
-      for (const id of snapshot.seen[kind])
-        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`)
-    },
+    eachPlace: (kind, visit) =>
+      forEachInSteps(snapshot.seen[kind], (id) =>
+        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
+      ),
   }
 }
 

@@ -280,10 +280,22 @@ async function removedSync(days: number): Promise<string> {
     VALUES (${of}, ${TARGET}, ${run}, 1, 1)`.execute(db)
   await sql`INSERT INTO dirsyncd.baselines (sync, target, kind, digest, depth, containers, entries)
     VALUES (${of}, ${TARGET}, 'user', '', 1, '[]', '')`.execute(db)
+  await sql`INSERT INTO dirsyncd.canaries (sync, target, op, in_lists, verdict, run)
+    VALUES (${of}, ${TARGET}, 'create-user', false, 'passed', ${run})`.execute(db)
   return of
 }
 
-const OF_SYNC = ['runs', 'journal', 'absences', 'quarantine', 'decisions', 'last_good', 'baselines', 'leases']
+const OF_SYNC = [
+  'runs',
+  'journal',
+  'absences',
+  'quarantine',
+  'decisions',
+  'last_good',
+  'baselines',
+  'canaries',
+  'leases',
+]
 const countAll = (of: string) => Promise.all(OF_SYNC.map((table) => count(table, of)))
 const ALL = OF_SYNC.map(() => 1)
 

@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeChunksOfEndedRuns } from '../../src/apply/claim.ts'
+import { forEachInSteps } from '../../src/directory/steps.ts'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { heldBreaches } from '../../src/store/held-changes.ts'
@@ -51,9 +52,8 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
       asRead: (snapshot) => ({
         ...snapshot,
         nestedGroups: new Map([['cn=nested,ou=groups', 'nested']]),
-        eachPlace: (kind, visit) => {
-          for (const id of snapshot.seen[kind]) visit(id, id.startsWith('s') ? 'ou=sales' : 'ou=labs')
-        },
+        eachPlace: (kind, visit) =>
+          forEachInSteps(snapshot.seen[kind], (id) => visit(id, id.startsWith('s') ? 'ou=sales' : 'ou=labs')),
       }),
     })
 

@@ -19,14 +19,18 @@ export type Interception =
   | 'cut'
 
 /** What the client gets when the service has done the request: a part of the answer, or something else. */
-export type Afterwards = 'cut' | 'half' | { readonly status: number; readonly page: string }
+export type Afterwards =
+  | 'cut'
+  | 'half'
+  | { readonly status: number; readonly page: string }
+  | { readonly status: number; readonly answer: object }
 
 export interface ApiProxy extends AsyncDisposable {
   readonly baseUrl: string
   /** Called for each request; on `undefined` the proxy forwards the request unchanged. */
   intercept: (request: ProxiedRequest) => Interception | undefined | Promise<Interception | undefined>
-  /** Called with the status of each answer of the service, before the client gets it. */
-  answered: (request: ProxiedRequest, status: number) => void
+  /** Called with the status of each answer of the service, and the body that it got, before the client gets it. */
+  answered: (request: ProxiedRequest, status: number, body: string) => void
 }
 
 /** An HTTP proxy between the client and the access-management service. */
@@ -62,7 +66,7 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
     const target = serviceUrl + (interception?.url ?? url)
     const reply = await fetch(target, { method, headers, ...(sent !== '' && { body: sent }) })
     const content = Buffer.from(await reply.arrayBuffer())
-    proxy.answered(proxied, reply.status)
+    proxy.answered(proxied, reply.status, sent)
     const afterwards = interception?.afterwards
     if (afterwards === 'cut') return void response.destroy()
     if (typeof afterwards === 'object') return answer(response, afterwards)
@@ -76,7 +80,7 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
 
 function answer(response: ServerResponse, replaced: Extract<Interception, { status: number }>): void {
   const isPage = 'page' in replaced
-  const type = isPage ? 'text/html' : 'application/problem+json'
+  const type = isPage ? 'text/html' : replaced.status < 400 ? 'application/json' : 'application/problem+json'
   const headers = 'headers' in replaced ? replaced.headers : undefined
   response.writeHead(replaced.status, { 'content-type': type, ...headers })
   response.end(isPage ? replaced.page : JSON.stringify(replaced.answer ?? {}))

@@ -3,14 +3,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Path parts of the slowest files. They start first, because one that starts last would keep a single worker busy. */
 const LONGEST = [
   'run-behaviour-',
-  'faults/store-outage',
-  'faults/directory-outage',
-  'faults/crash',
-  'faults/service-faults',
-  'service-admin',
-  'request-budget',
+  'faults/',
+  'openldap-evidence',
   'ldap-outage',
+  'run-canary',
+  'service-admin',
+  'integration/lease',
+  'request-budget',
   'integration/store',
+  'run-refusals',
   'source-ldap-connections',
 ]
 

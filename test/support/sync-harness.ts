@@ -12,7 +12,9 @@ import { ReadPause } from '../../src/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/apply/worker.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
 import { addRun, findRun, type RunRecord, type NewRun } from '../../src/store/runs.ts'
+import { lookBack } from '../../src/target/look-back.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
+import { createTogether } from '../../src/target/together/create-together.ts'
 import { tryChange } from '../../src/target/try-change.ts'
 import type { OpenBackend } from './backends.ts'
 import type { Company } from './company.ts'
@@ -42,6 +44,8 @@ export interface SyncHarnessOptions {
   readonly minSourceUsers?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
+  /** Whether the sync's creates count as sent several in one request; by default not. */
+  readonly createsInLists?: boolean
   /** How long an outage lasts until the run gives up; 10 minutes by default. */
   readonly giveUpMs?: number
   /** Called before each read of the source. */
@@ -50,6 +54,8 @@ export interface SyncHarnessOptions {
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** What the second look at the source finds of each id; nothing by default. */
   readonly lookAgain?: (id: string) => Sighting
+  /** The most entries that one request creates; 1 by default. */
+  readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
 }
@@ -123,6 +129,10 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     },
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
+    canary: {
+      lookBack: (change, signal) => lookBack(client, service.directoryId, change, signal),
+      createsInLists: options.createsInLists ?? (options.createBatch ?? 1) > 1,
+    },
   }
   const otherExecutor = (owner: string) =>
     new Executor({
@@ -138,14 +148,19 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   const executor = otherExecutor(`${sync}-process`)
 
   async function startWorker(): Promise<void> {
-    const targetDirectory = { directoryId: service.directoryId }
+    const targetDirectory = { directoryId: service.directoryId, proved: new Map<string, number>() }
     const worker = new ChangeWorker({
       db,
       backend: opened.backend,
       sync,
       name: `${sync}-worker`,
       concurrency: 4,
-      applyChange: (change, how, signal) => tryChange(client, targetDirectory, change, how, signal),
+      senders: {
+        createBatch: options.createBatch ?? 1,
+        applyChange: (change, how, signal) => tryChange(client, targetDirectory, change, how, signal),
+        createTogether: (changes, how, signal) =>
+          createTogether(client, targetDirectory, changes, how, signal),
+      },
       signal: stopping.signal,
       log,
       times: QUICK,

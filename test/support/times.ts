@@ -7,6 +7,7 @@ export const QUICK: Times = {
   retry: { phase: 300, tail: 200 },
   limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
+  canary: { look: { first: 50, giveUp: 800 } },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 100, sweep: 500, count: { moving: 40, idle: 200 } },
   daemon: { lookForWork: 100, restoreSchedules: 3000, starting: TIMES.daemon.starting, storeAway: 100 },
 }

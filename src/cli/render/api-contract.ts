@@ -67,6 +67,7 @@ export function renderContractEnd(results: Results, left: readonly string[]): st
   return [
     ...section('Also not checked:', notChecked(results)),
     ...section("Where the description is silent, different from this repository's service:", notes(results)),
+    ...section('Lists (directory.createBatch):', lists(results)),
     ...section('Left behind:', left.map(printable)),
     '',
     verdict(results),
@@ -102,6 +103,16 @@ function notes(results: Results): string[] {
       .map(({ result }) => `#${result.number} ${printable(result.probe)}`)
     const more = group.length > EXAMPLES ? `, and ${digits(group.length - EXAMPLES)} more` : ''
     return `${text}: ${examples.join(', ')}${more}`
+  })
+}
+
+/** Whether the service creates several entries with one request. */
+function lists(results: Results): string[] {
+  return results.flatMap(({ probe, state, number, path, notes: [note] }) => {
+    if (probe !== 'three entries in one request' || state !== 'ok') return []
+    const where = `#${number} ${path}`
+    if (note === undefined) return [`${where} creates three entries with one request: it takes lists`]
+    return [`${where} does not take lists: ${differenceText(note)}; leave createBatch at 1`]
   })
 }
 

@@ -39,6 +39,11 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
   'does-not-converge':
     'the service accepted the same change twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
+  'read-back':
+    'the first changes of their kind on this directory, read back before the rest was sent, are there as sent',
+  rewritten: 'is not shown as it was sent, because the service cuts, changes or does not store such values',
+  'shorter-lists':
+    'did not go as it should when entries were created several in one request; where this comes again, set directory.createBatch to a smaller number, or 1',
   'directory-incomplete': 'the list of the directory was incomplete',
   rejected: 'left alone until the change is another one, because a person rejected it',
 }

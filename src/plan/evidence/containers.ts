@@ -1,9 +1,10 @@
 import type { Kind } from '../../directory/entry.ts'
 import type { Sighting } from '../../directory/snapshot.ts'
+import type { Steps } from '../../directory/steps.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { type EmptiedContainer, findEmptied } from '../baseline.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 
 /** Who cannot be read any more looks gone, or outside of a filter whose attributes are hidden. */
@@ -12,36 +13,36 @@ const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'
 /**
  * Entries of one container that are absent by id, in which nobody is left: perhaps the reader may not see it any more.
  */
-export function emptiedContainers(
+export function* emptiedContainers(
   { source, sightings, waits }: PlanInputs,
   plan: Plan,
   { baselines, approved }: Evidence,
-): Finding[] {
+): Steps<Finding[]> {
   const { eachPlace } = source
   if (eachPlace === undefined || waits?.allButNew !== undefined) return []
-  return (['user', 'group'] as const).flatMap((kind) => {
+  const findings: Finding[] = []
+  for (const kind of ['user', 'group'] as const) {
     const before = baselines[kind]
-    if (before === undefined) return []
+    if (before === undefined) continue
     const planned = deletesById(plan, kind)
     const absent = [...sightings[kind].keys()].filter((id) => ABSENT.has(sightings[kind].get(id)))
-    const emptied = findEmptied(before, (visit) => eachPlace(kind, visit), absent)
-    return emptied.flatMap((found) => {
+    const emptied = yield* findEmptied(before, (visit) => eachPlace(kind, visit), absent)
+    for (const found of emptied) {
       const ids = found.ids.filter((id) => isUnapproved(planned.get(id), approved))
-      if (ids.length === 0) return []
+      if (ids.length === 0) continue
       const { container, wasFound } = found
       const notice = `is absent, and no ${kind} ${wasFound ? 'was' : 'is'} left in "${container}": not deleted`
-      return [
-        {
-          guard: 'container-emptied',
-          detail: detailOf(kind, found, sightings[kind]),
-          changes: ids.map((id) => planned.get(id) ?? ''),
-          waitsFor: 'person',
-          container,
-          holds: [{ kind, ids, what: 'delete', notice }],
-        } as const,
-      ]
-    })
-  })
+      findings.push({
+        guard: 'container-emptied',
+        detail: detailOf(kind, found, sightings[kind]),
+        changes: ids.map((id) => planned.get(id) ?? ''),
+        waitsFor: 'person',
+        container,
+        holds: [{ kind, ids, what: 'delete', notice }],
+      })
+    }
+  }
+  return findings
 }
 
 function detailOf(

@@ -1,10 +1,12 @@
 import type { LossLook } from '../../directory/evidence.ts'
 import type { Kind } from '../../directory/entry.ts'
+import { forEachInSteps, type Steps } from '../../directory/steps.ts'
 import { amount } from '../../directory/wording.ts'
 import { membersDifference } from '../change.ts'
+import type { ChangeHead, Plan } from '../changes.ts'
 import type { Breach } from '../guards.ts'
 import type { DeleteWait, PlanInputs, Waits } from '../inputs.ts'
-import { makePlan, type Plan } from '../plan.ts'
+import { planInSteps } from '../plan.ts'
 import { emptiedContainers } from './containers.ts'
 import {
   type Evidence,
@@ -37,7 +39,7 @@ export interface ProvedPlan {
 /** For each group that the plan takes members from, the ids of those members. */
 export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string[]> {
   const losses = new Map<string, readonly string[]>()
-  for (const { change, removes } of changes) {
+  for (const { change, removes } of changes.of('set-members')) {
     if (change.op !== 'set-members' || removes === 0) continue
     losses.set(change.id, membersDifference(change).removed)
   }
@@ -51,16 +53,16 @@ export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string
  *
  * @param first what `makePlan` made of the inputs
  */
-export function prove(inputs: PlanInputs, first: Plan, evidence: Evidence): ProvedPlan {
+export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Steps<ProvedPlan> {
   if (inputs.waits?.everything !== undefined) return withoutProof(first, evidence)
   const decided = withLosses(inputs, first, evidence)
-  const plan = decided === inputs ? first : makePlan(decided)
+  const plan = decided === inputs ? first : yield* planInSteps(decided)
   const findings = [
-    ...emptiedContainers(decided, plan, evidence),
+    ...(yield* emptiedContainers(decided, plan, evidence)),
     ...losingGroups(decided, plan, evidence),
-    ...reborn(plan, evidence),
+    ...(yield* reborn(plan, evidence)),
   ]
-  const proved = findings.length === 0 ? plan : without(decided, findings)
+  const proved = findings.length === 0 ? plan : yield* planInSteps(without(decided, findings))
   const breaches = findings.map(({ guard, detail, changes, waitsFor }) => ({
     guard,
     detail,
@@ -107,8 +109,8 @@ function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evide
   return deciding.size === 0 ? inputs : { ...inputs, waits: { ...inputs.waits, losses: deciding } }
 }
 
-/** Makes the plan without the changes that the findings name, and without what depends on them. */
-function without(inputs: PlanInputs, findings: readonly Finding[]): Plan {
+/** The inputs of a plan without the changes that the findings name, and without what depends on them. */
+function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
   const { waits } = inputs
   const deletes = { user: new Map<string, string>(), group: new Map<string, string>() }
   const creates = { user: new Map<string, string>(), group: new Map<string, string>() }
@@ -126,31 +128,32 @@ function without(inputs: PlanInputs, findings: readonly Finding[]): Plan {
   }
   const whyNotCreated: Waits['whyNotCreated'] = (kind, id) =>
     creates[kind].get(id) ?? waits?.whyNotCreated?.(kind, id)
-  return makePlan({ ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } })
+  return { ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } }
 }
 
 /** A server that lags shows people whom this sync has just deleted. */
-function reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Finding[] {
-  return (['user', 'group'] as const).flatMap((kind) => {
-    const creates = fingerprintsById(plan, `create-${kind}`)
-    const ids = [...creates.keys()].filter(
-      (id) => deletedLastDay[kind].has(id) && isUnapproved(creates.get(id), approved),
-    )
-    if (ids.length === 0) return []
+function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Finding[]> {
+  const findings: Finding[] = []
+  for (const kind of ['user', 'group'] as const) {
+    if (deletedLastDay[kind].size === 0) continue
+    const back: ChangeHead[] = []
+    yield* forEachInSteps(plan.changes.headsOf(`create-${kind}`), (head) => {
+      if (deletedLastDay[kind].has(head.id) && isUnapproved(head.fingerprint, approved)) back.push(head)
+    })
+    if (back.length === 0) continue
+    const ids = back.map(({ id }) => id)
     const what = `${amount(ids.length, kind)} that this sync deleted within the last day ${ids.length === 1 ? 'is' : 'are'} back`
     const detail = `${what}; perhaps an older state of the source was read`
-    const changes = ids.map((id) => creates.get(id) ?? '')
     const notice = 'is back after this sync deleted it within the last day: not created yet'
-    return [
-      {
-        guard: 'reborn',
-        detail,
-        changes,
-        waitsFor: 'better-read',
-        holds: [{ kind, ids, what: 'create', notice }],
-      } as const,
-    ]
-  })
+    findings.push({
+      guard: 'reborn',
+      detail,
+      changes: back.map(({ fingerprint }) => fingerprint),
+      waitsFor: 'better-read',
+      holds: [{ kind, ids, what: 'create', notice }],
+    })
+  }
+  return findings
 }
 
 /**

@@ -4,7 +4,7 @@ import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { Baseline } from '../baseline.ts'
 import { type Change, deleteFingerprint } from '../change.ts'
 import type { Breach } from '../guards.ts'
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../changes.ts'
 
 /** What a run knows of groups within groups. */
 export interface Nesting {
@@ -66,8 +66,9 @@ export function deletesById(plan: Plan, kind: Kind): ReadonlyMap<string, string>
 }
 
 export function fingerprintsById(plan: Plan, op: Change['op']): ReadonlyMap<string, string> {
-  const planned = plan.changes.filter(({ change }) => change.op === op)
-  return new Map(planned.map(({ change, fingerprint: print }) => [change.id, print]))
+  const prints = new Map<string, string>()
+  for (const { id, fingerprint: print } of plan.changes.headsOf(op)) prints.set(id, print)
+  return prints
 }
 
 export function isUnapproved(print: string | undefined, approved: ReadonlySet<string>): boolean {

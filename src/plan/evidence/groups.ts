@@ -2,7 +2,7 @@ import { byName } from '../../directory/by-name.ts'
 import { amount, digits, examples } from '../../directory/wording.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 import {
   absentAfter,
@@ -23,11 +23,8 @@ import { hiddenGroups } from './nesting.ts'
  */
 export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence): Finding[] {
   if (inputs.waits?.allButNew !== undefined) return []
-  const losing = plan.changes.filter(
-    (planned): planned is Losing =>
-      planned.change.op === 'set-members' &&
-      planned.removes > 0 &&
-      !evidence.approved.has(planned.fingerprint),
+  const losing = [...plan.changes.of('set-members')].filter(
+    (planned): planned is Losing => planned.removes > 0 && !evidence.approved.has(planned.fingerprint),
   )
   const before = evidence.groupsWithMembers ?? 0
   const found =

@@ -2,7 +2,7 @@ import type { NoticeCode } from '../../directory/snapshot.ts'
 import { amount } from '../../directory/wording.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan, PlannedChange } from '../plan.ts'
+import type { Plan, PlannedChange } from '../changes.ts'
 import { mayDelete } from '../policy.ts'
 import type { Finding, Held } from './finding.ts'
 
@@ -69,8 +69,6 @@ export function decidesNoLoss({ source, waits, rules }: PlanInputs): boolean {
 
 /** Whether the source does not have a group that the directory has after the plan. */
 export function absentAfter({ source, directory }: PlanInputs, { changes }: Plan): (id: string) => boolean {
-  const deleted = new Set(
-    changes.filter(({ change }) => change.op === 'delete-group').map(({ change }) => change.id),
-  )
+  const deleted = changes.idsOf('delete-group')
   return (id) => directory.groups.has(id) && !source.seen.group.has(id) && !deleted.has(id)
 }

@@ -3,7 +3,7 @@ import { sortedUnique } from '../../directory/normalize.ts'
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import { examples } from '../../directory/wording.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../changes.ts'
 import type { Evidence, Finding, MemberLists } from './finding.ts'
 import {
   absentAfter,

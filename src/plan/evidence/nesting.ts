@@ -4,7 +4,7 @@ import type { SourceSnapshot } from '../../directory/snapshot.ts'
 import { examples } from '../../directory/wording.ts'
 import { membersDifference } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../changes.ts'
 import type { Evidence, Finding, Nesting } from './finding.ts'
 import {
   absentAfter,
@@ -79,7 +79,7 @@ function absentGroups(
 ): readonly Absent[] {
   const absent = absentIds(source, nesting)
   if (absent.length === 0) return []
-  const leaving = new Set(changes.flatMap(({ change: { op, id } }) => (op === 'delete-user' ? [id] : [])))
+  const leaving = changes.idsOf('delete-user')
   const lost = new Map(
     losing.map(({ change }) => {
       return [change.id, membersDifference(change).removed.filter((member) => !leaving.has(member))] as const

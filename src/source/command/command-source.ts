@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
-import type { Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import type { Coverage, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
 import { Collector } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../errors.ts'
@@ -20,7 +20,7 @@ interface Maps {
 export function createCommandSource(options: CommandSourceOptions, log: Log): Source {
   const maps = compileMaps(options)
   return {
-    read: (signal) => readAll(options, maps, signal, log),
+    read: (signal, how) => readAll(options, maps, new Collector(coversOf(maps), how?.table), signal, log),
     lookAgain: (kind, ids, signal) => lookAgain(options, maps, kind, ids, signal),
     probe: () => probe(options),
     explain: (kind, id, signal) => explain(options, maps, { kind, id }, signal),
@@ -40,15 +40,18 @@ function fieldProblem(): undefined {
   return undefined
 }
 
+function coversOf({ group }: Maps): Coverage {
+  return { groups: group !== undefined, members: (group?.members.length ?? 0) > 0 }
+}
+
 /** Users and groups may come in any order, so groups wait until every user is known. */
 async function readAll(
   options: CommandSourceOptions,
   maps: Maps,
+  collector: Collector,
   signal: AbortSignal,
   log: Log,
 ): Promise<SourceSnapshot> {
-  const covers = { groups: maps.group !== undefined, members: (maps.group?.members.length ?? 0) > 0 }
-  const collector = new Collector(covers)
   const groups: PrintedGroup[] = []
   const counts = await readOutput(options, signal, ({ kind, lookup, from }) => {
     if (kind === 'user') takeUser({ kind, lookup, from }, maps.user, collector)

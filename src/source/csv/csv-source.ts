@@ -1,7 +1,7 @@
 import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
-import type { Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import type { Coverage, Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
 import { Collector } from '../collect.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
@@ -23,8 +23,10 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   const inputs = inputsOf(compiled)
   const { settleMs } = compiled
   return {
-    read: (signal, { isForDisplay = false } = {}) =>
-      readSettled(inputs, isForDisplay ? 0 : settleMs, signal, () => readAll(compiled, signal, log)),
+    read: (signal, { isForDisplay = false, table } = {}) =>
+      readSettled(inputs, isForDisplay ? 0 : settleMs, signal, () =>
+        readAll(compiled, new Collector(coversOf(compiled), table), signal, log),
+      ),
     lookAgain: (kind, ids, signal) => {
       const at = idColumn(compiled, kind)
       if (ids.length === 0) return Promise.resolve(new Map())
@@ -46,12 +48,19 @@ interface ReadState {
   readonly log: Log
 }
 
-/** Reads users first, because members name them, and groups last, because they need their members. */
-async function readAll(compiled: Compiled, signal: AbortSignal, log: Log): Promise<SourceSnapshot> {
-  const { users, groups, members, groupColumn } = compiled
+function coversOf({ groups, members, groupColumn }: Compiled): Coverage {
   const hasColumn = groupColumn !== undefined
-  const covers = { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
-  const collector = new Collector(covers)
+  return { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
+}
+
+/** Reads users first, because members name them, and groups last, because they need their members. */
+async function readAll(
+  compiled: Compiled,
+  collector: Collector,
+  signal: AbortSignal,
+  log: Log,
+): Promise<SourceSnapshot> {
+  const { users, groups, members, groupColumn } = compiled
   const state = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
   await readUsers(users, groupColumn, state)
   if (members !== undefined) await readMembers(members, state)
@@ -85,14 +94,14 @@ async function readUsers(
 ): Promise<void> {
   const { map } = input
   await readInput(input, 'user', state, ({ from, cells }) => {
-    const id = state.collector.addUser({
+    const added = state.collector.addUser({
       ids: notBlank(cells(map.id)),
       idName: map.id,
       from: from(),
       ...fieldsOf(map, cells),
     })
-    if (id === undefined || groupColumn === undefined) return
-    for (const group of groupsOf(groupColumn, cells)) state.members.add(group, id)
+    if (added === undefined || groupColumn === undefined) return
+    for (const group of groupsOf(groupColumn, cells)) state.members.add(group, added.id)
   })
 }
 

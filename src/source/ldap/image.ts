@@ -5,11 +5,22 @@ import type { GroupFields, UserFields } from '../mapping.ts'
  * `snapshotOf` makes the snapshot of it.
  */
 export interface LdapImage {
-  readonly users: readonly UserRecord[]
+  readonly users: ImageUsers
   /** The groups within the sync's filter. */
   readonly groups: readonly GroupRecord[]
   /** Groups outside of the filter that may be within those of the filter. */
   readonly others: readonly GroupRecord[]
+}
+
+/** The users of an image, by numbers. */
+export interface ImageUsers extends Iterable<UserRecord> {
+  readonly size: number
+  at(number: number): UserRecord
+  /** The id of a member; `undefined` as in `UserRecord`. */
+  idOf(number: number): string | undefined
+  dnOf(number: number): string
+  /** Those who name a group that they are in, or a primary group. */
+  naming(): Iterable<UserRecord>
 }
 
 /** One user. What no group needs to know its members is empty. */
@@ -29,12 +40,12 @@ export interface UserRecord extends UserFields {
   readonly primaryGroup: string | undefined
 }
 
-/** One group. A user who is a member is the user's record, so that no DN is kept twice. */
+/** One group. A user who is a member is the user's number in the image, so that no DN is kept twice. */
 export interface GroupRecord extends GroupFields {
   readonly ids: readonly string[]
   readonly dn: string
   /** The members that are users. */
-  readonly users: readonly UserRecord[]
+  readonly users: readonly number[]
   /** The other members, as the group spells them: nested groups, and strangers. */
   readonly nonUsers: readonly string[]
   /** Those of them that name several users. */

@@ -1,5 +1,7 @@
-import type { SourceSnapshot } from '../../directory/snapshot.ts'
+import type { Coverage, SourceSnapshot } from '../../directory/snapshot.ts'
+import type { UserTable } from '../../directory/user-table.ts'
 import type { Log } from '../../log.ts'
+import { Collector } from '../collect.ts'
 import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
@@ -42,7 +44,7 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: 
       return servers.withOne(
         async (connection) => {
           const compiled = compileFor(connection)
-          const read = () => readAll(connection, compiled, log)
+          const read = () => readAll(connection, compiled, log, how?.table)
           const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)
           const proved = { ...snapshot, server }
           images.set(proved, image)
@@ -90,6 +92,7 @@ async function readAll(
   connection: LdapConnection,
   compiled: CompiledOptions,
   log: Log,
+  table: UserTable | undefined,
 ): Promise<{ readonly snapshot: SourceSnapshot; readonly image: LdapImage }> {
   const { url } = connection.endpoint
   log.debug({ url, vendor: compiled.profile.vendor }, 'reading the source')
@@ -98,8 +101,12 @@ async function readAll(
     log.warn({ url }, ABOUT_CATALOGS)
     await requireInCatalog(connection, compiled)
   }
-  const image = await readImage(reading, compiled)
+  const image = await readImage(reading, compiled, new Collector(coversOf(compiled), table))
   return { snapshot: snapshotOf(image, compiled), image }
+}
+
+function coversOf({ groups }: Pick<CompiledOptions, 'groups'>): Coverage {
+  return { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
 }
 
 function readingOf(connection: LdapConnection, compiled: CompiledOptions, log: Log): Reading {

@@ -1,19 +1,28 @@
+import type { Collector } from '../collect.ts'
 import type { CompiledOptions } from './compile.ts'
 import { recordsOf } from './global-catalog.ts'
-import type { LdapImage, UserRecord } from './image.ts'
+import type { ImageUsers, LdapImage } from './image.ts'
 import { requireVisibleBases } from './bases.ts'
 import { readGroups } from './read-groups.ts'
 import type { Reading } from './read-place.ts'
 import { readUsers } from './read-users.ts'
+import { ReadUsers } from './users.ts'
+
+/** The image of one read. */
+export interface ReadImage extends LdapImage {
+  readonly users: ReadUsers
+}
 
 /** Users first: they are what the members of groups are looked up in. Throws like `readPlace`. */
 export async function readImage(
   reading: Reading,
   { users: place, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
-): Promise<LdapImage> {
+  collector: Collector,
+): Promise<ReadImage> {
   const records = recordsOf(reading, { users: place, groups })
-  const index = records.createIndex()
-  const users = await readUsers(reading, place, records, index)
+  const users = new ReadUsers(collector, place.map.id)
+  const index = records.createIndex(users)
+  await readUsers(reading, place, records, { users, index })
   const found =
     groups && (await readGroups(reading, { users: place, groups, records, index }, () => primaryNames(users)))
   await requireVisibleBases(reading, { users: place, groups })
@@ -21,6 +30,8 @@ export async function readImage(
 }
 
 /** What users call their primary groups, each once. */
-export function primaryNames(users: readonly UserRecord[]): readonly string[] {
-  return [...new Set(users.flatMap(({ primaryGroup }) => primaryGroup ?? []))]
+export function primaryNames(users: ImageUsers): readonly string[] {
+  const names = new Set<string>()
+  for (const { primaryGroup } of users.naming()) if (primaryGroup !== undefined) names.add(primaryGroup)
+  return [...names]
 }

@@ -1,31 +1,29 @@
 import type { UserPlace } from './compile.ts'
 import { type LdapEntry, lookupIn } from './entry.ts'
 import { bothOf } from './filter.ts'
-import type { UserRecord } from './image.ts'
 import type { MemberIndex } from './membership/members.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
 import { reportUnseen } from './unseen.ts'
+import type { ReadUsers } from './users.ts'
 
 /** Reads the users, into the index too. Throws like `readPlace`. */
 export async function readUsers(
   reading: Reading,
   place: UserPlace,
   records: Records,
-  index: MemberIndex,
-): Promise<readonly UserRecord[]> {
+  { users, index }: { readonly users: ReadUsers; readonly index: MemberIndex },
+): Promise<void> {
   const { map, disabled } = place
   const disabledUsers = await readDisabled(reading, place)
   const watched = [...map.attributes, ...(disabled?.attributes ?? [])]
   const attributes = [...new Set([...watched, ...records.userAttributes])]
   const unseen = new Set(watched)
-  const users: UserRecord[] = []
   let entries = 0
 
   function take(entry: LdapEntry, isDisabled: boolean): void {
     const user = records.userOf(entry, isDisabled ? disabled?.action : undefined)
-    users.push(user)
-    index.addUser(user)
+    index.addUser(users.add(user), user)
   }
 
   const sort = createSorting(disabledUsers, (entry) => lookupIn(entry)(map.id), take)
@@ -36,7 +34,6 @@ export async function readUsers(
   })
   sort.finish()
   if (entries > 0) await reportUnseen(reading, 'users.map', place, [...unseen])
-  return users
 }
 
 /** The disabled users, by DN and by id. */

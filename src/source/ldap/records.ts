@@ -4,7 +4,7 @@ import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
 import { dnKey } from './dn.ts'
 import { type LdapEntry, lookupIn, textIn } from './entry.ts'
-import type { GroupRecord, UserRecord } from './image.ts'
+import type { GroupRecord, ImageUsers, UserRecord } from './image.ts'
 import { createMemberIndex, isMemberUid, type MemberIndex, membersIn } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
 import { type PrimaryGroupRule, primaryGroupRule } from './membership/primary-group.ts'
@@ -98,8 +98,9 @@ export class Records {
     return this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
   }
 
-  createIndex(): MemberIndex {
-    return createMemberIndex(this.listed)
+  /** @param users those whom the numbers of the index are of */
+  createIndex(users: Pick<ImageUsers, 'idOf' | 'dnOf'>): MemberIndex {
+    return createMemberIndex(this.listed, users)
   }
 
   /** The groups that any record names as those it is in, by DN in its normal form. */

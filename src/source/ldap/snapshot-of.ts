@@ -1,33 +1,31 @@
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
-import { Collector, usableId } from '../collect.ts'
+import { forEachInSteps } from '../../directory/steps.ts'
+import { type Collector, usableId } from '../collect.ts'
 import { examples } from '../../directory/wording.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
+import { Containers } from './containers.ts'
 import { dnKey } from './dn.ts'
-import type { GroupRecord, LdapImage, UserRecord } from './image.ts'
+import type { GroupRecord, LdapImage } from './image.ts'
+import type { ReadImage } from './read-image.ts'
 import { type Membership, membershipOf } from './membership/membership.ts'
 
 /**
- * The snapshot of what a server said. It reads nothing: the same image and options give the same snapshot. Throws
+ * The snapshot of what a server said; the collector has the users, and gets the groups. It reads nothing. Throws
  * `source-incomplete` when not one of many entries has an id.
  */
-export function snapshotOf(
-  image: LdapImage,
-  { users, groups }: Pick<CompiledOptions, 'users' | 'groups'>,
-): SourceSnapshot {
-  const covers = { groups: groups !== undefined, members: groups?.membersFrom !== undefined }
-  const collector = new Collector(covers)
-  for (const user of image.users) addUser(collector, users.map.id, user)
+export function snapshotOf(image: ReadImage, { groups }: Pick<CompiledOptions, 'groups'>): SourceSnapshot {
+  const { collector } = image.users
   const membership = groups && membershipOf(image, groups)
   for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)
   return {
     ...collector.snapshot(),
-    ...(groups && membership && covers.members && evidenceOf(image, groups, membership)),
-    eachPlace(kind, visit) {
-      const containerOf = createContainers()
-      for (const { ids, dn } of kind === 'user' ? image.users : image.groups) {
-        const container = containerOf(dn)
-        for (const id of ids) visit(id, container)
-      }
+    ...(groups?.membersFrom !== undefined && membership && evidenceOf(image, groups, membership)),
+    *eachPlace(kind, visit) {
+      if (kind === 'user') return yield* image.users.eachPlace(visit)
+      const containers = new Containers()
+      return yield* forEachInSteps(image.groups, ({ ids, dn }) => {
+        for (const id of ids) visit(id, containers.of(dn))
+      })
     },
   }
 }
@@ -88,39 +86,6 @@ function evidenceOf(
 /** What the evidence calls a group: its id, or its DN in the normal form. */
 function keyIn(group: GroupRecord): string {
   return usableId(group) ?? dnKey(group.dn)
-}
-
-/** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */
-function createContainers(): (dn: string) => string {
-  const known = new Map<string, string>()
-  let last = { text: '', container: '' }
-  return (dn) => {
-    const comma = dn.indexOf(',')
-    // The first comma may belong to the value of the first part.
-    if (comma < 0 || isBefore(dn.indexOf('\\'), comma) || isBefore(dn.indexOf('"'), comma))
-      return parentOf(dnKey(dn))
-    if (dn.length - comma - 1 === last.text.length && dn.endsWith(last.text)) return last.container
-    const text = dn.slice(comma + 1)
-    let container = known.get(text)
-    if (container === undefined) known.set(text, (container = dnKey(text)))
-    last = { text, container }
-    return container
-  }
-}
-
-function isBefore(index: number, other: number): boolean {
-  return index >= 0 && index < other
-}
-
-function parentOf(normal: string): string {
-  const comma = normal.indexOf(',')
-  return comma < 0 ? '' : normal.slice(comma + 1)
-}
-
-function addUser(collector: Collector, idName: string, user: UserRecord): void {
-  const { ids, dn: from, disabled, email, name, employeeId, faults } = user
-  if (disabled === undefined) collector.addUser({ ids, idName, from, email, name, employeeId, faults })
-  else collector.addDisabled({ ids, idName, from, gone: disabled === 'delete' })
 }
 
 function addGroup(

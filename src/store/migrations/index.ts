@@ -12,6 +12,9 @@ import { retention } from './0010-retention.ts'
 import { refusedLogins } from './0011-refused-logins.ts'
 import { memberLists } from './0012-member-lists.ts'
 import { tokenLives } from './0013-token-lives.ts'
+import { canaries } from './0014-canaries.ts'
+import { largePlans } from './0015-large-plans.ts'
+import { missedCreates } from './0016-missed-creates.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -28,4 +31,7 @@ export const migrations: Record<string, Migration> = {
   '0011-refused-logins': refusedLogins,
   '0012-member-lists': memberLists,
   '0013-token-lives': tokenLives,
+  '0014-canaries': canaries,
+  '0015-large-plans': largePlans,
+  '0016-missed-creates': missedCreates,
 }

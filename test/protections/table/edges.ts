@@ -241,8 +241,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-item-on-two-pages-is-noticed',
     file: 'client/passes.ts',
-    find: 'else if (!pages.isSame(before, item)) duplicates.push(item)',
-    replace: 'else if (!pages.isSame(before, item)) continue',
+    find: 'else if (!isSame(items.get(key)!, item)) duplicates.push(item)',
+    replace: 'else if (!isSame(items.get(key)!, item)) continue',
     test: 'unit/client/pages.test.ts',
     only: 'two entries with one key',
   },
@@ -273,15 +273,15 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-list-that-moved-says-so',
     file: 'client/pages.ts',
-    find: 'duplicates: [], moved: true, total }',
-    replace: 'duplicates: [], moved: false, total }',
+    find: 'settled(both, { duplicates: [], moved: true })',
+    replace: 'settled(both, { duplicates: [], moved: false })',
     test: 'unit/client/pages.test.ts',
     only: 'a directory that never rests',
   },
   {
     name: 'edges-client-page-number-that-is-ignored-is-refused',
     file: 'client/pages.ts',
-    find: 'if (!hasGrown(page, next)) refuseSamePage(pages, page, next)',
+    find: 'if (!hasGrown(page, next)) refuseSamePage(page, next)',
     replace: 'void hasGrown',
     test: 'unit/client/pages.test.ts',
     only: 'item by item too',
@@ -305,8 +305,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-create-that-finds-its-id-compares-the-entry',
     file: 'target/idempotent.ts',
-    find: 'if (creation.isDone(sent.found)) return',
-    replace: 'if (context !== undefined) return',
+    find: 'if (isDone(found)) return wasThere ?',
+    replace: 'if (context !== undefined) return wasThere ?',
     test: 'unit/target/apply-change.test.ts',
     only: 'a create that finds another value',
   },
@@ -345,10 +345,17 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-twins-of-an-id-are-never-deleted',
     file: 'target/read-directory.ts',
-    find: 'else if (entries.has(id)) shared.add(id)\n',
-    replace: '',
+    find: 'else if (!users.add(user)) shared.add(table.idOf(user))',
+    replace: 'else users.add(user)',
     test: 'unit/target/read-directory.test.ts',
     only: 'external id the first is kept',
+  },
+  {
+    name: 'edges-target-twins-of-a-groups-id-are-never-deleted',
+    file: 'target/read-directory.ts',
+    find: 'else if (groups.has(id)) shared.add(id)\n',
+    replace: '',
+    test: 'unit/target/read-directory.test.ts',
   },
   {
     name: 'edges-target-twins-that-paging-found-count',
@@ -361,8 +368,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-id-of-dots-is-not-addressed',
     file: 'target/read-directory.ts',
-    find: 'const problem = idProblem(id)',
-    replace: "const problem = id === '' ? idProblem(id) : undefined",
+    find: 'if (idProblem(id) !== undefined) return user',
+    replace: "if (id === '') return user",
     test: 'unit/target/read-directory.test.ts',
     only: 'whose external id is',
   },
@@ -529,7 +536,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-cli-unknown-id-in-other-letters-is-asked-about',
-    file: 'plan/plan.ts',
+    file: 'plan/draft.ts',
     find: "return id.replace(/^\\{(.*)\\}$/, '$1').toLowerCase()",
     replace: 'return id',
     test: 'unit/plan/plan.test.ts',
@@ -837,8 +844,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-pages-that-contradict-each-other-are-an-error',
     file: 'client/pages.ts',
-    find: '    if (contradiction === undefined) return {',
-    replace: "    if (contradiction !== '') return {",
+    find: '    if (contradiction === undefined) return settled(',
+    replace: "    if (contradiction !== '') return settled(",
     test: 'unit/client/pages.test.ts',
   },
   {
@@ -852,8 +859,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-list-shorter-than-its-total-is-an-error',
     file: 'client/pages.ts',
-    find: 'if (!isShort && !hasSameItems(pages, first, second))',
-    replace: 'if (isShort || !hasSameItems(pages, first, second))',
+    find: 'if (!isShort && !hasSameItems(first, second))',
+    replace: 'if (isShort || !hasSameItems(first, second))',
     test: 'unit/client/pages.test.ts',
   },
   {
@@ -988,8 +995,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-item-that-only-the-first-reading-saw-is-kept',
     file: 'client/pages.ts',
-    find: '[...second.items, ...first.items.filter((item) => !known.has(key(item)))]',
-    replace: 'second.items.filter((item) => known.has(key(item)))',
+    find: 'items: [...second.items, ...first.items.filter(isNew)],',
+    replace: 'items: second.items,',
     test: 'unit/client/pages.test.ts',
     only: 'only the first reading saw',
   },

@@ -9,7 +9,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-second-look-keeps-nobody-whom-the-plan-deletes',
     file: 'plan/members.ts',
-    find: '.filter((id) => userIds.has(id))\n  const members',
+    find: '.filter(isUser)\n  const members',
     replace: '\n  const members',
     test: 'unit/plan/evidence.test.ts',
   },
@@ -30,7 +30,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-people-of-an-emptied-unit-stay',
     file: 'plan/evidence/evidence.ts',
-    find: '    ...emptiedContainers(decided, plan, evidence),\n',
+    find: '    ...(yield* emptiedContainers(decided, plan, evidence)),\n',
     replace: '',
     test: LACKS,
   },
@@ -320,7 +320,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-who-is-not-in-the-directory-counts-for-an-emptied-unit',
     file: 'plan/baseline.ts',
-    find: 'countAbsent(before, takeBaseline(eachPlace))',
+    find: 'countAbsent(before, yield* takeBaseline(eachPlace))',
     replace:
       'countAbsent(before, before).map(([name]): [string, number] => [name, absentIn.get(name)?.length ?? 0])',
     test: 'unit/plan/baseline.test.ts',
@@ -328,8 +328,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-first-contact-counts-what-waits',
     file: 'plan/guards.ts',
-    find: 'const changes = [...deletes.changes, ...waiting]',
-    replace: 'const changes = [...deletes.changes]',
+    find: 'const changes = [...deletes, ...waiting]',
+    replace: 'const changes = [...deletes]',
     test: RUNS,
     only: 'grace .*is no way around',
   },
@@ -408,7 +408,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-deleted-today-is-not-created-again',
     file: 'plan/evidence/evidence.ts',
-    find: '    ...reborn(plan, evidence),\n',
+    find: '    ...(yield* reborn(plan, evidence)),\n',
     replace: '',
     test: FINDINGS,
   },

@@ -1,5 +1,7 @@
 import type { Protection } from '../protection.ts'
 import { APPLY } from './apply.ts'
+import { BATCHES } from './batches.ts'
+import { CANARY } from './canary.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
@@ -18,5 +20,7 @@ export const PROTECTIONS: readonly Protection[] = [
   ...EDGES,
   ...STORES,
   ...APPLY,
+  ...BATCHES,
+  ...CANARY,
   ...SERVICE,
 ]

@@ -403,22 +403,22 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-losses-lost-user-is-looked-up-where-he-is-now',
     file: 'source/ldap/losses/read-again.ts',
-    find: 'for (const user of moved) now.addUser(user)',
-    replace: 'for (const user of moved.slice(0, 0)) now.addUser(user)',
+    find: 'for (const [number, user] of users.moved()) now.addUser(number, user)',
+    replace: '',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-dn-of-the-first-read-still-counts',
     file: 'source/ldap/losses/read-again.ts',
-    find: 'for (const user of losses.image.users) index.addUser(user)',
-    replace: 'for (const user of losses.image.users.slice(0, 0)) index.addUser(user)',
+    find: 'for (let number = 0; number < before.size; number += 1) index.addUser(number, before.at(number))',
+    replace: '',
     test: LOSSES,
   },
   {
     name: 'ldap-losses-old-dn-is-of-who-has-it-now',
     file: 'source/ldap/losses/read-again.ts',
-    find: 'group.users.map((user) => at.get(user.dn) ?? user)',
-    replace: 'group.users.map((user) => (at.size < 0 ? undefined : user) ?? user)',
+    find: 'people.movedTo(people.dnOf(number)) ?? number',
+    replace: 'number',
     test: LOSSES,
   },
   {
@@ -660,9 +660,16 @@ export const LDAP: readonly Protection[] = [
     test: 'unit/source/ldap/values.test.ts',
   },
   {
+    name: 'ldap-user-dn-of-two-users-is-nobodys',
+    file: 'source/ldap/membership/dn-index.ts',
+    find: 'else if (this.#users.idOf(other) !== this.#users.idOf(number)) this.#ambiguous.add(other)',
+    replace: '',
+    test: 'unit/source/ldap/membership/members.test.ts',
+  },
+  {
     name: 'ldap-user-name-in-another-case-is-of-one-user-only',
     file: 'source/ldap/membership/members.ts',
-    find: 'else if (other.id !== user.id) ambiguous.add(name)',
+    find: 'else if (idOf(other) !== idOf(number)) ambiguous.add(name)',
     replace: '',
     test: 'unit/source/ldap/membership/members.test.ts',
   },
@@ -1005,7 +1012,7 @@ export const LDAP: readonly Protection[] = [
   // What only odd servers and odd moments show.
   {
     name: 'ldap-without-members-covers-none',
-    file: 'source/ldap/snapshot-of.ts',
+    file: 'source/ldap/ldap-source.ts',
     find: 'members: groups?.membersFrom !== undefined }',
     replace: 'members: groups !== undefined }',
     test: AD,

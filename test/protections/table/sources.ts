@@ -747,7 +747,7 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-command-without-groups-covers-none',
     file: 'source/command/command-source.ts',
-    find: 'groups: maps.group !== undefined, members',
+    find: 'groups: group !== undefined, members',
     replace: 'groups: true, members',
     test: 'integration/source-command.test.ts',
     only: 'needs no groups',
@@ -755,8 +755,8 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-command-without-members-covers-none',
     file: 'source/command/command-source.ts',
-    find: '(maps.group?.members.length ?? 0) > 0',
-    replace: '(maps.group?.members.length ?? 0) >= 0',
+    find: '(group?.members.length ?? 0) > 0',
+    replace: '(group?.members.length ?? 0) >= 0',
     test: 'integration/source-command.test.ts',
     only: 'with groups and no field of their members',
   },

@@ -354,6 +354,34 @@ test('check --api-contract compares, sums up, and ends with 1 where a service di
   ).toEqual(['begin', 'case', 'end'])
 })
 
+test('check --api-contract says whether the service takes lists', async () => {
+  const probe = {
+    probe: 'three entries in one request',
+    method: 'POST',
+    state: 'ok',
+    differences: [],
+  } as const
+  const results = [
+    { ...probe, operation: 'createUsers', number: 4, path: '/users', notes: [] },
+    {
+      ...probe,
+      operation: 'createGroups',
+      number: 9,
+      path: '/groups',
+      notes: [{ expected: 'three', actual: '400' }],
+    },
+  ] as const
+  const contract: ContractStep[] = [
+    { step: 'endpoint', sync: 'corp', results },
+    { step: 'end', sync: 'corp', left: [] },
+  ]
+  expect((await dirsyncd(['check', '--api-contract', '--writes'], { contract })).stdout).toContain(
+    'Lists (directory.createBatch):\n' +
+      '  #4 /users creates three entries with one request: it takes lists\n' +
+      '  #9 /groups does not take lists: expected three, got 400; leave createBatch at 1\n',
+  )
+})
+
 test('check --reset-password is handed on only with --api-contract and --writes', async () => {
   const all = await dirsyncd(['check', '--api-contract', '--writes', '--reset-password', '4'])
   expect(all.compared).toEqual({ writes: true, resetSubscription: 4 })

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { listCases } from '../../../src/conformance/cases/lists.ts'
 import { openConformance, type TestedService } from '../../../src/conformance/conformance.ts'
+import { Probing } from '../../../src/conformance/probing.ts'
+import { endpoints } from '../../../src/contract/endpoints.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -11,8 +14,8 @@ async function startService(answerer: Answerer) {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${decodeURIComponent(request.url ?? '').replace(/.*\/directories/, '')}`)
-    request.resume()
     answerer(request, response)
+    request.resume()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -170,3 +173,60 @@ test('a list that the token may not see leaves the rest of its endpoints uncheck
   expect(results.find(({ probe }) => probe === 'unknown subscription')).toMatchObject({ reason })
   await conformance.close()
 })
+
+interface Named {
+  readonly external_id: string
+  readonly name: string
+}
+
+function namedIn(form: string): readonly Named[] {
+  const fields = [...new URLSearchParams(form)]
+  const ids = fields.filter(([key]) => key === 'users[][external_id]')
+  const names = fields.filter(([key]) => key === 'users[][name]')
+  return ids.map(([, id], index) => ({ external_id: id, name: names[index]?.[1] ?? '' }))
+}
+
+test.each([
+  ['creates each', (list: readonly Named[]) => list, []],
+  ['refuses lists', () => undefined, ['400']],
+  [
+    'creates only the first',
+    ([first]: readonly Named[]) => [first!],
+    ['201, and afterwards 404 for one of them and 404 for one of them'],
+  ],
+  [
+    'gives each the name of the first',
+    ([first, ...others]: readonly Named[]) => [
+      first!,
+      ...others.map((each) => ({ ...each, name: first!.name })),
+    ],
+    ['201, and afterwards the name "Check of the API, user 1" and the name "Check of the API, user 1"'],
+  ],
+] satisfies [string, (list: readonly Named[]) => readonly Named[] | undefined, string[]][])(
+  'a service that %s, given three entries in one request',
+  async (_, create, notes) => {
+    const users = new Map<string, Named>()
+    await using service = await startService((request, response) => {
+      const id = decodeURIComponent(/\/users\/(.+)$/.exec(request.url ?? '')?.[1] ?? '')
+      if (request.method === 'POST') {
+        let body = ''
+        request.setEncoding('utf8').on('data', (part: string) => (body += part))
+        request.on('end', () => {
+          const list = namedIn(body)
+          const created = list.length > 1 ? create(list) : list
+          for (const user of created ?? []) users.set(user.external_id, user)
+          json(response, created === undefined ? 400 : 201, [])
+        })
+      } else if (request.method === 'DELETE') json(response, users.delete(id) ? 200 : 404, {})
+      else if (id === '') json(response, 200, DIRECTORY)
+      else json(response, users.has(id) ? 200 : 404, users.get(id) ?? {})
+    })
+    await using probing = new Probing(serviceAt(service.baseUrl, { writes: true }), never)
+    const row = { operation: 'createUsers', endpoint: endpoints.createUsers } as const
+    const verdicts = await Promise.all(listCases(row).map((each) => each.try(probing)))
+    expect(verdicts).toMatchObject([{ differences: [] }])
+    expect(verdicts[0]?.notes.map(({ actual }) => actual)).toEqual(notes)
+    expect(await probing.clean()).toEqual([])
+    expect(users.size).toBe(0)
+  },
+)

@@ -1,20 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  containerOf,
-  type EachPlace,
-  findEmptied,
-  stillEmptied,
-  takeBaseline,
-} from '../../../src/plan/baseline.ts'
+import { atOnce, forEachInSteps } from '../../../src/directory/steps.ts'
+import * as baselines from '../../../src/plan/baseline.ts'
+import { containerOf, type EachPlace, stillEmptied } from '../../../src/plan/baseline.ts'
+
+function takeBaseline(...inputs: Parameters<typeof baselines.takeBaseline>) {
+  return atOnce(baselines.takeBaseline(...inputs))
+}
+
+function findEmptied(...inputs: Parameters<typeof baselines.findEmptied>) {
+  return atOnce(baselines.findEmptied(...inputs))
+}
 
 /** Entries as lines such as `ou=sales,dc=org: ana bo`. */
 function places(...lines: readonly string[]): EachPlace {
-  return (visit) => {
+  return function* (visit) {
     for (const line of lines) {
       const [container = '', ids = ''] = line.split(': ')
       for (const id of ids.split(' ')) visit(id, container)
+      yield
     }
+    return undefined
   }
 }
 
@@ -134,10 +140,11 @@ test('every entry of a baseline is found again, in its container', () => {
   const entry = fc.tuple(fc.string({ minLength: 1 }), fc.nat({ max: 40 }))
   fc.assert(
     fc.property(fc.uniqueArray(entry, { selector: ([id]) => id, maxLength: 200 }), (entries) => {
-      const baseline = takeBaseline((visit) => {
-        for (const [id, unit] of entries) visit(id, `ou=${unit},dc=org`)
-      })
+      const baseline = takeBaseline((visit) =>
+        forEachInSteps(entries, ([id, unit]) => visit(id, `ou=${unit},dc=org`)),
+      )
       for (const [id, unit] of entries) expect(containerOf(baseline, id)).toBe(`ou=${unit},dc=org`)
+      expect(baseline.entries).toEqual(baseline.entries.toSorted())
     }),
   )
 })

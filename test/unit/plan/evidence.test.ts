@@ -1,23 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../src/directory/snapshot.ts'
+import { atOnce, forEachInSteps } from '../../../src/directory/steps.ts'
 import { takeBaseline } from '../../../src/plan/baseline.ts'
 import { type Evidence, lossesOf, prove } from '../../../src/plan/evidence/evidence.ts'
 import { doubtfulDns, entriesOfOthers } from '../../../src/plan/evidence/nesting.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
-import { directoryOf, haveGroup, haveUser, linesOf, sourceOf, wantGroup, wantUser } from './build.ts'
-
-const NONE: Evidence = {
-  baselines: { user: undefined, group: undefined },
-  groupsWithMembers: undefined,
-  nesting: { ids: new Map(), strangers: new Map() },
-  memberLists: new Map(),
-  otherEntries: new Set(),
-  waitingGroups: new Set(),
-  losses: new Map(),
-  deletedLastDay: { user: new Set(), group: new Set() },
-  approved: new Set(),
-}
+import {
+  directoryOf,
+  haveGroup,
+  haveUser,
+  linesOf,
+  NO_EVIDENCE as NONE,
+  sourceOf,
+  wantGroup,
+  wantUser,
+} from './build.ts'
 
 /** Of groups within groups, by DN; the groups around have no strangers. */
 function nestingOf(ids: Readonly<Record<string, string>>): Evidence['nesting'] {
@@ -38,9 +36,10 @@ const everybody = [...SALES, ...OTHERS]
 
 /** Users whose id begins with `s` are in the unit sales. */
 function placesOf(ids: readonly string[]): NonNullable<SourceSnapshot['eachPlace']> {
-  return (kind, visit) => {
-    if (kind === 'user') for (const id of ids) visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`)
-  }
+  return (kind, visit) =>
+    forEachInSteps(kind === 'user' ? ids : [], (id) =>
+      visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`),
+    )
 }
 
 function inputsOf(source: SourceSnapshot, more: Partial<PlanInputs> = {}): PlanInputs {
@@ -73,7 +72,7 @@ function readOf(
 }
 
 function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
-  const { plan, findings, ...kept } = prove(inputs, makePlan(inputs), { ...NONE, ...evidence })
+  const { plan, findings, ...kept } = atOnce(prove(inputs, makePlan(inputs), { ...NONE, ...evidence }))
   return {
     ...kept,
     lines: linesOf(plan),
@@ -83,7 +82,7 @@ function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
   }
 }
 
-const before = { user: takeBaseline((visit) => placesOf(everybody)('user', visit)), group: undefined }
+const before = { user: atOnce(takeBaseline((visit) => placesOf(everybody)('user', visit))), group: undefined }
 
 describe('a unit in which nobody is left', () => {
   const inputs = inputsOf(readOf([...OTHERS, 'new']))
@@ -97,7 +96,7 @@ describe('a unit in which nobody is left', () => {
     )
     expect(findings[0]?.changes).toHaveLength(5)
     expect(lines).toEqual(['create-user new', 'set-members g'])
-    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+    expect([...plan.changes][1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
     expect(plan.notices.filter(({ code }) => code === 'unproved').map(({ id }) => id)).toEqual(SALES)
   })
 
@@ -109,7 +108,7 @@ describe('a unit in which nobody is left', () => {
     expect(guards).toEqual(['container-emptied for a person'])
     expect(findings[0]?.changes).toEqual(proved(inputs, { baselines: before }).findings[0]?.changes)
     expect(lines).toEqual(['create-user new', 'set-members g'])
-    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+    expect([...plan.changes][1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
   })
 
   test('loses them when a person approved it', () => {
@@ -135,7 +134,7 @@ describe('a unit in which nobody is left', () => {
     const users = new Map([...source.users, ['taker', taker] as const])
     const seen = { ...source.seen, user: new Set(users.keys()) }
     const { plan } = proved(inputsOf({ ...source, users, seen }), { baselines: before })
-    const created = plan.changes.find(({ change }) => change.op === 'create-user')
+    const created = [...plan.changes].find(({ change }) => change.op === 'create-user')
     expect(created?.change).toMatchObject({ id: 'taker', want: { name: 'Taker' } })
     expect(created?.change).not.toHaveProperty('want.email')
   })
@@ -166,7 +165,7 @@ describe('a group that would lose members', () => {
   test('does not lose those who are renamed meanwhile, and loses the others', () => {
     const inputs = inputsOf(readOf(everybody, ['o1', 's1', 's2', 's3', 's4']))
     const { plan, guards } = proved(inputs, { losses: new Map([['g', { stillMembers: ['o2'] }]]) })
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3', 's4'] },
     ])
     expect(guards).toEqual([])
@@ -176,7 +175,7 @@ describe('a group that would lose members', () => {
     const rest = everybody.filter((id) => id !== 's5')
     const inputs = inputsOf(readOf(rest, ['o1', 's1', 's2', 's3', 's4']))
     const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4'] },
       { op: 'delete-user', id: 's5' },
     ])
@@ -187,7 +186,7 @@ describe('a group that would lose members', () => {
     const source = readOf(rest, ['o1', 's1', 's2', 's3', 's4'])
     const inputs = inputsOf(source, { sightings: { user: new Map(), group: new Map() } })
     const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4', 's5'] },
     ])
   })
@@ -196,7 +195,10 @@ describe('a group that would lose members', () => {
     const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
     const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
     const { plan, guards, findings } = proved(inputs, { losses })
-    expect(plan.changes.at(-1)?.change).toMatchObject({ id: 'g', want: ['new', ...everybody].toSorted() })
+    expect([...plan.changes].at(-1)?.change).toMatchObject({
+      id: 'g',
+      want: ['new', ...everybody].toSorted(),
+    })
     expect(guards).toEqual(['members-unproved for a better-read'])
     expect(findings[0]?.detail).toContain('cn=g changed again')
     expect(plan.notices).toMatchObject([{ code: 'members-kept', id: 'g' }])
@@ -208,14 +210,14 @@ describe('a group that would lose members', () => {
       ['g', { stillMembers: [], unproved: '"o2" shows no uid', unprovedMembers: ['o2'] }],
     ])
     const { plan, guards, findings } = proved(inputs, { losses })
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3'] },
     ])
     expect(guards).toEqual(['members-unproved for a better-read'])
     expect(findings[0]?.detail).toContain('"o2" shows no uid; stays in "Everybody"')
     const approved = new Set(findings[0]?.changes)
     const after = proved(inputs, { losses, approved })
-    expect(after.plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...after.plan.changes].map(({ change }) => change)).toMatchObject([
       { id: 'g', want: ['o1', 's1', 's2', 's3'] },
     ])
     expect(after.guards).toEqual([])
@@ -654,7 +656,7 @@ test('who was deleted within a day is not created again, unless a person approve
   const deletedLastDay = { user: new Set(['back']), group: new Set<string>() }
   const { lines, guards, findings, plan } = proved(inputs, { deletedLastDay })
   expect(lines).toEqual(['create-user new', 'set-members g'])
-  expect(plan.changes.at(-1)?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+  expect([...plan.changes].at(-1)?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
   expect(guards).toEqual(['reborn for a better-read'])
   const approved = new Set(findings[0]?.changes)
   expect(proved(inputs, { deletedLastDay, approved }).lines).toContain('create-user back')
@@ -668,7 +670,7 @@ describe('where only new entries and members may be written', () => {
     const users = new Map([...renamed.users, ['o2', wantUser('o2', 'Renamed')] as const])
     const { lines, plan } = proved(inputsOf({ ...renamed, users }, { waits }))
     expect(lines).toEqual(['create-user new', 'set-members g'])
-    expect(plan.changes[1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
+    expect([...plan.changes][1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
     expect(plan.notices.map(({ code, id }) => `${code} ${id}`)).toEqual(
       ['o2', 's2', 's3', 's4', 's5'].map((id) => `unproved ${id}`),
     )
@@ -680,8 +682,10 @@ describe('where only new entries and members may be written', () => {
       wantUser('taker', 'Taker', 'o1@example.org'),
     ]
     const { plan } = proved(inputsOf(sourceOf(users, []), { waits }))
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ id: 'taker', want: { name: 'Taker' } }])
-    expect(plan.changes[0]?.change).not.toHaveProperty('want.email')
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+      { id: 'taker', want: { name: 'Taker' } },
+    ])
+    expect([...plan.changes][0]?.change).not.toHaveProperty('want.email')
   })
 })
 

@@ -8,10 +8,14 @@ import { type Baseline, stillEmptied, takeBaseline } from '../../../src/plan/bas
 import { lossesOf, prove } from '../../../src/plan/evidence/evidence.ts'
 import { refuseIncompleteRead } from '../../../src/plan/incomplete-read.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
-import { deleteCandidates, makePlan, type Plan } from '../../../src/plan/plan.ts'
+import type { Plan } from '../../../src/plan/changes.ts'
+import { deleteCandidates, makePlan } from '../../../src/plan/plan.ts'
 import { compileOptions } from '../../../src/source/ldap/compile.ts'
 import { Records } from '../../../src/source/ldap/records.ts'
+import { atOnce } from '../../../src/directory/steps.ts'
 import { snapshotOf } from '../../../src/source/ldap/snapshot-of.ts'
+import { ReadUsers } from '../../../src/source/ldap/users.ts'
+import { Collector } from '../../../src/source/collect.ts'
 import { PROFILES } from '../../../src/source/ldap/vendor.ts'
 import { inLong } from '../../support/long.ts'
 import { directoryOf } from './build.ts'
@@ -67,12 +71,14 @@ function dnOf(id: string, unit: string, isRenamed = false): string {
 function look(truth: Truth, lack: Lack): SourceSnapshot {
   const { units, groups } = truth
   const records = new Records(COMPILED)
-  const index = records.createIndex()
+  const users = new ReadUsers(new Collector(), COMPILED.users.map.id)
+  const index = records.createIndex(users)
   const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
-  const users = visible.map(([id, unit]) =>
-    records.userOf(ldapEntry(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] }), undefined),
-  )
-  for (const user of users) index.addUser(user)
+  for (const [id, unit] of visible) {
+    const entry = ldapEntry(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] })
+    const user = records.userOf(entry, undefined)
+    index.addUser(users.add(user), user)
+  }
   const listed = [...groups.keys()].map((id) => {
     const member = listOf(truth, lack, id).map((user) =>
       dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)),
@@ -117,7 +123,7 @@ interface World {
 function run(world: World, truth: Truth, lack: Lack): string[] {
   const source = look(truth, lack)
   const directory = directoryOf([...world.users.values()], [...world.groups.values()])
-  const absent = deleteCandidates(source, directory)
+  const absent = atOnce(deleteCandidates(source, directory))
   const sightings = {
     user: lookAgain(truth, lack, absent.user),
     group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'gone'] as const)),
@@ -131,28 +137,31 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
   const inputs: PlanInputs = { source, directory, sightings, rules, withheld: new Map() }
   const losses = lookAtLosses(truth, lack, lossesOf(makePlan(inputs)))
-  const { plan, findings, emptied, waitingGroups } = prove(inputs, makePlan(inputs), {
-    baselines: world.baselines,
-    groupsWithMembers: world.groupsWithMembers,
-    nesting: { ids: new Map(), strangers: new Map() },
-    memberLists: new Map(),
-    otherEntries: new Set(),
-    waitingGroups: world.waitingGroups,
-    losses,
-    deletedLastDay: { user: new Set(), group: new Set() },
-    approved: new Set(),
-  })
+  const { plan, findings, emptied, waitingGroups } = atOnce(
+    prove(inputs, makePlan(inputs), {
+      baselines: world.baselines,
+      groupsWithMembers: world.groupsWithMembers,
+      nesting: { ids: new Map(), strangers: new Map() },
+      memberLists: new Map(),
+      otherEntries: new Set(),
+      waitingGroups: world.waitingGroups,
+      losses,
+      deletedLastDay: { user: new Set(), group: new Set() },
+      approved: new Set(),
+    }),
+  )
   apply(world, plan)
   for (const kind of ['user', 'group'] as const) {
     const entries = kind === 'user' ? world.users : world.groups
     const left = absent[kind].filter((id) => entries.has(id))
     const before = world.baselines[kind]
     const still = before === undefined ? [] : stillEmptied(before, left)
-    world.baselines[kind] = takeBaseline((visit) => source.eachPlace?.(kind, visit), {
+    const steps = takeBaseline((visit) => source.eachPlace!(kind, visit), {
       absent: left,
       before,
       emptied: [...new Set([...emptied[kind], ...still])],
     })
+    world.baselines[kind] = atOnce(steps)
   }
   world.groupsWithMembers = source.groupsWithMembers
   world.waitingGroups = new Set(waitingGroups)

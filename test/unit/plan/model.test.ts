@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { DirectoryUser } from '../../../src/directory/entry.ts'
 import { byCodeUnit, canonicalEmail } from '../../../src/directory/normalize.ts'
 import type { PlanInputs, Withheld } from '../../../src/plan/inputs.ts'
-import { PHASES, type Plan, type PlannedChange } from '../../../src/plan/plan.ts'
+import { PHASES, type PlannedChange } from '../../../src/plan/changes.ts'
+import type { Plan } from '../../../src/plan/changes.ts'
 import { directoryOf, planOf, sourceOf } from './build.ts'
 import { inLong } from '../../support/long.ts'
 
@@ -84,7 +85,7 @@ function applyIn(given: World, plan: Plan, have: readonly DirectoryUser[], turn:
   let later: PlannedChange[] = []
   const refused: PlannedChange[] = []
   for (const isEnd of [false, true]) {
-    const list = isEnd ? later : plan.changes
+    const list = isEnd ? later : [...plan.changes]
     later = []
     for (const phase of PHASES) {
       for (const planned of shuffled(given, list, turn).filter((each) => each.phase === phase)) {
@@ -110,7 +111,7 @@ function startOf({ have, isStrict }: World): DirectoryUser[] {
 
 function rejectedIn(given: World, have: readonly DirectoryUser[]): Withholding {
   const { changes } = planIn(given, have, new Map(), 0)
-  const chosen = changes.filter(({ change }) => given.rejected.includes(change.id))
+  const chosen = [...changes].filter(({ change }) => given.rejected.includes(change.id))
   return new Map(chosen.map(({ fingerprint }) => [fingerprint, { code: 'rejected', detail: 'no' }]))
 }
 

@@ -21,7 +21,7 @@ describe('users', () => {
     )
     expect(linesOf(plan)).toEqual(['create-user new', 'update-user renamed', 'delete-user left'])
     expect(plan.unchanged).toBe(1)
-    expect(plan.changes[1]?.change).toMatchObject({ want: { name: 'Ana Novak' } })
+    expect([...plan.changes][1]?.change).toMatchObject({ want: { name: 'Ana Novak' } })
   })
 
   test.each(['write', 'report'] as const)(
@@ -45,8 +45,8 @@ describe('users', () => {
       sourceOf([wantUser('a', 'Ana', 'ana@new.example')]),
       directoryOf([haveUser('a', 'Ana', 'ana@old.example')]),
     )
-    expect(plan.changes[0]?.change).toMatchObject({ want: { email: 'ana@new.example' } })
-    expect(plan.changes[0]?.change).not.toHaveProperty('want.name')
+    expect([...plan.changes][0]?.change).toMatchObject({ want: { email: 'ana@new.example' } })
+    expect([...plan.changes][0]?.change).not.toHaveProperty('want.name')
   })
 
   test.each([
@@ -62,7 +62,7 @@ describe('users', () => {
     ],
     ['another Unicode form of the name', wantUser('a', 'Zoe\u0308'), haveUser('a', 'Zo\u00eb')],
   ])('%s is no difference', (_case, want, have) => {
-    expect(planOf(sourceOf([want]), directoryOf([have])).changes).toEqual([])
+    expect([...planOf(sourceOf([want]), directoryOf([have])).changes]).toEqual([])
   })
 
   test('a value that the source lacks is kept and counted, and never cleared', () => {
@@ -70,7 +70,7 @@ describe('users', () => {
       sourceOf([{ ...wantUser('a', 'Ana'), email: undefined }]),
       directoryOf([haveUser('a', 'Ana')]),
     )
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['value-kept a'])
   })
 
@@ -84,7 +84,7 @@ describe('users', () => {
       directoryOf([haveUser('a')]),
       { rules },
     )
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['email-not-allowed a', 'email-not-allowed new'])
   })
 
@@ -93,8 +93,10 @@ describe('users', () => {
       sourceOf([{ ...wantUser('a', 'Ana', 'new@example.org'), name: undefined }]),
       directoryOf([haveUser('a', 'Ana')]),
     )
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ want: { email: 'new@example.org' } }])
-    expect(plan.changes[0]?.change).not.toHaveProperty('want.name')
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+      { want: { email: 'new@example.org' } },
+    ])
+    expect([...plan.changes][0]?.change).not.toHaveProperty('want.name')
     expect(noticesOf(plan)).toEqual(['value-kept a'])
   })
 
@@ -119,7 +121,7 @@ describe('users', () => {
       directoryOf([haveUser('a', 'Ana', 'a@elsewhere.example')]),
       { rules },
     )
-    expect(plan.changes.map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
+    expect([...plan.changes].map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
       { name: 'Renamed' },
     ])
     expect(plan.notices).toEqual([])
@@ -129,7 +131,7 @@ describe('users', () => {
     const numbered = { ...wantUser('a'), employeeId: '007' }
     const [created] = planOf(sourceOf([numbered]), directoryOf([])).changes
     expect(created?.change).toMatchObject({ op: 'create-user', want: { employeeId: '007' } })
-    expect(planOf(sourceOf([numbered]), directoryOf([haveUser('a')])).changes).toEqual([])
+    expect([...planOf(sourceOf([numbered]), directoryOf([haveUser('a')])).changes]).toEqual([])
   })
 
   test('ids are compared byte for byte', () => {
@@ -146,13 +148,13 @@ describe('users', () => {
 describe('what is never deleted', () => {
   test('an entry whose id was seen but that was skipped', () => {
     const source = sourceOf([], [], { seen: { user: new Set(['double']), group: new Set() } })
-    expect(planOf(source, directoryOf([haveUser('double')])).changes).toEqual([])
+    expect([...planOf(source, directoryOf([haveUser('double')])).changes]).toEqual([])
   })
 
   test('a group whose id was seen but that was skipped', () => {
     const seen = { user: new Set<string>(), group: new Set(['nameless']) }
     const plan = planOf(sourceOf([], [], { seen }), directoryOf([], [haveGroup('nameless', 'G')]))
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
   })
 
   test('a group that the directory has twice under one id', () => {
@@ -164,25 +166,27 @@ describe('what is never deleted', () => {
   test('an entry that the directory has twice under one id', () => {
     const twice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'is there twice' } as const
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a')], [], { notices: [twice] }))
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['shared-id a'])
   })
 
   test('a group or a member, by a source that is not asked for them', () => {
     const directory = directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])
     const usersOnly = sourceOf([wantUser('a')], [], { covers: { groups: false, members: false } })
-    expect(planOf(usersOnly, directory)).toMatchObject({ changes: [], notices: [] })
+    const plan = planOf(usersOnly, directory)
+    expect([...plan.changes]).toEqual([])
+    expect(plan.notices).toEqual([])
     const withoutMembers = { covers: { groups: true, members: false } }
-    expect(
-      planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G')], withoutMembers), directory).changes,
-    ).toEqual([])
+    expect([
+      ...planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G')], withoutMembers), directory).changes,
+    ]).toEqual([])
   })
 
   test('an entry that the second look finds', () => {
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b')]), {
       sightings: { user: new Map([['a', 'present']]), group: new Map() },
     })
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['seen-again a', 'seen-again b'])
   })
 
@@ -195,7 +199,9 @@ describe('what is never deleted', () => {
 
   test('a member of a group, while an entry of the source could not be read', () => {
     const source = sourceOf([wantUser('a')], [wantGroup('g', 'G', [])], { unreadable: 1 })
-    expect(planOf(source, directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])).changes).toEqual([])
+    expect([...planOf(source, directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])).changes]).toEqual(
+      [],
+    )
   })
 })
 
@@ -211,7 +217,7 @@ describe('the reason of a delete', () => {
         group: new Map(),
       },
     })
-    expect(plan.changes.map(({ change }) => ('why' in change ? change.why : undefined))).toEqual([
+    expect([...plan.changes].map(({ change }) => ('why' in change ? change.why : undefined))).toEqual([
       'gone',
       'left-filter',
       'disabled',
@@ -235,14 +241,14 @@ describe('policy', () => {
   test('upsert adds members and takes nobody out', () => {
     const rules = { policy: 'upsert', membership: 'write', allowedDomains: [] } as const
     const plan = planOf(source, directory, { rules })
-    expect(plan.changes.at(-1)?.change).toMatchObject({ want: ['a', 'new'] })
+    expect([...plan.changes].at(-1)?.change).toMatchObject({ want: ['a', 'new'] })
   })
 })
 
 describe('order', () => {
   test('within a phase is that of the ids by code unit', () => {
     const plan = planOf(sourceOf(['b', 'ä', 'a', 'B', 'Z'].map((id) => wantUser(id))), directoryOf([]))
-    expect(plan.changes.map(({ change }) => change.id)).toEqual(['B', 'Z', 'a', 'b', 'ä'])
+    expect([...plan.changes].map(({ change }) => change.id)).toEqual(['B', 'Z', 'a', 'b', 'ä'])
   })
 
   test('a deletion that frees an e-mail which somebody else gets comes first, the others last', () => {
@@ -268,7 +274,7 @@ describe('order', () => {
 describe('members', () => {
   test('a member who is not in the directory afterwards is left out', () => {
     const plan = planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a', 'ghost'])]), directoryOf([]))
-    expect(plan.changes.at(-1)?.change).toMatchObject({ op: 'set-members', want: ['a'] })
+    expect([...plan.changes].at(-1)?.change).toMatchObject({ op: 'set-members', want: ['a'] })
   })
 
   test('a user who is deleted leaves its groups without a change of their own', () => {
@@ -286,7 +292,7 @@ describe('members', () => {
       directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a', 'left'])]),
       { withheld: new Map([[fingerprint(left), { code: 'rejected', detail: 'rejected by root' }]]) },
     )
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['rejected left'])
     expect(plan.withheld).toEqual([fingerprint(left)])
   })
@@ -297,7 +303,7 @@ describe('members', () => {
       directoryOf([haveUser('b', 'Bob'), haveUser('left', 'Lee')], [haveGroup('g', 'G')]),
     ] as const
     const rejected = { code: 'rejected', detail: 'rejected by root' } as const
-    const withheld = new Map(planOf(...sides).changes.map((change) => [change.fingerprint, rejected]))
+    const withheld = new Map([...planOf(...sides).changes].map((change) => [change.fingerprint, rejected]))
     expect(planOf(...sides, { withheld }).notices.map(({ detail }) => detail)).toEqual([
       'Bob <b@example.org>: not updated: rejected by root',
       'Lee <left@example.org>: not deleted: rejected by root',
@@ -323,7 +329,7 @@ describe('members', () => {
       sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])], { seen }),
       directoryOf([haveUser('a'), haveUser('double')], [haveGroup('g', 'G', ['a', 'double'])]),
     )
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
   })
 
   test('stand once in the list, where nobody is taken out, too', () => {
@@ -333,7 +339,9 @@ describe('members', () => {
       directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'G', ['a'])]),
       { rules },
     )
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([{ op: 'set-members', want: ['a', 'b'] }])
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+      { op: 'set-members', want: ['a', 'b'] },
+    ])
   })
 
   test('are only told of with membership: report', () => {
@@ -343,7 +351,7 @@ describe('members', () => {
       directoryOf([haveUser('a')], [haveGroup('g', 'G')]),
       { rules },
     )
-    expect(plan.changes).toEqual([])
+    expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['membership-differs g'])
   })
 })
@@ -351,9 +359,9 @@ describe('members', () => {
 describe('groups', () => {
   test('another Unicode form of the name and blanks around it are no difference', () => {
     const want = [wantGroup('g', ' Zoe\u0308s Team')]
-    expect(planOf(sourceOf([], want), directoryOf([], [haveGroup('g', 'Zo\u00ebs Team')])).changes).toEqual(
-      [],
-    )
+    expect([
+      ...planOf(sourceOf([], want), directoryOf([], [haveGroup('g', 'Zo\u00ebs Team')])).changes,
+    ]).toEqual([])
   })
 
   test.each([
@@ -368,11 +376,8 @@ describe('groups', () => {
     expect([change?.change.id, others]).toEqual(['g', []])
     const print = change?.fingerprint ?? ''
     const plan = planOf(source, directory, { withheld: new Map([[print, { code, detail: 'no' }]]) })
-    expect(plan).toMatchObject({
-      changes: [],
-      withheld: [print],
-      notices: [{ kind: 'group', id: 'g', code }],
-    })
+    expect([...plan.changes]).toEqual([])
+    expect(plan).toMatchObject({ withheld: [print], notices: [{ kind: 'group', id: 'g', code }] })
   })
 })
 

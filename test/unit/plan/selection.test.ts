@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkGuards } from '../../../src/plan/guards.ts'
 import { compileWildcard, type EntryRules } from '../../../src/plan/selection.ts'
 import {
   directoryOf,
@@ -12,6 +11,7 @@ import {
   sourceOf,
   wantGroup,
   wantUser,
+  guardsOf,
 } from './build.ts'
 import { inLong } from '../../support/long.ts'
 
@@ -68,7 +68,7 @@ describe('excluded entries', () => {
     const rules = rulesWith({ users: { exclude: ['svc-*'] }, groups: { exclude: [{ id: 'tmp' }] } })
     const plan = planOf(source, directory, { rules })
     expect(linesOf(plan)).toEqual(['update-user a', 'set-members g', 'delete-user left'])
-    expect(plan.changes[1]?.change).toMatchObject({ want: ['a', 'svc-old'] })
+    expect([...plan.changes][1]?.change).toMatchObject({ want: ['a', 'svc-old'] })
     expect(noticesOf(plan)).toEqual([
       'excluded svc-1',
       'excluded svc-new',
@@ -99,7 +99,7 @@ describe('excluded entries', () => {
       directoryOf([]),
       { rules: rulesWith({ users: { exclude: ['svc-*'] } }) },
     )
-    expect(plan.changes.map(({ change }) => change)).toMatchObject([
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { id: 'x', want: { email: 'box@example.org' } },
     ])
     expect(noticesOf(plan)).toEqual(['excluded svc-1'])
@@ -112,7 +112,7 @@ describe('excluded entries', () => {
       directoryOf([haveUser('svc-1', 'S', 'box@example.org')]),
       { rules },
     )
-    expect(plan.changes.map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
+    expect([...plan.changes].map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
       { name: 'A' },
     ])
   })
@@ -176,9 +176,9 @@ describe('an id that goes to another person', () => {
       minSourceUsers: 1,
       maxSourceShrinkPercent: 20,
     }
-    expect(checkGuards(plan, facts, { ...limits, maxMovedIds: 11 })).toEqual([])
-    expect(checkGuards(plan, facts, limits)).toEqual([])
-    const [breach] = checkGuards(plan, facts, { ...limits, maxMovedIds: 10 })
+    expect(guardsOf(plan, facts, { ...limits, maxMovedIds: 11 })).toEqual([])
+    expect(guardsOf(plan, facts, limits)).toEqual([])
+    const [breach] = guardsOf(plan, facts, { ...limits, maxMovedIds: 10 })
     expect(breach).toMatchObject({
       guard: 'max-moved-ids',
       detail:

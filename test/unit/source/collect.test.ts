@@ -23,16 +23,20 @@ function codesOf(collector: Collector): string[] {
   return snapshotOf(collector).notices.map(({ kind, id, code }) => `${kind} ${id ?? '-'} ${code}`)
 }
 
-/** With sets, which can be compared. */
+/** With sets and maps, which can be compared. */
 function snapshotOf(collector: Collector) {
   const snapshot = collector.snapshot()
   const { user: users, group: groups } = snapshot.seen
-  return { ...snapshot, seen: { user: new Set(users), group: new Set(groups) } }
+  return {
+    ...snapshot,
+    users: new Map(snapshot.users),
+    seen: { user: new Set(users), group: new Set(groups) },
+  }
 }
 
 test('an entry is taken as it is', () => {
   const collector = new Collector()
-  expect(collector.addUser(user('1', 'uid=a', { email: 'a@x', name: 'A' }))).toBe('1')
+  expect(collector.addUser(user('1', 'uid=a', { email: 'a@x', name: 'A' }))).toEqual({ id: '1', row: 0 })
   const snapshot = snapshotOf(collector)
   expect(snapshot.users.get('1')).toEqual({
     id: '1',
@@ -68,7 +72,7 @@ test('a value with a control character is named and not taken; line breaks and t
 
 test('all entries that share an id are skipped, named and seen', () => {
   const collector = new Collector()
-  for (const from of ['uid=a', 'uid=b', 'uid=c']) expect(collector.addUser(user('1', from))).toBe('1')
+  for (const from of ['uid=a', 'uid=b', 'uid=c']) expect(collector.addUser(user('1', from))?.id).toBe('1')
   collector.addUser(user('2', 'uid=d'))
   const snapshot = snapshotOf(collector)
   expect([...snapshot.users.keys()]).toEqual(['2'])

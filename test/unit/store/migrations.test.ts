@@ -19,6 +19,9 @@ const MIGRATIONS = {
     '0011-refused-logins.ts': 'b6b79c015d846c08',
     '0012-member-lists.ts': '174d1a8359ace068',
     '0013-token-lives.ts': '9b604dde307abf5c',
+    '0014-canaries.ts': '28716b742306ced5',
+    '0015-large-plans.ts': '0c5a5c2646f94eb8',
+    '0016-missed-creates.ts': '851a2130102a20c6',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

@@ -4,7 +4,7 @@ import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import { anyOf, bothOf } from '../filter.ts'
 import { recordsOf } from '../global-catalog.ts'
-import type { GroupRecord, UserRecord } from '../image.ts'
+import type { GroupRecord, ImageUsers, UserRecord } from '../image.ts'
 import { createChain } from '../membership/in-chain.ts'
 import { isMemberUid, type MemberIndex } from '../membership/members.ts'
 import { type Membership, membershipOf } from '../membership/membership.ts'
@@ -24,6 +24,7 @@ import {
   type Unresolved,
 } from './second-look.ts'
 import { resolveUnknown } from './unknown.ts'
+import { UsersNow } from './users-now.ts'
 
 const IDS_PER_SEARCH = 100
 
@@ -52,20 +53,19 @@ export async function readAgain(
   losses: Losses,
 ): Promise<SecondReading> {
   const records = recordsOf(reading, compiled)
-  const index = records.createIndex()
-  for (const user of losses.image.users) index.addUser(user)
+  const { users: before } = losses.image
+  const index = records.createIndex(before)
+  for (let number = 0; number < before.size; number += 1) index.addUser(number, before.at(number))
   const look: SecondLook = { reading, compiled, losses, records, index, lists: new Map() }
   const listed = await readLists(look)
   const people = await readPeople(look)
-  const users = withPeople(losses.image.users, people.records)
   const { found, renamedUsers, unresolved } = await resolveUnknown(look, listed, people)
-  const moved = [...people.records, ...renamedUsers]
-  const now = records.createIndex()
-  for (const user of moved) now.addUser(user)
-  const at = new Map(moved.map((user) => [user.dn, user]))
+  const users = new UsersNow(before, people.records, renamedUsers)
+  const now = records.createIndex(users)
+  for (const [number, user] of users.moved()) now.addUser(number, user)
   const chained = await withChains(look, listed, users)
-  const groups = chained.map((group) => withUsersNow(group, now, at))
-  const inner = found.map((group) => withUsersNow(group, now, at))
+  const groups = chained.map((group) => withUsersNow(group, now, users))
+  const inner = found.map((group) => withUsersNow(group, now, users))
   const image = { users, groups, others: [...untouched(look), ...inner] }
   return {
     groups: Map.groupBy(groups, ({ ids }) => ids[0] ?? ''),
@@ -144,30 +144,20 @@ async function readByIds(
   }
 }
 
-/** Those who were looked up instead of what they were in the first read. */
-function withPeople(users: readonly UserRecord[], people: readonly UserRecord[]): readonly UserRecord[] {
-  const ids = new Set(people.map(({ id }) => id))
-  return [...users.filter(({ id }) => id === undefined || !ids.has(id)), ...people]
-}
-
 /**
  * The group with the users whom its list names now. A DN of the first read still stands for its user, who may have been
  * renamed after the list was read, unless somebody else has it now.
  */
-function withUsersNow(
-  group: GroupRecord,
-  now: MemberIndex,
-  at: ReadonlyMap<string, UserRecord>,
-): GroupRecord {
+function withUsersNow(group: GroupRecord, now: MemberIndex, people: UsersNow): GroupRecord {
   const { users, nonUsers } = now.resolve(group.nonUsers)
-  const known = group.users.map((user) => at.get(user.dn) ?? user)
+  const known = group.users.map((number) => people.movedTo(people.dnOf(number)) ?? number)
   return { ...group, users: [...known, ...users], nonUsers }
 }
 
 async function withChains(
   { reading, compiled: { users: place, groups }, records }: SecondLook,
   listed: readonly GroupRecord[],
-  users: readonly UserRecord[],
+  users: ImageUsers,
 ): Promise<readonly GroupRecord[]> {
   if (groups.nested !== 'in-chain') return listed
   const chain = await createChain(reading, place, groups, records.primary, primaryNames(users))

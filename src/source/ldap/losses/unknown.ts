@@ -1,6 +1,6 @@
 import { dnKey, normalizeDn } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
-import type { GroupRecord, UserRecord } from '../image.ts'
+import type { GroupRecord, ImageUsers, UserRecord } from '../image.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry } from '../search.ts'
 import {
@@ -129,13 +129,19 @@ function isGroup({ records: { listed } }: SecondLook, entry: LdapEntry): boolean
 
 /** Finds the user of the first read that an entry is. */
 function createUserFinder({ compiled, losses: { image }, records }: SecondLook) {
-  let byId: ReadonlyMap<string | undefined, UserRecord> | undefined
+  let numbers: ReadonlyMap<string | undefined, number> | undefined
   return (entry: LdapEntry): UserRecord | undefined => {
-    byId ??= new Map(image.users.map((user) => [user.id, user]))
+    numbers ??= numbersById(image.users)
     const [id] = lookupIn(entry)(compiled.users.map.id)
-    const before = id === undefined ? undefined : byId.get(id)
-    return before && records.userOf(entry, before.disabled)
+    const number = id === undefined ? undefined : numbers.get(id)
+    return number === undefined ? undefined : records.userOf(entry, image.users.at(number).disabled)
   }
+}
+
+function numbersById(users: ImageUsers): ReadonlyMap<string | undefined, number> {
+  const numbers = new Map<string | undefined, number>()
+  for (let number = 0; number < users.size; number += 1) numbers.set(users.idOf(number), number)
+  return numbers
 }
 
 async function readAt(look: SecondLook, dn: string): Promise<LdapEntry | undefined> {

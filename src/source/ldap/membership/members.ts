@@ -1,6 +1,7 @@
 import type { Lookup } from '../../mapping.ts'
 import { normalizeDn } from '../dn.ts'
-import type { UserRecord } from '../image.ts'
+import type { ImageUsers, UserRecord } from '../image.ts'
+import { DnIndex, type Found } from './dn-index.ts'
 
 /**
  * Finds the users that a group's members name: by DN, or for `memberUid` by the users' `uid`. A `memberUid` in another
@@ -9,26 +10,28 @@ import type { UserRecord } from '../image.ts'
  */
 export interface MemberIndex {
   /** Only users with a usable id can be members. */
-  addUser(user: UserRecord): void
+  addUser(number: number, user: Pick<UserRecord, 'id' | 'uids'>): void
   resolve(members: readonly string[]): Resolved
 }
 
 export interface Resolved {
-  readonly users: readonly UserRecord[]
+  /** By their numbers. */
+  readonly users: readonly number[]
   /** As the group spells them. */
   readonly nonUsers: readonly string[]
   /** Those of them that name several users, so that it is not known who is meant. */
   readonly shared: readonly string[]
 }
 
-type Found = UserRecord | 'several' | undefined
+/** The users of the numbers. */
+type Users = Pick<ImageUsers, 'idOf' | 'dnOf'>
 
 /** `listed` are the group's attributes with the members; without any nothing is kept in memory. */
-export function createMemberIndex(listed: readonly string[]): MemberIndex {
+export function createMemberIndex(listed: readonly string[], users: Users): MemberIndex {
   if (listed.length === 0)
     return { addUser: () => undefined, resolve: () => ({ users: [], nonUsers: [], shared: [] }) }
-  if (!listed.some(isMemberUid)) return indexByDn()
-  return indexByUid(listed.every(isMemberUid))
+  if (!listed.some(isMemberUid)) return indexByDn(users)
+  return indexByUid(users, listed.every(isMemberUid))
 }
 
 /** The attribute whose values are the names of users. */
@@ -48,48 +51,40 @@ function valuesOf(attribute: string, lookup: Lookup): readonly string[] {
   return attribute.toLowerCase() === 'uniquemember' ? values.map(withoutUniqueId) : values
 }
 
-function indexByDn(): MemberIndex {
-  const names = createNames()
+function indexByDn(users: Users): MemberIndex {
+  const index = new DnIndex(users)
   return {
-    addUser(user) {
-      const normal = normalizeDn(user.dn)
-      if (normal !== undefined) names.add(normal, user)
+    addUser(number, { id }) {
+      if (id !== undefined) index.add(number)
     },
-    resolve: (members) =>
-      resolveWith(members, (value) => {
-        // Most are written as their normal form, which is its own normal form.
-        const found = names.get(value)
-        if (found !== undefined) return found
-        const normal = normalizeDn(value)
-        return normal === undefined ? undefined : names.get(normal)
-      }),
+    resolve: (members) => resolveWith(members, (value) => index.get(value)),
   }
 }
 
-/** Users by name. A name of several users (a `uid`, a DN that differs in what counts here for nothing) is nobody's. */
-function createNames(): {
-  add(name: string, user: UserRecord): void
+/** Users by name. A name of several users is nobody's. */
+function createNames({ idOf }: { readonly idOf: (number: number) => string | undefined }): {
+  add(name: string, number: number): void
   get(name: string): Found
 } {
-  const users = new Map<string, UserRecord>()
+  const users = new Map<string, number>()
   const ambiguous = new Set<string>()
   return {
-    add(name, user) {
-      if (user.id === undefined) return
+    add(name, number) {
       const other = users.get(name)
-      if (other === undefined) users.set(name, user)
-      else if (other.id !== user.id) ambiguous.add(name)
+      if (other === undefined) users.set(name, number)
+      else if (idOf(other) !== idOf(number)) ambiguous.add(name)
     },
     get: (name) => (ambiguous.has(name) ? 'several' : users.get(name)),
   }
 }
 
 /** Where other attributes hold DNs, whatever looks like a DN is one: a uid may be chosen to look like another's. */
-function indexByUid(alone: boolean): MemberIndex {
-  const exact = createNames()
-  const inAnyCase = createNames()
-  const users: UserRecord[] = []
-  let byDn: MemberIndex | undefined
+function indexByUid(users: Users, alone: boolean): MemberIndex {
+  const idOf = (number: number) => users.idOf(number)
+  const exact = createNames({ idOf })
+  const inAnyCase = createNames({ idOf })
+  const numbers: number[] = []
+  let byDn: DnIndex | undefined
 
   function named(member: string): Found {
     return exact.get(member) ?? inAnyCase.get(member.toLowerCase())
@@ -98,20 +93,20 @@ function indexByUid(alone: boolean): MemberIndex {
   function atDn(member: string): Found {
     // Most directories hold no DN here, and their users need no index by DN.
     if (byDn === undefined) {
-      byDn = indexByDn()
-      for (const user of users) byDn.addUser(user)
+      byDn = new DnIndex(users)
+      for (const number of numbers) byDn.add(number)
     }
-    const { users: found, shared } = byDn.resolve([member])
-    return found[0] ?? (shared.length > 0 ? 'several' : undefined)
+    return byDn.get(member)
   }
 
   return {
-    addUser(user) {
-      users.push(user)
-      byDn?.addUser(user)
-      for (const uid of user.uids) {
-        exact.add(uid, user)
-        inAnyCase.add(uid.toLowerCase(), user)
+    addUser(number, { id, uids }) {
+      if (id === undefined) return
+      numbers.push(number)
+      byDn?.add(number)
+      for (const uid of uids) {
+        exact.add(uid, number)
+        inAnyCase.add(uid.toLowerCase(), number)
       }
     },
     resolve: (members) =>
@@ -124,7 +119,7 @@ function indexByUid(alone: boolean): MemberIndex {
 }
 
 function resolveWith(members: readonly string[], find: (value: string) => Found): Resolved {
-  const users: UserRecord[] = []
+  const users: number[] = []
   const nonUsers: string[] = []
   const shared: string[] = []
   for (const member of members) {

@@ -1,7 +1,7 @@
 import { byName } from '../../../directory/by-name.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
-import type { GroupRecord, LdapImage, UserRecord } from '../image.ts'
+import type { GroupRecord, ImageUsers, LdapImage, UserRecord } from '../image.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 
 /** Who is in the groups of an image, by the options' rules. */
@@ -94,23 +94,43 @@ function createNestedCount(groups: readonly GroupRecord[]) {
 
 /** Who is in a group itself, leaving out the groups within it. */
 function directMembership({ users }: LdapImage, nested: GroupPlace['nested']) {
-  const members = users.filter(({ id }) => id !== undefined)
-  const naming = byName(nested === 'in-chain' ? [] : members, ({ memberOf }) => memberOf)
-  const inPrimary = members.filter(({ primaryGroup }) => primaryGroup !== undefined)
-  const primary = byName(inPrimary, ({ primaryGroup }) => [primaryGroup ?? ''])
+  const naming = membersBy(users, ({ memberOf }) => (nested === 'in-chain' ? [] : memberOf))
+  const primary = membersBy(users, ({ primaryGroup }) => (primaryGroup === undefined ? [] : [primaryGroup]))
   const known = seenIds(nested === 'in-chain' ? users : [])
   return {
     membersOf(key: string, group: GroupRecord): string[] {
-      const ids = [
-        group.users,
-        naming.get(key) ?? [],
-        ...group.primaryNames.map((name) => primary.get(name) ?? []),
+      return [
+        ...group.users.map((number) => users.idOf(number)).filter((id) => id !== undefined),
+        ...(naming.get(key) ?? []).map(({ id }) => id),
+        ...group.primaryNames.flatMap((name) => primary.get(name) ?? []).map(({ id }) => id),
+        ...group.chained.filter((id) => known.has(id)),
       ]
-      return [...idsOf(ids.flat()), ...group.chained.filter((id) => known.has(id))]
     },
     hasListed: ({ users: listed, nonUsers, chained, dn }: GroupRecord): boolean =>
       listed.length + nonUsers.length + chained.length > 0 || naming.has(dnKey(dn)),
   }
+}
+
+/** The members who name a group, by what they call it. */
+function membersBy(
+  users: ImageUsers,
+  namesOf: (user: UserRecord) => readonly string[],
+): ReadonlyMap<string, readonly NamingMember[]> {
+  return byName(namingMembers(users, namesOf), ({ names }) => names)
+}
+
+/** Of a record that is made when it is asked for only what is needed is kept. */
+interface NamingMember {
+  readonly id: string
+  readonly names: readonly string[]
+}
+
+function* namingMembers(
+  users: ImageUsers,
+  namesOf: (user: UserRecord) => readonly string[],
+): Generator<NamingMember, undefined> {
+  for (const user of users.naming()) if (user.id !== undefined) yield { id: user.id, names: namesOf(user) }
+  return undefined
 }
 
 function byKey(groups: readonly GroupRecord[]): ReadonlyMap<string, GroupRecord> {
@@ -118,10 +138,8 @@ function byKey(groups: readonly GroupRecord[]): ReadonlyMap<string, GroupRecord>
 }
 
 /** Of all accounts that do not count as gone. */
-function seenIds(users: readonly UserRecord[]): ReadonlySet<string> {
-  return new Set(users.filter(({ disabled }) => disabled !== 'delete').flatMap(({ ids }) => ids))
-}
-
-function idsOf(users: readonly UserRecord[]): string[] {
-  return users.map(({ id }) => id).filter((id) => id !== undefined)
+function seenIds(users: Iterable<UserRecord>): ReadonlySet<string> {
+  const seen = new Set<string>()
+  for (const { ids, disabled } of users) if (disabled !== 'delete') for (const id of ids) seen.add(id)
+  return seen
 }

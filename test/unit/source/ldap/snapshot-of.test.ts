@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
+import { atOnce } from '../../../../src/directory/steps.ts'
+import { Collector } from '../../../../src/source/collect.ts'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
 import type { LdapEntry } from '../../../../src/source/ldap/entry.ts'
 import { type GlobalCatalog, recordsOf } from '../../../../src/source/ldap/global-catalog.ts'
-import type { GroupRecord, LdapImage } from '../../../../src/source/ldap/image.ts'
+import type { GroupRecord } from '../../../../src/source/ldap/image.ts'
 import type { LdapGroupOptions } from '../../../../src/source/ldap/options.ts'
 import { snapshotOf } from '../../../../src/source/ldap/snapshot-of.ts'
+import { ReadUsers } from '../../../../src/source/ldap/users.ts'
 import { PROFILES } from '../../../../src/source/ldap/vendor.ts'
 import { type Attributes, ldapEntry } from '../../../support/ldap-entry.ts'
 
@@ -54,18 +57,16 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     { ...PROFILES[server], inChain: true },
   )
   const records = recordsOf({ catalog }, compiled)
-  const index = records.createIndex()
-  const image: LdapImage = {
-    users: Object.entries(users).map(([dn, attributes]) => {
-      return records.userOf(entryOf(dn, attributes), disabled[dn])
-    }),
-    groups: [],
-    others: [],
+  const covers = { groups: true, members: compiled.groups?.membersFrom !== undefined }
+  const readUsers = new ReadUsers(new Collector(covers), 'cn')
+  const index = records.createIndex(readUsers)
+  for (const [dn, attributes] of Object.entries(users)) {
+    const user = records.userOf(entryOf(dn, attributes), disabled[dn])
+    index.addUser(readUsers.add(user), user)
   }
-  for (const user of image.users) index.addUser(user)
   return snapshotOf(
     {
-      ...image,
+      users: readUsers,
       groups: Object.entries(groups).map(([dn, values]) =>
         withChain(records.groupOf(entryOf(dn, values), index)),
       ),
@@ -271,7 +272,7 @@ describe('a snapshot', () => {
   test('names everything that was seen with its place, whatever became of it', () => {
     const { eachPlace, seen } = read({ users: twins, disabled, groups })
     const places: string[] = []
-    eachPlace?.('user', (id, container) => places.push(`${id} ${container}`))
+    atOnce(eachPlace!('user', (id, container) => places.push(`${id} ${container}`)))
     expect(places).toEqual([
       'ann ou=p,dc=x',
       'bob ou=p,dc=x',
@@ -282,7 +283,7 @@ describe('a snapshot', () => {
     ])
     expect([...seen.user].toSorted()).toEqual(['ann', 'cid', 'd', 'e'])
     const ofGroups: string[] = []
-    eachPlace?.('group', (id) => ofGroups.push(id))
+    atOnce(eachPlace!('group', (id) => ofGroups.push(id)))
     expect(ofGroups).toEqual(['g', 'h', 'i', 'j'])
   })
 
@@ -293,9 +294,8 @@ describe('a snapshot', () => {
     ['cn=top', ''],
   ])('knows the place of %s', (dn, place) => {
     const places: string[] = []
-    read({ users: { [dn]: { cn: ['ann'] } }, groups: {} }).eachPlace?.('user', (_id, container) =>
-      places.push(container),
-    )
+    const { eachPlace } = read({ users: { [dn]: { cn: ['ann'] } }, groups: {} })
+    atOnce(eachPlace!('user', (_id, container) => places.push(container)))
     expect(places).toEqual([place])
   })
 

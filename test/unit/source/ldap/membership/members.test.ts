@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  createMemberIndex,
-  type MemberIndex,
-  membersIn,
-} from '../../../../../src/source/ldap/membership/members.ts'
+import { createMemberIndex, membersIn } from '../../../../../src/source/ldap/membership/members.ts'
 import type { UserRecord } from '../../../../../src/source/ldap/image.ts'
 import { cpuMsSince } from '../../../../support/machine-load.ts'
 
@@ -12,13 +8,28 @@ function user(id: string, dn: string, uids: readonly string[]): UserRecord {
   return { ...fields, ids: [id], id, dn, disabled: undefined, uids, memberOf: [], primaryGroup: undefined }
 }
 
-function resolve(index: MemberIndex, values: readonly string[]) {
-  const { users, nonUsers } = index.resolve(values)
-  return { ids: users.map(({ id }) => id), nonUsers }
+/** An index with its users. */
+function createIndex(listed: readonly string[]) {
+  const users: UserRecord[] = []
+  const index = createMemberIndex(listed, {
+    idOf: (number) => users[number]?.id,
+    dnOf: (number) => users[number]?.dn ?? '',
+  })
+  return {
+    addUser: (each: UserRecord) => index.addUser(users.push(each) - 1, each),
+    resolve(values: readonly string[]) {
+      const { users: numbers, nonUsers } = index.resolve(values)
+      return { ids: numbers.map((number) => users[number]?.id), nonUsers }
+    },
+  }
+}
+
+function resolve(index: ReturnType<typeof createIndex>, values: readonly string[]) {
+  return index.resolve(values)
 }
 
 test('member names users by DN, in any spelling', () => {
-  const index = createMemberIndex(['member'])
+  const index = createIndex(['member'])
   index.addUser(user('1', 'cn=Smith\\2C Jr.,ou=People,dc=x', []))
   const { ids, nonUsers } = resolve(index, ['CN=smith\\, jr., OU=people, DC=x', 'cn=Other,dc=x', 'not a DN'])
   expect(ids).toEqual(['1'])
@@ -26,7 +37,7 @@ test('member names users by DN, in any spelling', () => {
 })
 
 test('the empty DN of a group without members is no stranger', () => {
-  const index = createMemberIndex(['member'])
+  const index = createIndex(['member'])
   expect(resolve(index, ['', ' '])).toEqual({ ids: [], nonUsers: [] })
 })
 
@@ -37,7 +48,7 @@ test('uniqueMember may end with a bit string', () => {
 })
 
 test('a uniqueMember of many blanks takes no time, nor does one that is no DN', () => {
-  const index = createMemberIndex(['uniqueMember'])
+  const index = createIndex(['uniqueMember'])
   index.addUser(user('1', 'cn=a b,dc=x', []))
   const blanks = ' '.repeat(90_000)
   const started = process.cpuUsage()
@@ -57,15 +68,15 @@ test('a DN of two users is nobody, whoever came first', () => {
     ['2', 'x=ann,dc=x'],
   ] as const
   for (const order of [users, users.toReversed()]) {
-    const index = createMemberIndex(['member'])
+    const index = createIndex(['member'])
     for (const [id, dn] of order) index.addUser(user(id, dn, []))
     index.addUser(user('1', 'x=Ann,dc=x', []))
     expect(resolve(index, ['x=Ann,dc=x'])).toEqual({ ids: [], nonUsers: ['x=Ann,dc=x'] })
   }
 })
 
-function byUid(...users: readonly UserRecord[]): MemberIndex {
-  const index = createMemberIndex(['MemberUid'])
+function byUid(...users: readonly UserRecord[]): ReturnType<typeof createIndex> {
+  const index = createIndex(['MemberUid'])
   for (const each of users) index.addUser(each)
   return index
 }
@@ -98,7 +109,7 @@ describe('memberUid names users', () => {
 describe('members in several attributes', () => {
   const anna = user('1', 'uid=a,dc=x', ['a'])
   const ben = user('2', 'uid=b,dc=x', ['b', 'uid=a,dc=x', 'cn=Admins,dc=x'])
-  const index = createMemberIndex(['member', 'memberUid'])
+  const index = createIndex(['member', 'memberUid'])
   for (const each of [anna, ben]) index.addUser(each)
 
   test('are named by DN and by uid', () => {
@@ -119,20 +130,27 @@ describe('members in several attributes', () => {
 })
 
 test('a uid of two users is nobody', () => {
-  const index = createMemberIndex(['memberUid'])
+  const index = createIndex(['memberUid'])
   index.addUser(user('1', 'uid=a,ou=1', ['a']))
   index.addUser(user('2', 'uid=a,ou=2', ['a']))
   expect(resolve(index, ['a'])).toEqual({ ids: [], nonUsers: ['a'] })
 })
 
 test('__proto__ is a uid like any other', () => {
-  const index = createMemberIndex(['memberUid'])
+  const index = createIndex(['memberUid'])
   expect(resolve(index, ['__proto__', 'constructor']).ids).toEqual([])
 })
 
-test('a member is the record of the user, and no copy of the DN', () => {
-  const index = createMemberIndex(['member'])
-  const ann = user('1', 'uid=Ann,dc=x', [])
-  index.addUser(ann)
-  expect(index.resolve(['uid=ann, dc=x']).users[0]).toBe(ann)
+function dnOf(number: number): string {
+  return `CN=User ${number}, OU=People,dc=x`
+}
+
+test('users are found by DN among many, and after the index has grown', () => {
+  const index = createIndex(['member'])
+  for (let number = 0; number < 5000; number += 1) index.addUser(user(`id-${number}`, dnOf(number), []))
+  for (const number of [0, 1, 1228, 1229, 4999]) {
+    const spellings = [dnOf(number), dnOf(number).toLowerCase(), `cn=user ${number},ou=people,dc=x`]
+    expect(resolve(index, spellings).ids).toEqual(Array(3).fill(`id-${number}`))
+  }
+  expect(resolve(index, [dnOf(5000)]).nonUsers).toEqual([dnOf(5000)])
 })

@@ -1,0 +1,61 @@
+import type { HttpAnswer } from '../answer.ts'
+import type { Mismatch } from '../checks.ts'
+import { entryForm, lacksScope } from '../fixtures.ts'
+import type { Probing } from '../probing.ts'
+import type { Verdict } from '../verdict.ts'
+import type { Case, Row } from './case.ts'
+
+const KINDS = { createUsers: 'user', createGroups: 'group' } as const
+
+/** The description does not say what becomes of several entries, so nothing here is a difference from it. */
+export function listCases(row: Row): readonly Case[] {
+  const { operation } = row
+  if (operation !== 'createUsers' && operation !== 'createGroups') return []
+  return [
+    {
+      name: 'three entries in one request',
+      needsScope: true,
+      try: async (probing) => ({
+        differences: [],
+        notes: await createThree(probing, operation),
+      }),
+    },
+  ]
+}
+
+async function createThree(probing: Probing, operation: keyof typeof KINDS): Promise<Verdict['notes']> {
+  const kind = KINDS[operation]
+  const read = kind === 'user' ? 'getUser' : 'getGroup'
+  const entries = Array.from({ length: 3 }, (_, index) => {
+    const id = probing.newId()
+    return { id, ...namedForm(kind, id, `Check of the API, ${kind} ${index + 1}`) }
+  })
+  const answer = await probing.send(operation, {
+    form: entries.flatMap(({ form }) => form),
+    creates: entries.map(({ id }) => id),
+  })
+  if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
+  if (answer.status < 200 || answer.status > 299) return [mismatch(kind, `${answer.status}`)]
+  const wrong: string[] = []
+  for (const { id, name } of entries) {
+    const shown = await probing.send(read, { params: { external_id: id } })
+    const found = nameIn(shown)
+    if (found !== name)
+      wrong.push(found === undefined ? `${shown.status} for one of them` : `the name "${found}"`)
+  }
+  return wrong.length === 0 ? [] : [mismatch(kind, `${answer.status}, and afterwards ${wrong.join(' and ')}`)]
+}
+
+function namedForm(kind: 'user' | 'group', id: string, name: string) {
+  const { form = [] } = entryForm(kind, id)
+  return { name, form: form.map(([key, value]) => [key, key.endsWith('[name]') ? name : value] as const) }
+}
+
+function mismatch(kind: string, actual: string): Mismatch {
+  return { expected: `three ${kind}s with their own names`, actual }
+}
+
+function nameIn({ status, json }: HttpAnswer): string | undefined {
+  if (status !== 200 || typeof json !== 'object' || json === null || !('name' in json)) return undefined
+  return String(json.name)
+}

@@ -1,0 +1,299 @@
+import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
+import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../directory/snapshot.ts'
+import { sortInSteps } from '../directory/sorting.ts'
+import type { Steps } from '../directory/steps.ts'
+import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
+import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
+import { type Difference, diffGroup, diffUser } from './diff.ts'
+import { type EmailRulings, NO_RULINGS } from './emails.ts'
+import { FreedEmails } from './freed-emails.ts'
+import type { PlanInputs } from './inputs.ts'
+import type { IdTest } from './members.ts'
+import type { Plan } from './changes.ts'
+import { mayDelete, mayUpdate } from './policy.ts'
+import type { Selection } from './selection.ts'
+import { notMade, whyWaits } from './waits.ts'
+
+/** An id that differs only in upper and lower case, or in the braces that some tools write around a GUID. */
+function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined {
+  const wanted = plainSpelling(id)
+  for (const each of ids) if (plainSpelling(each) === wanted) return each
+  return undefined
+}
+
+function plainSpelling(id: string): string {
+  return id.replace(/^\{(.*)\}$/, '$1').toLowerCase()
+}
+
+/** Collects changes and drops those that the lists, the policy or earlier decisions (`withheld`) forbid. */
+export class Draft {
+  readonly #inputs: PlanInputs
+  readonly #selections: Readonly<Record<Kind, Selection>>
+  readonly #changes = new PlannedChanges((op, id) => this.#makeAgain(op, id))
+  readonly #notices: Notice[]
+  readonly #withheld: string[] = []
+  /** Users who are gone from the source, and whose delete is in grace, refused or without effect. */
+  readonly leaving = new Set<string>()
+  /** The users of the directory whom the plan deletes. */
+  readonly deletedUsers = new Set<string>()
+  readonly #freed = new FreedEmails()
+  #emails: EmailRulings = NO_RULINGS
+  /** Users whom the directory does not have, and whom the plan does not create although it looked at them. */
+  readonly #notCreated = new Set<string>()
+  readonly #createdGroups = new Set<string>()
+  #equalUsers = 0
+  readonly #equalGroups = new Set<string>()
+
+  constructor(inputs: PlanInputs, selections: Readonly<Record<Kind, Selection>>) {
+    this.#inputs = inputs
+    this.#selections = selections
+    this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
+  }
+
+  /** Takes who gets which e-mail. To be done after all deletes and before any user is compared. */
+  rule(emails: EmailRulings): void {
+    this.#emails = emails
+  }
+
+  addUser(want: UserEntry): void {
+    if (!this.#isSelected('user', want.id)) return
+    const creates = this.#changes.countOf('create-user')
+    this.#addEntry('user', want, () => this.#diffUser(want))
+    const isCreated = this.#changes.countOf('create-user') > creates
+    if (!isCreated && !this.#inputs.directory.users.has(want.id)) this.#notCreated.add(want.id)
+  }
+
+  addGroup(want: GroupEntry): void {
+    if (!this.#isSelected('group', want.id)) return
+    this.#addEntry('group', want, () => diffGroup(want, this.#inputs.directory.groups.get(want.id)))
+  }
+
+  /** Compares an entry of the source, unless the lists exclude it. */
+  #addEntry(kind: Kind, { id, from }: { id: string; from: string }, compare: () => Difference): void {
+    const why = this.#selections[kind].whyExcluded(id, from)
+    if (why !== undefined) {
+      this.#notices.push({
+        kind,
+        id,
+        code: 'excluded',
+        detail: `${why} (${from}): neither written nor deleted`,
+      })
+      return
+    }
+    const found = compare()
+    if (!found.change && !found.notices) this.#countEqual(kind, id)
+    this.#take(kind, found)
+  }
+
+  /** Names the ids of a limited run that neither side has: one of them may be mistyped. */
+  addUnknownIds(): void {
+    const { source, directory, only } = this.#inputs
+    if (only === undefined) return
+    const sides = [
+      ['user', only.users, directory.users],
+      ['group', only.groups, directory.groups],
+    ] as const
+    for (const [kind, ids, entries] of sides) {
+      for (const id of ids) {
+        if (entries.has(id) || source.seen[kind].has(id)) continue
+        const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, entries.keys())
+        const hint = similar === undefined ? 'is the id right?' : `did you mean ${similar}?`
+        const detail = `is neither in the source nor in the directory; ${hint}`
+        this.#notices.push({ kind, id, code: 'unknown-id', detail })
+      }
+    }
+  }
+
+  /** Adds users who are alike on both sides. */
+  addEqualUsers(count: number): void {
+    this.#equalUsers += count
+  }
+
+  addMembers(group: string, found: Difference): void {
+    if (!this.#isSelected('group', group)) return
+    this.#equalGroups.delete(group)
+    this.#take('group', found)
+  }
+
+  #countEqual(kind: Kind, id: string): void {
+    if (kind === 'user') this.#equalUsers++
+    else this.#equalGroups.add(id)
+  }
+
+  #take(kind: Kind, { change, notices }: Difference): void {
+    if (notices) this.#notices.push(...notices)
+    if (change) this.#admit(kind, change)
+  }
+
+  addDelete(kind: Kind, id: string): void {
+    if (!this.#isSelected(kind, id)) return
+    const sighting = this.#inputs.sightings[kind].get(id)
+    const kept = this.#whyExcludedOrProtected(kind, id) ?? this.#whyKept(sighting)
+    if (kept) {
+      this.#notices.push({ kind, id, ...kept })
+      return
+    }
+    this.#admit(kind, this.#deleteOf(kind, id))
+  }
+
+  /** Who is in the directory after the plan, by external id. */
+  afterwards(): Record<Kind, IdTest> {
+    const { source, directory } = this.#inputs
+    const isCreated = (id: string): boolean =>
+      source.users.has(id) && !this.#notCreated.has(id) && this.#isSelected('user', id)
+    return {
+      user: (id) => (directory.users.has(id) ? !this.deletedUsers.has(id) : isCreated(id)),
+      group: (id) => this.#createdGroups.has(id) || directory.groups.has(id),
+    }
+  }
+
+  *finish(): Steps<Plan> {
+    const notices = this.#notices
+    const order = yield* sortInSteps(notices.length, (a, b) => compareNotices(notices[a]!, notices[b]!))
+    yield* this.#changes.order()
+    return {
+      changes: this.#changes,
+      notices: Array.from(order, (place) => notices[place]!),
+      unchanged: this.#equalUsers + this.#equalGroups.size,
+      withheld: this.#withheld.toSorted(),
+      digest: yield* this.#changes.digest(),
+    }
+  }
+
+  #isSelected(kind: Kind, id: string): boolean {
+    const { only } = this.#inputs
+    if (only === undefined) return true
+    return (kind === 'user' ? only.users : only.groups).includes(id)
+  }
+
+  #admit(kind: Kind, change: Change): void {
+    const print = fingerprint(change)
+    const withheld = this.#inputs.withheld.get(print)
+    const waits = whyWaits(this.#inputs.waits, kind, change)
+    if (withheld) {
+      if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
+      this.#withheld.push(print)
+      const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
+      this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
+      return
+    }
+    const isUpdate = change.op === 'update-user' || change.op === 'update-group'
+    if (isUpdate && !mayUpdate(this.#inputs.rules.policy)) {
+      const detail = `differs from the source; policy ${this.#inputs.rules.policy} does not update`
+      this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
+      return
+    }
+    if (waits?.code === 'in-grace') this.#addLeaving(change)
+    if (waits) this.#notices.push({ kind, id: change.id, ...waits })
+    else this.#add(change, print)
+  }
+
+  #addLeaving({ op, id }: Change): void {
+    if (op === 'delete-user') this.leaving.add(id)
+  }
+
+  /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */
+  #whyExcludedOrProtected(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
+    const selection = this.#selections[kind]
+    const why = selection.whyExcluded(id, undefined)
+    if (why !== undefined)
+      return { code: 'excluded', detail: `is not in the source, and ${why}: not deleted` }
+    if (!selection.isProtected(id)) return undefined
+    return { code: 'protected', detail: 'is not in the source, and is on the list protected: not deleted' }
+  }
+
+  #whyKept(sighting: Sighting | undefined): { code: NoticeCode; detail: string } | undefined {
+    const { source, rules } = this.#inputs
+    if (!mayDelete(rules.policy)) {
+      return {
+        code: 'kept-by-policy',
+        detail: `is not in the source; policy ${rules.policy} does not delete`,
+      }
+    }
+    if (source.unreadable > 0) {
+      const detail = `is not in the source, but ${source.unreadable} of its entries could not be read: nothing is deleted in this run`
+      return { code: 'kept-unproved', detail }
+    }
+    if (sighting !== undefined && sighting !== 'present') return undefined
+    const detail =
+      'the first look at the source did not find it, but the second look did not prove it absent: not deleted'
+    return { code: 'seen-again', detail }
+  }
+
+  #deleteOf(kind: Kind, id: string): Change {
+    const why = this.#whyDeleted(kind, id)
+    if (kind === 'user') return this.#deleteOfUser(id, why)
+    const group = this.#inputs.directory.groups.get(id)
+    return { op: 'delete-group', id, have: { name: group?.name ?? '', members: group?.members ?? [] }, why }
+  }
+
+  #deleteOfUser(id: string, why: DeleteReason): DeleteUser {
+    const user = this.#inputs.directory.users.get(id)
+    return { op: 'delete-user', id, have: { email: user?.email ?? null, name: user?.name ?? null }, why }
+  }
+
+  #whyDeleted(kind: Kind, id: string): DeleteReason {
+    const sighting = this.#inputs.sightings[kind].get(id)
+    return sighting === undefined || sighting === 'present' ? 'gone' : sighting
+  }
+
+  #diffUser(want: UserEntry): Difference {
+    const { directory, rules } = this.#inputs
+    return diffUser(want, directory.users.get(want.id), rules.allowedDomains, this.#emails.of(want.id))
+  }
+
+  #makeAgain(op: UserOp, id: string): Change {
+    if (op === 'delete-user') {
+      const newId = this.#freed.newIdOf(id)
+      const change = this.#deleteOfUser(id, this.#whyDeleted('user', id))
+      return newId === undefined ? change : { ...change, newId }
+    }
+    const change = this.#diffUser(this.#inputs.source.users.get(id)!).change!
+    if (change.op !== 'create-user') return change
+    const oldId = this.#freed.oldIdOf(change.want.email)
+    return oldId === undefined ? change : { ...change, oldId }
+  }
+
+  #add(change: Change, print: string): void {
+    const phase = phaseOf(change, this.#emails)
+    const row = this.#changes.add({ change, phase, fingerprint: print, removes: this.#removesOf(change) })
+    if (change.op === 'create-group') this.#createdGroups.add(change.id)
+    if (change.op === 'delete-user') {
+      this.deletedUsers.add(change.id)
+      this.#freed.add(change.id, change.have.email, row)
+    }
+    if (change.op === 'create-user') this.#notices.push(...this.#freed.create(change))
+    if (change.op === 'create-user' || change.op === 'update-user') this.#freeEmail(change.want.email)
+  }
+
+  /** Whoever is deleted and has an e-mail that another one gets is deleted first. */
+  #freeEmail(email: string | undefined): void {
+    for (const row of this.#freed.rowsOf(email)) this.#changes.setPhase(row, 'free-emails')
+  }
+
+  #removesOf(change: Change): number {
+    if (change.op === 'delete-user' || change.op === 'delete-group') return 1
+    if (change.op !== 'set-members') return 0
+    const kept = new Set(change.want)
+    return change.have.filter((id) => !kept.has(id) && !this.deletedUsers.has(id)).length
+  }
+}
+
+function phaseOf(change: Change, emails: EmailRulings): Phase {
+  switch (change.op) {
+    case 'delete-user':
+      return 'delete-users'
+    case 'update-user':
+      if (change.takes !== undefined) return 'take-emails'
+      return emails.movers.has(change.id) ? 'free-emails' : 'users'
+    case 'create-user':
+      return change.takes === undefined ? 'users' : 'take-emails'
+    case 'create-group':
+    case 'update-group':
+      return 'groups'
+    case 'set-members':
+      return 'members'
+    case 'delete-group':
+      return 'delete-groups'
+  }
+}

@@ -1,0 +1,78 @@
+import { textHash } from '../../../directory/text-hash.ts'
+import { dnKey, normalizeDn } from '../dn.ts'
+import type { ImageUsers } from '../image.ts'
+
+const FIRST_SLOTS = 2048
+
+/** The number of the user whom a name is of. */
+export type Found = number | 'several' | undefined
+
+/**
+ * Users by their DNs, in any spelling. It keeps hashes and no texts: whatever is found is compared with the user's own
+ * DN. A DN of several users, who differ in what counts here for nothing, is nobody's.
+ */
+export class DnIndex {
+  readonly #users: Pick<ImageUsers, 'dnOf' | 'idOf'>
+  /** Open addressing by the hash of the DN's normal form: a user's number and one, or 0. */
+  #slots = new Int32Array(FIRST_SLOTS)
+  /** The hash of each slot that is taken. */
+  #hashes = new Int32Array(FIRST_SLOTS)
+  #count = 0
+  /** Those of the users whose DN others have too. */
+  readonly #ambiguous = new Set<number>()
+
+  constructor(users: Pick<ImageUsers, 'dnOf' | 'idOf'>) {
+    this.#users = users
+  }
+
+  /** Adds a user with a usable id. */
+  add(number: number): void {
+    const normal = normalizeDn(this.#users.dnOf(number))
+    if (normal === undefined) return
+    const hash = textHash(normal)
+    const other = this.#find(hash, (dn) => dnKey(dn) === normal)
+    if (other === undefined) this.#put(hash, number)
+    else if (this.#users.idOf(other) !== this.#users.idOf(number)) this.#ambiguous.add(other)
+  }
+
+  get(text: string): Found {
+    // Most are written in their normal form.
+    const found =
+      this.#find(textHash(text), (dn) => dn === text || dnKey(dn) === text) ?? this.#findNormal(text)
+    return found !== undefined && this.#ambiguous.has(found) ? 'several' : found
+  }
+
+  #findNormal(text: string): number | undefined {
+    const normal = normalizeDn(text)
+    if (normal === undefined) return undefined
+    return this.#find(textHash(normal), (dn) => dn === text || dnKey(dn) === normal)
+  }
+
+  #find(hash: number, isIt: (dn: string) => boolean): number | undefined {
+    const mask = this.#slots.length - 1
+    for (let slot = hash & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const number = this.#slots[slot]! - 1
+      if (this.#hashes[slot] === hash && isIt(this.#users.dnOf(number))) return number
+    }
+    return undefined
+  }
+
+  #put(hash: number, number: number): void {
+    if (this.#count * 5 >= this.#slots.length * 3) this.#grow()
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask
+    this.#slots[slot] = number + 1
+    this.#hashes[slot] = hash
+    this.#count += 1
+  }
+
+  #grow(): void {
+    const [slots, hashes] = [this.#slots, this.#hashes]
+    this.#slots = new Int32Array(2 * slots.length)
+    this.#hashes = new Int32Array(2 * slots.length)
+    this.#count = 0
+    for (const [slot, taken] of slots.entries()) if (taken !== 0) this.#put(hashes[slot]!, taken - 1)
+    for (const { buffer } of [slots, hashes]) buffer.transfer(0)
+  }
+}

@@ -1,0 +1,46 @@
+import { isApiError } from '../client/api-error.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import type { CanaryChange, Look, Shown } from '../plan/canary.ts'
+import { orMissing, shownGroup, shownUser } from './entries.ts'
+import { explainApiError } from './explain.ts'
+import { requireDirectory } from './read-directory.ts'
+
+/**
+ * Reads the entry of a change that was made, past every list. A 429 is waited for. Throws a `DirsyncdError` when the
+ * token is refused, the directory does not exist or the answer is none of the service's; what passes by itself is
+ * `unavailable`.
+ */
+export async function lookBack(
+  client: AccessManagementClient,
+  directoryId: number | string,
+  change: CanaryChange,
+  signal: AbortSignal,
+): Promise<Look> {
+  try {
+    const shown = await shownOf(client, directoryId, change, signal)
+    // A 404 may also mean that the whole directory does not exist.
+    if (shown === undefined) await requireDirectory(client, directoryId, { signal })
+    return { result: 'looked', shown }
+  } catch (error) {
+    if (isApiError(error, 'aborted')) throw error
+    const isPassing = isApiError(error, 'unreachable', 'server-error', 'rate-limited')
+    if (isPassing || (isApiError(error) && error.isOfProxy))
+      return { result: 'unavailable', detail: error.message }
+    throw explainApiError(error)
+  }
+}
+
+async function shownOf(
+  client: AccessManagementClient,
+  directoryId: number | string,
+  { op, id }: CanaryChange,
+  signal: AbortSignal,
+): Promise<Shown | undefined> {
+  const params = { directory_id: directoryId, external_id: id }
+  if (op === 'create-user' || op === 'update-user') {
+    const user = await orMissing(client.getUser(params, { signal }))
+    return user && shownUser(user)
+  }
+  const group = await orMissing(client.getGroup(params, { signal }))
+  return group && shownGroup(group)
+}

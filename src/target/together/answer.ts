@@ -1,0 +1,172 @@
+import type { Written } from '../../client/methods.ts'
+import { type Create, shapeOf } from '../../plan/batches.ts'
+import { amount } from '../../directory/wording.ts'
+import type { ListFault } from '../../plan/outcome.ts'
+import type { ListedEntries, Looked, Patience, Telling } from './entries.ts'
+
+interface Identified {
+  readonly external_id?: string | null | undefined
+}
+
+/** A list that was answered with 2xx. */
+export interface AnsweredList<Found> {
+  readonly changes: readonly Create[]
+  readonly status: number
+  /** What the answer shows, by external id; `undefined` where it shows no list of entries. */
+  readonly shown: ReadonlyMap<string, Found> | undefined
+}
+
+/**
+ * What the entries of a list prove of lists. `unknown`: a lookup failed. `other`: an entry is missing, or is not as it
+ * was sent. `mixed-up`: one got the values of another one, so nothing more may be sent.
+ */
+export type Proof =
+  | { readonly result: 'as-sent' | 'unknown' | 'mixed-up' }
+  | { readonly result: 'other'; readonly fault: ListFault }
+
+export interface HowToLook {
+  readonly patience: Patience
+  /** The longest list of each shape that was created as it was sent, as lookups proved. */
+  readonly proved: Map<string, number> | undefined
+  readonly maySend: () => boolean
+}
+
+/** An id that the answer shows twice is left out: nobody knows which of the two is right. */
+export function answeredList<Found extends Identified>(
+  changes: readonly Create[],
+  written: Written<readonly Found[]>,
+): AnsweredList<Found> {
+  const status = written.status ?? 200
+  const { value } = written
+  if (value === undefined) return { changes, status, shown: undefined }
+  const byId = Map.groupBy(value, ({ external_id: id }) => id ?? '')
+  const shown = new Map<string, Found>()
+  for (const [id, [one, ...others]] of byId) if (one !== undefined && others.length === 0) shown.set(id, one)
+  return { changes, status, shown }
+}
+
+/** Tells what becomes of the entries of a list that was answered with 2xx. */
+export class Answer<Found> {
+  readonly #entries: ListedEntries<Found>
+  readonly #list: AnsweredList<Found>
+  readonly #how: HowToLook
+
+  constructor(entries: ListedEntries<Found>, list: AnsweredList<Found>, how: HowToLook) {
+    this.#entries = entries
+    this.#list = list
+    this.#how = how
+  }
+
+  /**
+   * Where the answer shows an entry as it was sent, it is created. Every other entry is looked up; so are all entries
+   * where the answer shows none. When that proved once that lists of this shape and length are created as they were
+   * sent, only the first and the last entry of further ones are looked up: a service that reads lists wrongly loses one
+   * of these, or gives it another's values.
+   */
+  async *tell(): Telling<Proof> {
+    const { changes, status, shown } = this.#list
+    if (shown === undefined) return yield* this.#tellUnshown()
+    const unclear: Create[] = []
+    for (const change of changes) {
+      const found = shown.get(change.id)
+      if (found !== undefined && this.#entries.isStored(change, found))
+        yield this.#entries.applied(change, status)
+      else unclear.push(change)
+    }
+    return yield* this.#lookUp(unclear, { isSomeThere: unclear.length < changes.length })
+  }
+
+  async *#tellUnshown(): Telling<Proof> {
+    const { changes, status } = this.#list
+    const { proved } = this.#how
+    const [first] = changes
+    const shape = first === undefined ? '' : shapeOf(first)
+    if ((proved?.get(shape) ?? 0) < changes.length) {
+      const proof = yield* this.#lookUp(changes)
+      if (proof.result === 'as-sent') proved?.set(shape, changes.length)
+      return proof
+    }
+    const ends = changes.filter((_, index) => index === 0 || index === changes.length - 1)
+    const looked = await this.#waitFor(ends)
+    if (looked.found.filter(({ change, found }) => this.#entries.isStored(change, found)).length === 2) {
+      for (const change of changes) yield this.#entries.applied(change, status)
+      return { result: 'as-sent' }
+    }
+    const proof = yield* this.#lookUp(changes, { wasWaited: true })
+    if (proof.result !== 'as-sent') proved?.delete(shape)
+    return proof
+  }
+
+  #waitFor(sent: readonly Create[]): Promise<Looked<Found>> {
+    const isWorthWaiting = (looked: Looked<Found>) =>
+      this.#how.maySend() && this.#mixedUpIn(looked) === undefined
+    return this.#entries.waitFor(sent, this.#how.patience, isWorthWaiting)
+  }
+
+  #mixedUpIn(looked: Looked<Found>): string | undefined {
+    return this.#entries.mixedUp(this.#list.changes, looked, this.#list.status)
+  }
+
+  async *#lookUp(sent: readonly Create[], { isSomeThere = false, wasWaited = false } = {}): Telling<Proof> {
+    const { status } = this.#list
+    const looked = await (wasWaited ? this.#entries.lookAt(sent, { maybeDone: true }) : this.#waitFor(sent))
+    const mixedUp = this.#mixedUpIn(looked)
+    if (mixedUp !== undefined) return yield* this.#tellMixedUp(looked, mixedUp)
+    let different: ListFault | undefined
+    for (const { change, found } of looked.found) {
+      const difference = this.#entries.difference(change, found)
+      if (this.#entries.isStored(change, found)) yield this.#entries.applied(change, status)
+      else {
+        different ??= this.#fault(change, difference ?? '')
+        yield await this.#entries.correct(change, found, status)
+      }
+    }
+    if (looked.failed !== undefined) yield looked.failed
+    const isSomeThereNow = isSomeThere || looked.found.length > 0 || looked.failed !== undefined
+    const missing = yield* this.#tellMissing(looked.missing, isSomeThereNow)
+    const fault = different ?? missing
+    if (fault !== undefined) return { result: 'other', fault }
+    return { result: looked.failed === undefined ? 'as-sent' : 'unknown' }
+  }
+
+  async *#tellMixedUp(looked: Looked<Found>, mixedUp: string): Telling<Proof> {
+    yield* this.#entries.tellMixedUp(looked, this.#list.status, mixedUp)
+    if (looked.missing.length > 0) yield this.#unavailable(looked.missing)
+    if (looked.failed !== undefined) yield looked.failed
+    return { result: 'mixed-up' }
+  }
+
+  /**
+   * Whoever is missing is not sent again at once. Where others of the list are there, the next attempt looks again, and
+   * then sends each alone. Where the service shows none of the list, it may only be slow, so that is the next run's.
+   */
+  async *#tellMissing(missing: readonly Create[], isSomeThere: boolean): Telling<ListFault | undefined> {
+    const { changes, status } = this.#list
+    const [first, ...others] = missing
+    if (first === undefined) return undefined
+    const isDoubtful = isSomeThere || !this.#how.maySend()
+    yield isDoubtful ? this.#unavailable(missing) : this.#notShown(missing)
+    const isSingle = others.length === 0 && isSomeThere && changes.length > 2
+    return { ...this.#fault(first, `was accepted with ${status}, and is not there`), isSingle }
+  }
+
+  #unavailable(missing: readonly Create[]) {
+    const { changes, status } = this.#list
+    const detail = `The service answered ${status} to the creation of ${changes.length} entries with one request, and this one is not there.`
+    return {
+      changes: missing,
+      outcome: { result: 'unavailable', status, detail, answeredBy: 'service' },
+    } as const
+  }
+
+  #notShown(missing: readonly Create[]) {
+    const { changes, status } = this.#list
+    const waited = amount(Math.round(this.#how.patience.giveUp / 1000), 'second')
+    const detail = `The service answered ${status} to the creation of ${changes.length} entries with one request, and showed none of them for ${waited}; the next run looks for each before it sends it again.`
+    return { changes: missing, outcome: { result: 'not-shown', status, detail } } as const
+  }
+
+  #fault({ id }: Create, what: string): ListFault {
+    return { entries: 1, id, detail: `${what} (one of a list of ${this.#list.changes.length})` }
+  }
+}

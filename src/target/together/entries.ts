@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asMaybeDone, isApiError } from '../../client/api-error.ts'
+import type { Create } from '../../plan/batches.ts'
+import { differenceIn, isStored, whyMixedUp } from '../../plan/canary.ts'
+import type { Outcome, SharedOutcome } from '../../plan/outcome.ts'
+import type { Creations } from '../creations.ts'
+import { complete, type FoundEntry, type WriteContext } from '../idempotent.ts'
+import { outcomeOf } from '../try-change.ts'
+
+/** What becomes of creates, told as soon as it is known. */
+export type Telling<Result = void> = AsyncGenerator<SharedOutcome, Result, undefined>
+
+/** How long entries are waited for that a service says to have created. */
+export interface Patience {
+  /** Before they are looked at again, in milliseconds; doubles with each further look. */
+  readonly first: number
+  readonly giveUp: number
+}
+
+/** What lookups found of some entries. */
+export interface Looked<Found> {
+  readonly found: readonly { readonly change: Create; readonly found: Found }[]
+  readonly missing: readonly Create[]
+  /** The lookup that failed, and those that were not looked up because of it. */
+  readonly failed: SharedOutcome | undefined
+}
+
+/** Counts requests. What several changes share is counted with the first of them that ends. */
+export class RequestCount {
+  readonly #before: (() => void) | undefined
+  #count = 0
+
+  constructor(before: (() => void) | undefined) {
+    this.#before = before
+  }
+
+  readonly add = (): void => {
+    this.#before?.()
+    this.#count += 1
+  }
+
+  take(): number {
+    const count = this.#count
+    this.#count = 0
+    return count
+  }
+}
+
+/** Looks up and completes single entries of a list. */
+export class ListedEntries<Found> {
+  readonly #context: WriteContext
+  readonly #creations: Creations<Found>
+  readonly #requests: RequestCount
+
+  constructor(context: WriteContext, creations: Creations<Found>, requests: RequestCount) {
+    this.#context = context
+    this.#creations = creations
+    this.#requests = requests
+  }
+
+  /** Whether the service shows what was sent, or a form of it. */
+  isStored(change: Create, found: Found): boolean {
+    return isStored(change, this.#creations.shown(found))
+  }
+
+  difference(change: Create, found: Found): string | undefined {
+    return differenceIn(change, this.#creations.shown(found))
+  }
+
+  /** Why the run must stop, where one of these shows what was sent for another entry of its list. */
+  mixedUp(list: readonly Create[], { found }: Looked<Found>, status: number | undefined): string | undefined {
+    const readBacks = found.map((each) => ({
+      change: each.change,
+      status: status ?? null,
+      shown: this.#creations.shown(each.found),
+    }))
+    return whyMixedUp(list, readBacks)
+  }
+
+  applied(change: Create, status: number | undefined): SharedOutcome {
+    return { changes: [change], outcome: { result: 'applied', status, requests: this.#requests.take() } }
+  }
+
+  /** Looks entries up until one lookup fails. `maybeDone`: a request may have created them. */
+  async lookAt(
+    changes: readonly Create[],
+    { maybeDone, untilMissing = false }: { readonly maybeDone: boolean; readonly untilMissing?: boolean },
+  ): Promise<Looked<Found>> {
+    const all: Looked<Found>['found'][number][] = []
+    const missing: Create[] = []
+    for (const [index, change] of changes.entries()) {
+      const looked = await this.#find(change, maybeDone)
+      if ('failure' in looked)
+        return { found: all, missing, failed: { changes: changes.slice(index), outcome: looked.failure } }
+      if (looked.found !== undefined) all.push({ change, found: looked.found })
+      else if (untilMissing)
+        return { found: all, missing: [...missing, ...changes.slice(index)], failed: undefined }
+      else missing.push(change)
+    }
+    return { found: all, missing, failed: undefined }
+  }
+
+  /**
+   * Looks up entries that a service says to have created, and those that are missing again for a while: a service may
+   * show late what it has. Until the last look, the first that is missing stands for those after it.
+   */
+  async waitFor(
+    changes: readonly Create[],
+    { first, giveUp }: Patience,
+    isWorthWaiting: (looked: Looked<Found>) => boolean,
+  ): Promise<Looked<Found>> {
+    let looked = await this.lookAt(changes, { maybeDone: true, untilMissing: giveUp > 0 })
+    for (let waitMs = first, leftMs = giveUp; leftMs > 0; waitMs *= 2) {
+      if (looked.missing.length === 0 || looked.failed !== undefined || !isWorthWaiting(looked)) break
+      await sleep(Math.min(waitMs, leftMs), undefined, { signal: this.#context.signal })
+      leftMs -= waitMs
+      const again = await this.lookAt(looked.missing, { maybeDone: true, untilMissing: leftMs > 0 })
+      looked = { ...again, found: [...looked.found, ...again.found] }
+    }
+    return looked
+  }
+
+  async #find(
+    change: Create,
+    maybeDone: boolean,
+  ): Promise<{ readonly found: Found | undefined } | { readonly failure: Outcome }> {
+    try {
+      return { found: await this.#creations.of(change).find() }
+    } catch (error) {
+      return { failure: outcomeOf(maybeDone && isApiError(error) ? asMaybeDone(error) : error) }
+    }
+  }
+
+  /** Compares and updates an entry that is in the directory. */
+  async complete(change: Create, { found, wasThere }: FoundEntry<Found>): Promise<SharedOutcome> {
+    const changes = [change]
+    try {
+      const creation = this.#creations.of(change)
+      const { outcome, ...answer } = await complete(this.#context, creation, { found, wasThere })
+      return { changes, outcome: { result: outcome, ...answer, requests: this.#requests.take() } }
+    } catch (error) {
+      // Its next attempt must know that this one may have created it.
+      const isLimited = !wasThere && isApiError(error, 'rate-limited')
+      return { changes, outcome: outcomeOf(isLimited ? asMaybeDone(error) : error) }
+    }
+  }
+
+  /**
+   * Corrects an entry that a list of this attempt created with other values. It is created also where the service
+   * refuses the correction: the next run plans that as an update.
+   */
+  async correct(change: Create, found: Found, status: number | undefined): Promise<SharedOutcome> {
+    const told = await this.complete(change, { found, wasThere: false })
+    const isRefused = told.outcome?.result === 'refused' || told.outcome?.result === 'forbidden'
+    return isRefused ? this.applied(change, status) : told
+  }
+
+  /** What the service did is left as it is, for whoever mends it; the run that finds it mended corrects it. */
+  *tellMixedUp(
+    { found }: Looked<Found>,
+    status: number | undefined,
+    mixedUp: string,
+  ): Generator<SharedOutcome, undefined> {
+    for (const { change } of found) {
+      const requests = this.#requests.take()
+      yield { changes: [change], outcome: { result: 'applied', status, requests, mixedUp } }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,38 @@
+import type { ApiError } from '../../client/api-error.ts'
+import type { Create } from '../../plan/batches.ts'
+
+/**
+ * What comes after a list that was not answered with 2xx. `share`: the failure is that of every entry. `look`: the
+ * outcome is unknown, so each entry is looked up and none is sent again now. `look-and-go-on`: some entries may exist,
+ * and the service has done nothing. `look-at-ends`: some entry or the list itself is refused, and some entries may have
+ * been created all the same. `halve`: so it is, and none was created.
+ */
+export type Next = 'share' | 'look' | 'look-and-go-on' | 'look-at-ends' | 'halve'
+
+/** With these the service refuses a request without having read it. */
+const UNREAD: ReadonlySet<number | undefined> = new Set([undefined, 404, 413, 414, 415, 431])
+
+/** `looked`: each entry was looked up in this attempt, and is not in the directory. */
+export function nextAfter({ kind, status, maybeDone }: ApiError, looked: boolean): Next {
+  if (kind === 'aborted') return 'share'
+  if (maybeDone) return 'look'
+  if (kind === 'conflict') return looked ? 'look-at-ends' : 'look-and-go-on'
+  if (kind !== 'refused' && kind !== 'not-found') return 'share'
+  return UNREAD.has(status) ? 'halve' : 'look-at-ends'
+}
+
+/** Creates that are sent with one request. */
+export interface List {
+  readonly changes: readonly Create[]
+  /** Each was looked up in this attempt, and is not in the directory. */
+  readonly looked: boolean
+}
+
+/** The second half first, as a stack wants it. */
+export function halvesOf({ changes, looked }: List): readonly List[] {
+  const half = Math.ceil(changes.length / 2)
+  return [
+    { changes: changes.slice(half), looked },
+    { changes: changes.slice(0, half), looked },
+  ]
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { DirectoryUser, UserEntry } from '../../../src/directory/entry.ts'
+import { PART, type Steps } from '../../../src/directory/steps.ts'
+import { TextArena } from '../../../src/directory/text-arena.ts'
+import { UserTable } from '../../../src/directory/user-table.ts'
+import { DirectoryUsers, SourceUsers } from '../../../src/directory/users.ts'
+import type { Plan } from '../../../src/plan/changes.ts'
+import { prove } from '../../../src/plan/evidence/evidence.ts'
+import { checkGuards } from '../../../src/plan/guards.ts'
+import type { PlanInputs } from '../../../src/plan/inputs.ts'
+import { deleteCandidates, planInSteps } from '../../../src/plan/plan.ts'
+import { directoryOf, haveUser, NO_EVIDENCE, sourceOf, wantUser } from './build.ts'
+
+/**
+ * Whoever works at an entry reads one of its texts, so a step that handles all entries at once reads as many texts as
+ * there are entries at least, and one that is bounded about fifteen for each entry of its part.
+ */
+const PEOPLE = 24 * PART
+const MOST_READS = 18 * PART
+
+let reads = 0
+
+beforeEach(() => {
+  for (const method of ['textAt', 'has', 'isSame', 'compare'] as const) {
+    const original = TextArena.prototype[method] as (...given: unknown[]) => unknown
+    vi.spyOn(TextArena.prototype, method).mockImplementation(function (this: TextArena, ...given: unknown[]) {
+      reads += 1
+      return original.apply(this, given) as never
+    })
+  }
+})
+afterEach(() => vi.restoreAllMocks())
+
+/** Does all steps and returns the result, and the most texts that one of them read. */
+function measure<T>(steps: Steps<T>): { readonly result: T; readonly most: number; readonly all: number } {
+  let [most, all] = [0, 0]
+  for (;;) {
+    reads = 0
+    const step = steps.next()
+    most = Math.max(most, reads)
+    all += reads
+    if (step.done === true) return { result: step.value, most, all }
+  }
+}
+
+function inputsOf(want: readonly UserEntry[], have: readonly DirectoryUser[]): PlanInputs {
+  const table = new UserTable()
+  const [users, listed] = [new SourceUsers(table), new DirectoryUsers(table)]
+  for (const user of want) users.add(user)
+  for (const { id, email, name } of have) listed.add(table.rowOf(id, email ?? undefined, name ?? undefined))
+  const seen = { user: new Set(want.map(({ id }) => id)), group: new Set<string>() }
+  return {
+    source: { ...sourceOf([]), users, seen },
+    directory: { ...directoryOf([]), users: listed },
+    sightings: { user: new Map(have.map(({ id }) => [id, 'gone'])), group: new Map() },
+    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+    withheld: new Map(),
+  }
+}
+
+/** Somebody was deleted a while ago, so that who is back is looked for. */
+const EVIDENCE = { ...NO_EVIDENCE, deletedLastDay: { user: new Set(['nobody']), group: new Set<string>() } }
+
+const KIND = {
+  maxDeletes: 10,
+  maxDeletePercent: 10,
+  maxDeletesPerDay: 10,
+  maxUpdates: 10,
+  maxUpdatePercent: 10,
+}
+const LIMITS = {
+  users: KIND,
+  groups: KIND,
+  memberships: KIND,
+  minSourceUsers: 0,
+  maxSourceShrinkPercent: 10,
+  maxMovedIds: 10,
+}
+
+function guardsOfPlan(plan: Plan, { directory }: PlanInputs): ReturnType<typeof checkGuards> {
+  const counts = { users: directory.users.size, groups: 0, memberships: 0 }
+  const none = { users: 0, groups: 0, memberships: 0 }
+  const facts = { source: counts, directory: counts, unprovedEmpty: ['user' as const], deletedLastDay: none }
+  return checkGuards(plan, { ...facts, lastGood: { users: 1, groups: 0 } }, LIMITS)
+}
+
+const ids = Array.from({ length: PEOPLE }, (_, index) => `u${(index * 7919) % PEOPLE}`)
+const wanted = ids.map((id) => wantUser(id))
+const had = ids.map((id) => haveUser(id))
+const renamed = ids.map((id) => haveUser(id, `Old ${id}`))
+
+test.each<[string, readonly UserEntry[], readonly DirectoryUser[], number]>([
+  ['new', wanted, [], PEOPLE],
+  ['unchanged', wanted, had, 0],
+  ['renamed', wanted, renamed, PEOPLE],
+  ['gone', [], had, PEOPLE],
+])(
+  'no step of a run in which all people are %s handles more than a part of them',
+  (_, want, have, changes) => {
+    const inputs = inputsOf(want, have)
+    const candidates = measure(deleteCandidates(inputs.source, inputs.directory))
+    const planned = measure(planInSteps(inputs))
+    expect(planned.result.changes.length).toBe(changes)
+    const proved = measure(prove(inputs, planned.result, EVIDENCE))
+    const guarded = measure(guardsOfPlan(proved.result.plan, inputs))
+    const most = [candidates, planned, proved, guarded].map((each) => each.most)
+    expect(Math.max(...most)).toBeLessThan(MOST_READS)
+    if (changes > 0) expect(planned.all).toBeGreaterThan(PEOPLE)
+  },
+)
