@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { LESS_MEMORY } from './less-memory.ts'
 import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
 
 const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0 } }
@@ -25,13 +26,15 @@ export interface ContenderOptions {
   readonly warmUps?: number
 }
 
+const DAEMON = { execArgv: [...LESS_MEMORY.options], env: { ...process.env, ...LESS_MEMORY.env } }
+
 /** Starts `contenders/<name>.ts` in its own process and opens it with the task. */
 export async function startContender(
   name: string,
   task: object,
   { profileDir, warmUps = 1 }: ContenderOptions = {},
 ): Promise<OneProcess> {
-  const child = fork(new URL(`./contenders/${name}.ts`, import.meta.url))
+  const child = fork(new URL(`./contenders/${name}.ts`, import.meta.url), name === 'daemon' ? DAEMON : {})
   const killOnExit = () => child.kill('SIGKILL')
   process.once('exit', killOnExit)
   const kill = async () => {

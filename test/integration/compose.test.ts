@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { LESS_MEMORY } from '../../bench/less-memory.ts'
 import { createProgram } from '../../src/cli/program.ts'
 
 const run = promisify(execFile)
@@ -135,9 +136,18 @@ describe('the Dockerfiles', () => {
   test('ours runs as a user, hands signals on, and is asked for its health', async () => {
     const lines = (await readFile(at('Dockerfile'), 'utf8')).split('\n')
     expect(lines).toContain('USER 1000:1000')
-    expect(lines).toContain('ENTRYPOINT ["node", "/app/dist/main.js"]')
+    expect(lines).toContain(`ENTRYPOINT ["node", "${LESS_MEMORY.options.join('", "')}", "/app/dist/main.js"]`)
     expect(lines).toContain('STOPSIGNAL SIGTERM')
     expect(lines.some((line) => line.startsWith('HEALTHCHECK '))).toBe(true)
+  })
+
+  test('ours and the launcher of a checkout keep the memory small, as the benchmarks are measured', async () => {
+    const environment = Object.entries(LESS_MEMORY.env).map(([name, value]) => `${name}=${value}`)
+    const lines = (await readFile(at('Dockerfile'), 'utf8')).split('\n')
+    expect(lines).toContain(`ENV ${environment.join(' ')}`)
+    const launcher = await readFile(at('dirsyncd'), 'utf8')
+    expect(launcher).toContain(`\nexport ${environment.join(' ')}\n`)
+    expect(launcher).toContain(`exec "$node" ${LESS_MEMORY.options.join(' ')} "$here/src/main.ts"`)
   })
 
   test('ours copies only what is not ignored', async () => {
