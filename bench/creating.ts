@@ -54,7 +54,7 @@ export function creatingDaemon({ people, profileDir, ...options }: CreatingOptio
   return openedAnew(async (stack) => {
     const dir = stack.use(await tempDir())
     const config = join(dir.path, 'dirsyncd.yaml')
-    await writeFile(join(dir.path, 'users.csv'), csvOf(entriesOf(people, 0)))
+    await writeFile(join(dir.path, 'users.csv'), csvOf(entriesOf(people)))
     if (options.servers === undefined) await putEmptyStore(join(dir.path, 'data'))
     const stores = options.servers === undefined ? {} : await newStores(options.servers)
     const admin = `127.0.0.1:${await freePort()}`

@@ -34,7 +34,7 @@ export async function benchCsv(options: BenchOptions): Promise<Comparison[]> {
 
 /** Repeats the same rows, because generating a million different rows takes longer than reading them. */
 function* parts(): Generator<string> {
-  const [head = '', ...rows] = csvOf(entriesOf(ROWS_PER_PART, 0)).split('\n').slice(0, -1)
+  const [head = '', ...rows] = csvOf(entriesOf(ROWS_PER_PART)).split('\n').slice(0, -1)
   yield `${head}\n`
   const part = rows.map((row) => `${row}\n`).join('')
   for (let done = 0; done < ROWS; done += ROWS_PER_PART) yield part

@@ -34,7 +34,7 @@ const IDLE_MS = 120_000
  * an embedded store of its own, which waits for jobs.
  */
 export async function benchIdle(): Promise<IdleFigures[]> {
-  const entries = entriesOf(PEOPLE, 0)
+  const entries = entriesOf(PEOPLE)
   await using service = await startInstantService(entries)
   await using dir = await tempDir()
   await writeFile(join(dir.path, 'users.csv'), csvOf(entries))

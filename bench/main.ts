@@ -12,12 +12,13 @@ import { benchMessages } from './messages.ts'
 import { benchMillion } from './million.ts'
 import { render, renderBudget, renderIdle } from './render.ts'
 import { benchScale, drawScale } from './scale.ts'
-import { benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
+import { benchGroups, benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
 import { benchWorkers } from './workers.ts'
 
 const BENCHES = {
   unchanged: benchUnchanged,
   'unchanged-large': benchUnchangedLarge,
+  groups: benchGroups,
   creates: benchCreates,
   batch: benchBatch,
   'first-fill': benchFirstFill,

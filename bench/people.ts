@@ -1,4 +1,4 @@
-import { person, personGroup } from '../test/support/people.ts'
+import { person, type PersonGroup, personGroup } from '../test/support/people.ts'
 
 /** Users and groups of the service after a sync from the test slapd. */
 export interface Entries {
@@ -9,14 +9,18 @@ export interface Entries {
 /** Any base DN: the service does not store it. */
 const BASE = 'dc=example,dc=org'
 
-export function entriesOf(people: number, groups: number): Entries {
+/** So many groups with up to 44 members. */
+export function teams(count: number, people: number): PersonGroup[] {
+  return Array.from({ length: count }, (_, index) => personGroup(index, BASE, people))
+}
+
+export function entriesOf(people: number, groups: readonly PersonGroup[] = []): Entries {
   return {
     users: Array.from({ length: people }, (_, index) => {
       const { entryUuid, mail, givenName, sn, employeeNumber } = person(index, BASE)
       return { external_id: entryUuid, email: mail, name: `${givenName} ${sn}`, employee_id: employeeNumber }
     }),
-    groups: Array.from({ length: groups }, (_, index) => {
-      const { entryUuid, cn, members } = personGroup(index, BASE, people)
+    groups: groups.map(({ entryUuid, cn, members }) => {
       const ids = members.map((member) => person(member, BASE).entryUuid).toSorted()
       return { external_id: entryUuid, name: cn, external_member_ids: ids }
     }),

@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { startPostgres } from '../test/support/postgres.ts'
 import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
-import { type Slapd, startSlapd, peopleSections } from '../test/support/slapd.ts'
+import { BASE, type Slapd, startSlapd, peopleSections } from '../test/support/slapd.ts'
 import { tempDir } from '../test/support/temp.ts'
 import { compare, type Comparison } from './compare.ts'
 import type { BareReadingTask } from './contenders/bare-reading.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
 import { newStores, startServers } from './creating.ts'
 import type { BenchOptions } from './options.ts'
-import { entriesOf } from './people.ts'
+import { groupLdif, type PersonGroup, personGroup } from '../test/support/people.ts'
+import { entriesOf, teams } from './people.ts'
 import { startContender } from './processes.ts'
 import { type BenchService, startInstantService, startRealService } from './services.ts'
 import { directoryApi } from './directory-api.ts'
@@ -23,6 +24,9 @@ interface Size {
   readonly people: number
   readonly groups: number
 }
+
+/** A group of everybody, 20,000 others, and somebody who is in 2,000 of them. */
+const GROUPED = { people: 100_000, groups: 20_000, groupsOfOne: 2000 } as const
 
 interface UnchangedCase extends Size {
   readonly service: BenchService
@@ -40,7 +44,7 @@ export async function benchUnchanged(options: BenchOptions): Promise<Comparison[
   await using slapd = await startSlapd({ ...size, tls: false })
   await using stack = new AsyncDisposableStack()
   const postgres = stack.adopt(await startPostgres(), (server) => server.close())
-  const entries = entriesOf(size.people, size.groups)
+  const entries = entriesOf(size.people, teams(size.groups, size.people))
   const results: Comparison[] = []
   const { repetitions = 9 } = options
   for (const open of [
@@ -69,6 +73,30 @@ export async function benchUnchangedLarge(options: BenchOptions): Promise<Compar
   return results
 }
 
+/** The same with many groups, small and large. */
+export async function benchGroups(options: BenchOptions): Promise<Comparison[]> {
+  const { people, groups } = GROUPED
+  const all = manyGroups()
+  await using stack = new AsyncDisposableStack()
+  const ldifs = all.map((group) => groupLdif(group, BASE))
+  const slapd = stack.use(await startSlapd({ people, ldifs, tls: false }))
+  const stores = await newStores(await startServers(stack))
+  const service = stack.use(await startInstantService(entriesOf(people, all)))
+  const before = () => service.reset()
+  const { repetitions = 5 } = options
+  const size = { people, groups: groups + 1 }
+  return [await benchWith({ ...size, service, slapd, stores, repetitions, before }, options)]
+}
+
+function manyGroups(): PersonGroup[] {
+  const { people, groups, groupsOfOne } = GROUPED
+  const small = teams(groups, people).map((group, index) => {
+    return index < groupsOfOne ? { ...group, members: [...new Set([0, ...group.members])] } : group
+  })
+  const everybody = Array.from({ length: people }, (_, index) => index)
+  return [...small, { ...personGroup(groups, BASE, people), cn: 'Everybody', members: everybody }]
+}
+
 /** One size of the same, and how many requests a run sends. */
 export async function measureUnchanged(
   people: number,
@@ -77,7 +105,7 @@ export async function measureUnchanged(
   await using stack = new AsyncDisposableStack()
   const slapd = stack.use(await startSlapd({ people, tls: false }))
   const servers = await startServers(stack)
-  const service = stack.use(await startInstantService(entriesOf(people, 0)))
+  const service = stack.use(await startInstantService(entriesOf(people)))
   const stores = await newStores(servers)
   const { repetitions, profileDir } = options
   const before = () => service.reset()

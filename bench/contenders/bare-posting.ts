@@ -18,7 +18,7 @@ export interface BarePostingTask extends DirectoryApi {
 serveContender(async (task: BarePostingTask) => {
   const http = new Pool(task.baseUrl, { connections: task.concurrency })
   const headers = { ...task.headers, 'content-type': 'application/x-www-form-urlencoded' }
-  const { users } = entriesOf(task.people, 0)
+  const { users } = entriesOf(task.people)
   const bodies: string[] = []
   for (let start = 0; start < users.length; start += task.perRequest) {
     const form = new URLSearchParams()

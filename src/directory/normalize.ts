@@ -38,5 +38,7 @@ export function byCodeUnit(a: string, b: string): number {
 
 /** Sorts by code unit and removes duplicates. */
 export function sortedUnique(ids: Iterable<string>): string[] {
-  return [...new Set(ids)].toSorted(byCodeUnit)
+  const all = [...ids]
+  const isSorted = all.every((id, place) => place === 0 || all[place - 1]! < id)
+  return isSorted ? all : [...new Set(all)].toSorted(byCodeUnit)
 }

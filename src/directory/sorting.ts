@@ -1,4 +1,5 @@
-import { PART, type Steps } from './steps.ts'
+import { byCodeUnit } from './normalize.ts'
+import { forEachInSteps, PART, type Steps } from './steps.ts'
 
 /**
  * The numbers from 0 to `count` in order, sorted in steps by merging: a sort of a million items at once takes a second.
@@ -32,4 +33,36 @@ export function* sortInSteps(
     ;[sorted, merged] = [merged, sorted]
   }
   return sorted
+}
+
+/** As `sortedUnique`, in steps. */
+export function* sortedUniqueInSteps(ids: Iterable<string>): Steps<readonly string[]> {
+  const unique = new Set<string>()
+  let last: string | undefined
+  let isSorted = true
+  yield* forEachInSteps(ids, (id) => {
+    if (last !== undefined && id < last) isSorted = false
+    last = id
+    unique.add(id)
+  })
+  const all = [...unique]
+  if (isSorted || all.length <= PART) return isSorted ? all : all.toSorted(byCodeUnit)
+  const order = yield* sortInSteps(all.length, (one, other) => byCodeUnit(all[one]!, all[other]!))
+  return Array.from(order, (place) => all[place]!)
+}
+
+/** The ids of two lists, each of which is sorted by code unit and has no id twice; so is the result. */
+export function* unionInSteps(some: readonly string[], others: readonly string[]): Steps<string[]> {
+  const union: string[] = []
+  let [one, other] = [0, 0]
+  while (one < some.length || other < others.length) {
+    const left = some[one]
+    const right = others[other]
+    const isLeft = right === undefined || (left !== undefined && left <= right)
+    if (isLeft) one += 1
+    if (!isLeft || left === right) other += 1
+    union.push(isLeft ? left! : right)
+    if (union.length % PART === 0) yield
+  }
+  return union
 }

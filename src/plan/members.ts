@@ -1,6 +1,7 @@
 import type { DirectoryGroup, GroupEntry, Kind } from '../directory/entry.ts'
-import { sortedUnique } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
+import { unionInSteps } from '../directory/sorting.ts'
+import { filterInSteps, forEachOfSizeInSteps, PART, type Steps } from '../directory/steps.ts'
 import { membersDifference } from './change.ts'
 import type { Difference } from './diff.ts'
 import type { PlanInputs } from './inputs.ts'
@@ -22,66 +23,98 @@ export function* planMembers(
   selections: Readonly<Record<Kind, Selection>>,
   { user: isUser, group: isGroup }: Readonly<Record<Kind, IdTest>>,
   leaving: ReadonlySet<string>,
-): Generator<Difference & { id: string }> {
+  visit: (group: string, found: Difference) => void,
+): Steps<undefined> {
   const { source, directory, rules } = inputs
-  if (rules.membership === 'off' || !source.covers.members) return
+  if (rules.membership === 'off' || !source.covers.members) return undefined
   /** The source skipped the user, or the lists exclude it: its memberships do not change. */
   const isLeftAlone = (id: string): boolean => {
     if (!source.users.has(id)) return source.seen.user.has(id)
     if (selections.user.isAll) return false
     return selections.user.whyExcluded(id, source.users.get(id)?.from) !== undefined
   }
-  for (const group of source.groups.values()) {
-    if (!isGroup(group.id)) continue
-    if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue
+  const tests = { isUser, isLeftAlone, leaving }
+  return yield* forEachOfSizeInSteps(source.groups.values(), sizeOf, function* (group) {
     const have = directory.groups.get(group.id)
-    if (have !== undefined && rules.policy === 'create-only') continue
-    const left = (have?.members ?? []).filter((id) => isUser(id) || !directory.users.has(id))
-    const { want, notices } = wantedMembers(inputs, group, have, { isUser, isLeftAlone, left, leaving })
-    if (notices.length > 0) yield { id: group.id, notices }
-    if (isSame(left, want)) continue
-    if (rules.membership === 'report') {
-      yield { id: group.id, notices: [membershipNotice(group, left, want)] }
-    } else {
-      yield {
-        id: group.id,
-        change: { op: 'set-members', id: group.id, name: group.name, have: have?.members ?? [], want },
-      }
-    }
+    if (!isGroup(group.id) || (have !== undefined && rules.policy === 'create-only')) return undefined
+    if (selections.group.whyExcluded(group.id, group.from) !== undefined) return undefined
+    if (have !== undefined && (yield* isUnchanged(group, have, tests))) return undefined
+    const found = yield* differenceOf(inputs, group, have, tests)
+    if (found !== undefined) visit(group.id, found)
+    return undefined
+  })
+}
+
+function sizeOf({ members }: GroupEntry): number {
+  return members.length
+}
+
+interface MemberTests {
+  readonly isUser: IdTest
+  readonly isLeftAlone: IdTest
+  readonly leaving: ReadonlySet<string>
+}
+
+/** Whether both sides list the same users, none of whom needs a second look: so it is with most groups. */
+function* isUnchanged(
+  { members }: GroupEntry,
+  have: DirectoryGroup,
+  { isUser, isLeftAlone }: MemberTests,
+): Steps<boolean> {
+  if (members.length !== have.members.length) return false
+  for (const [place, id] of members.entries()) {
+    if (id !== have.members[place] || !isUser(id) || isLeftAlone(id)) return false
+    if (place % PART === PART - 1) yield
   }
+  return true
+}
+
+function* differenceOf(
+  inputs: PlanInputs,
+  group: GroupEntry,
+  have: DirectoryGroup | undefined,
+  tests: MemberTests,
+): Steps<Difference | undefined> {
+  const { directory, rules } = inputs
+  const { isUser } = tests
+  const left = yield* filterInSteps(have?.members ?? [], (id) => isUser(id) || !directory.users.has(id))
+  const { want, notices } = yield* wantedMembers(inputs, group, have, left, tests)
+  if (isSame(left, want)) return notices.length === 0 ? undefined : { notices }
+  if (rules.membership === 'report') return { notices: [...notices, membershipNotice(group, left, want)] }
+  const change = {
+    op: 'set-members',
+    id: group.id,
+    name: group.name,
+    have: have?.members ?? [],
+    want,
+  } as const
+  return { change, notices }
 }
 
 /**
  * If the policy forbids deletes or some entries could not be read, no member is removed. A user who is not in the
  * source but whom the plan does not delete (rejected, or not proved absent) keeps the memberships.
+ *
+ * @param left the members of the directory after the plan's deletes
  */
-function wantedMembers(
+function* wantedMembers(
   inputs: PlanInputs,
   group: GroupEntry,
   have: DirectoryGroup | undefined,
-  {
-    isUser,
-    isLeftAlone,
-    left,
-    leaving,
-  }: {
-    isUser: IdTest
-    isLeftAlone: (id: string) => boolean
-    left: readonly string[]
-    leaving: ReadonlySet<string>
-  },
-): { readonly want: readonly string[]; readonly notices: readonly Notice[] } {
+  left: readonly string[],
+  { isUser, isLeftAlone, leaving }: MemberTests,
+): Steps<{ readonly want: readonly string[]; readonly notices: readonly Notice[] }> {
   const { source, waits, rules } = inputs
   const before = have?.members ?? []
-  const listed = group.members.filter((id) => isUser(id) && !isLeftAlone(id))
+  const listed = yield* filterInSteps(group.members, (id) => isUser(id) && !isLeftAlone(id))
   const look = waits?.losses?.get(group.id)
   const renamed = withinBoth(before, look?.stillMembers ?? []).filter(isUser)
-  const members = [...listed, ...renamed]
+  const members = yield* unionInSteps(listed, renamed)
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
-  if (!mayRemove) return { want: sortedUnique([...members, ...before]), notices: [] }
+  if (!mayRemove) return { want: yield* unionInSteps(members, before), notices: [] }
   const isKept = (id: string): boolean =>
     isUser(id) && (isLeftAlone(id) || (!source.seen.user.has(id) && !leaving.has(id)))
-  const want = sortedUnique([...members, ...before.filter(isKept)])
+  const want = yield* unionInSteps(members, yield* filterInSteps(before, isKept))
   if (look?.unproved === undefined) return { want, notices: [] }
   const kept = look.unprovedMembers === undefined ? left : withinBoth(left, look.unprovedMembers)
   if (!losesMembers(kept, want, isUser)) return { want, notices: [] }
@@ -89,7 +122,7 @@ function wantedMembers(
     look.unprovedMembers === undefined ? `"${group.name}" keeps its members` : `stays in "${group.name}"`
   const detail = `${look.unproved}; ${effect}`
   return {
-    want: sortedUnique([...want, ...kept]),
+    want: yield* unionInSteps(want, kept),
     notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
   }
 }

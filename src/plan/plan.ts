@@ -55,10 +55,9 @@ export function* planInSteps(inputs: PlanInputs): Steps<Plan> {
   draft.addEqualUsers(source.users.size - compared)
   yield* forEachInSteps(source.groups.values(), (want) => draft.addGroup(want))
   draft.addUnknownIds()
-  for (const difference of planMembers(inputs, selections, draft.afterwards(), draft.leaving)) {
-    draft.addMembers(difference.id, difference)
-    yield
-  }
+  yield* planMembers(inputs, selections, draft.afterwards(), draft.leaving, (group, found) => {
+    draft.addMembers(group, found)
+  })
   return yield* draft.finish()
 }
 

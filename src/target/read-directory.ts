@@ -8,9 +8,9 @@ import { type AllPages, type ListPage, readAllPages } from '../client/pages.ts'
 import type { Key } from '../client/passes.ts'
 import type { DirectoryGroup, Kind } from '../directory/entry.ts'
 import { idProblem } from '../directory/identity.ts'
-import { sortedUnique } from '../directory/normalize.ts'
 import type { DirectorySnapshot, Notice } from '../directory/snapshot.ts'
-import { forEachInSteps, type Steps } from '../directory/steps.ts'
+import { sortedUniqueInSteps } from '../directory/sorting.ts'
+import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/steps.ts'
 import { UserTable } from '../directory/user-table.ts'
 import { DirectoryUsers } from '../directory/users.ts'
 import type { Membership } from '../plan/policy.ts'
@@ -127,7 +127,7 @@ function* snapshotOf(
 ): Steps<DirectorySnapshot> {
   const notices: Notice[] = []
   const usersById = yield* usersOf(table, users, notices)
-  const groupsById = groupsOf(groups, membership, notices)
+  const groupsById = yield* groupsOf(groups, membership, notices)
   // An entry without its id, or with that of another one, may be one that seems to be missing.
   const hidesAnId = notices.length > 0
   // Without a total, a list that ends too early looks like one that is complete.
@@ -166,20 +166,21 @@ function* usersOf(
   return users
 }
 
-function groupsOf(
+function* groupsOf(
   { items, duplicates }: AllPages<ApiGroup>,
   membership: Membership,
   notices: Notice[],
-): Map<string, DirectoryGroup> {
+): Steps<Map<string, DirectoryGroup>> {
   const groups = new Map<string, DirectoryGroup>()
   const shared = new Set<string>()
   const all = [...items, ...duplicates]
-  for (const group of all) {
+  yield* forEachOfSizeInSteps(all, sizeOf, function* (group) {
     const id = idOf(group)
     if (idProblem(id) !== undefined) notices.push(unaddressable('group', group))
     else if (groups.has(id)) shared.add(id)
-    else groups.set(id, groupOf(id, group, membership))
-  }
+    else groups.set(id, yield* groupOf(id, group, membership))
+    return undefined
+  })
   const sharing = shared.size === 0 ? [] : all.filter((group) => shared.has(idOf(group)))
   for (const [id, several] of Map.groupBy(sharing, idOf)) {
     const ownIds = several.map((group) => group['id'])
@@ -206,10 +207,11 @@ function sharedId(kind: Kind, id: string, ownIds: readonly unknown[]): Notice {
   return { kind, id, code: 'shared-id', detail }
 }
 
-function groupOf(id: string, group: ApiGroup, membership: Membership): DirectoryGroup {
-  return {
-    id,
-    name: group.name,
-    members: membership === 'off' ? [] : sortedUnique(group.external_member_ids),
-  }
+function sizeOf({ external_member_ids: members }: ApiGroup): number {
+  return members.length
+}
+
+function* groupOf(id: string, group: ApiGroup, membership: Membership): Steps<DirectoryGroup> {
+  const members = membership === 'off' ? [] : yield* sortedUniqueInSteps(group.external_member_ids)
+  return { id, name: group.name, members }
 }

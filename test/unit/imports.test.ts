@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   directory: { values: '' },
   turns: { values: '', types: 'directory' },
   plan: { values: 'directory' },
-  source: { values: 'certificates directory' },
+  source: { values: 'certificates directory turns' },
   client: { values: 'contract' },
   service: { values: 'contract' },
   conformance: { values: 'contract' },

@@ -20,6 +20,7 @@ import { snapshotOf } from './snapshot-of.ts'
 import type { Logins } from './connection/logins.ts'
 import { createServers } from './connection/servers.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
+import { inTurns } from '../../turns.ts'
 
 /** By a person. */
 const ASKED = { isAsked: true }
@@ -102,7 +103,7 @@ async function readAll(
     await requireInCatalog(connection, compiled)
   }
   const image = await readImage(reading, compiled, new Collector(coversOf(compiled), table))
-  return { snapshot: snapshotOf(image, compiled), image }
+  return { snapshot: await inTurns(snapshotOf(image, compiled)), image }
 }
 
 function coversOf({ groups }: Pick<CompiledOptions, 'groups'>): Coverage {

@@ -1,5 +1,6 @@
 import type { SourceSnapshot } from '../../directory/snapshot.ts'
-import { forEachInSteps } from '../../directory/steps.ts'
+import { sortedUniqueInSteps } from '../../directory/sorting.ts'
+import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../directory/steps.ts'
 import { type Collector, usableId } from '../collect.ts'
 import { examples } from '../../directory/wording.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
@@ -10,13 +11,20 @@ import type { ReadImage } from './read-image.ts'
 import { type Membership, membershipOf } from './membership/membership.ts'
 
 /**
- * The snapshot of what a server said; the collector has the users, and gets the groups. It reads nothing. Throws
+ * The snapshot of what a server said, in steps; the collector has the users, and gets the groups. It reads nothing. Throws
  * `source-incomplete` when not one of many entries has an id.
  */
-export function snapshotOf(image: ReadImage, { groups }: Pick<CompiledOptions, 'groups'>): SourceSnapshot {
+export function* snapshotOf(
+  image: ReadImage,
+  { groups }: Pick<CompiledOptions, 'groups'>,
+): Steps<SourceSnapshot> {
   const { collector } = image.users
   const membership = groups && membershipOf(image, groups)
-  for (const group of image.groups) if (membership) addGroup(collector, groups, membership, group)
+  if (groups !== undefined && membership !== undefined) {
+    yield* forEachOfSizeInSteps(image.groups, membersIn, (group) =>
+      addGroup(collector, groups, membership, group),
+    )
+  }
   return {
     ...collector.snapshot(),
     ...(groups?.membersFrom !== undefined && membership && evidenceOf(image, groups, membership)),
@@ -28,6 +36,10 @@ export function snapshotOf(image: ReadImage, { groups }: Pick<CompiledOptions, '
       })
     },
   }
+}
+
+function membersIn({ users }: GroupRecord): number {
+  return users.length
 }
 
 /** What a later read is compared with, or a doubt is judged by. */
@@ -88,20 +100,20 @@ function keyIn(group: GroupRecord): string {
   return usableId(group) ?? dnKey(group.dn)
 }
 
-function addGroup(
+function* addGroup(
   collector: Collector,
   { map }: GroupPlace,
   membership: Membership,
   group: GroupRecord,
-): void {
+): Steps<undefined> {
   const { ids, dn: from, name, faults } = group
   const candidate = { ids, idName: map.id, from }
   const why = whyUnknown(from, membership.within(group))
   if (why !== undefined) {
     collector.addGroupWithUnknownMembers({ ...candidate, why })
-    return
+    return undefined
   }
-  const members = membership.membersOf(group)
+  const members = yield* sortedUniqueInSteps(membership.membersOf(group))
   collector.addGroup({
     ...candidate,
     name,
@@ -111,6 +123,7 @@ function addGroup(
     nestedGroups: membership.nestedIn(group),
     sharedNames: group.shared,
   })
+  return undefined
 }
 
 function whyUnknown(from: string, within: readonly GroupRecord[]): string | undefined {

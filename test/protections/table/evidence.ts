@@ -380,8 +380,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-renamed-member-stays',
     file: 'plan/members.ts',
-    find: 'const members = [...listed, ...renamed]',
-    replace: 'const members = [...listed, ...renamed.slice(0, 0)]',
+    find: 'const members = yield* unionInSteps(listed, renamed)',
+    replace: 'const members = yield* unionInSteps(listed, renamed.slice(0, 0))',
     test: LACKS,
   },
   {

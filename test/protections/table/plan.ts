@@ -745,8 +745,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-membership-report-writes-nothing',
     file: 'plan/members.ts',
-    find: "if (rules.membership === 'report') {",
-    replace: "if (rules.membership === 'report' && want.length === 0) {",
+    find: "if (rules.membership === 'report') return",
+    replace: "if (rules.membership === 'report' && want.length === 0) return",
     test: CHANGES,
   },
   {
@@ -799,17 +799,31 @@ export const PLAN: readonly Protection[] = [
     test: SELECTION,
   },
   {
+    name: 'plan-equal-members-are-in-the-directory',
+    file: 'plan/members.ts',
+    find: '|| !isUser(id) || isLeftAlone(id)) return false',
+    replace: '|| isLeftAlone(id)) return false',
+    test: CHANGES,
+  },
+  {
+    name: 'plan-large-group-is-compared-in-steps',
+    file: 'plan/members.ts',
+    find: 'if (place % PART === PART - 1) yield',
+    replace: '',
+    test: 'unit/plan/bounded-steps.test.ts',
+  },
+  {
     name: 'plan-excluded-group-keeps-its-members',
     file: 'plan/members.ts',
-    find: 'if (selections.group.whyExcluded(group.id, group.from) !== undefined) continue',
+    find: 'if (selections.group.whyExcluded(group.id, group.from) !== undefined) return undefined',
     replace: '',
     test: SELECTION,
   },
   {
     name: 'plan-member-is-in-the-directory',
     file: 'plan/members.ts',
-    find: 'group.members.filter((id) => isUser(id) && !isLeftAlone(id))',
-    replace: 'group.members.filter((id) => !isLeftAlone(id))',
+    find: 'filterInSteps(group.members, (id) => isUser(id) && !isLeftAlone(id))',
+    replace: 'filterInSteps(group.members, (id) => !isLeftAlone(id))',
     test: CHANGES,
   },
   {
@@ -863,9 +877,9 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-members-are-unique',
-    file: 'plan/members.ts',
-    find: 'sortedUnique([...members, ...before.filter(isKept)])',
-    replace: '[...members, ...before.filter(isKept)].toSorted()',
+    file: 'directory/sorting.ts',
+    find: 'if (!isLeft || left === right) other += 1',
+    replace: 'if (!isLeft) other += 1',
     test: 'unit/plan/evidence.test.ts',
   },
 
@@ -943,8 +957,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-ids-of-members-are-unique',
     file: 'directory/normalize.ts',
-    find: 'return [...new Set(ids)].toSorted(byCodeUnit)',
-    replace: 'return [...ids].toSorted(byCodeUnit)',
+    find: '[...new Set(all)].toSorted(byCodeUnit)',
+    replace: 'all.toSorted(byCodeUnit)',
     test: 'unit/source/collect.test.ts',
   },
   {

@@ -9,7 +9,7 @@ import { prove } from '../../../src/plan/evidence/evidence.ts'
 import { checkGuards } from '../../../src/plan/guards.ts'
 import type { PlanInputs } from '../../../src/plan/inputs.ts'
 import { deleteCandidates, planInSteps } from '../../../src/plan/plan.ts'
-import { directoryOf, haveUser, NO_EVIDENCE, sourceOf, wantUser } from './build.ts'
+import { directoryOf, haveGroup, haveUser, NO_EVIDENCE, sourceOf, wantGroup, wantUser } from './build.ts'
 
 /**
  * Whoever works at an entry reads one of its texts, so a step that handles all entries at once reads as many texts as
@@ -43,15 +43,26 @@ function measure<T>(steps: Steps<T>): { readonly result: T; readonly most: numbe
   }
 }
 
-function inputsOf(want: readonly UserEntry[], have: readonly DirectoryUser[]): PlanInputs {
+interface Listed {
+  readonly source: readonly string[]
+  readonly directory: readonly string[]
+}
+
+/** @param members those of a group that both sides have */
+function inputsOf(
+  want: readonly UserEntry[],
+  have: readonly DirectoryUser[],
+  members: Listed = { source: [], directory: [] },
+): PlanInputs {
   const table = new UserTable()
   const [users, listed] = [new SourceUsers(table), new DirectoryUsers(table)]
   for (const user of want) users.add(user)
   for (const { id, email, name } of have) listed.add(table.rowOf(id, email ?? undefined, name ?? undefined))
-  const seen = { user: new Set(want.map(({ id }) => id)), group: new Set<string>() }
+  const seen = { user: new Set(want.map(({ id }) => id)), group: new Set(['g']) }
+  const groups = [wantGroup('g', 'All', members.source.toSorted())]
   return {
-    source: { ...sourceOf([]), users, seen },
-    directory: { ...directoryOf([]), users: listed },
+    source: { ...sourceOf([], groups), users, seen },
+    directory: { ...directoryOf([], [haveGroup('g', 'All', members.directory.toSorted())]), users: listed },
     sightings: { user: new Map(have.map(({ id }) => [id, 'gone'])), group: new Map() },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
     withheld: new Map(),
@@ -106,5 +117,22 @@ test.each<[string, readonly UserEntry[], readonly DirectoryUser[], number]>([
     const most = [candidates, planned, proved, guarded].map((each) => each.most)
     expect(Math.max(...most)).toBeLessThan(MOST_READS)
     if (changes > 0) expect(planned.all).toBeGreaterThan(PEOPLE)
+  },
+)
+
+const half = ids.slice(0, PEOPLE / 2)
+
+test.each<[string, Listed, number]>([
+  ['the same', { source: ids, directory: ids }, 0],
+  ['new', { source: ids, directory: [] }, 1],
+  ['gone', { source: [], directory: ids }, 1],
+  ['half of them others', { source: ids, directory: half }, 1],
+])(
+  'no step of a plan for a group of all people, with the members %s, handles more than a part',
+  (_, members, changes) => {
+    const planned = measure(planInSteps(inputsOf(wanted, had, members)))
+    expect(planned.result.changes.length).toBe(changes)
+    expect(planned.most).toBeLessThan(MOST_READS)
+    expect(planned.all).toBeGreaterThan(PEOPLE)
   },
 )

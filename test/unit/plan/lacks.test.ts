@@ -85,7 +85,7 @@ function look(truth: Truth, lack: Lack): SourceSnapshot {
     )
     return records.groupOf(ldapEntry(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
   })
-  return snapshotOf({ users, groups: listed, others: [] }, COMPILED)
+  return atOnce(snapshotOf({ users, groups: listed, others: [] }, COMPILED))
 }
 
 /** The second look has the rights of the first one, and misses no page. */

@@ -277,6 +277,14 @@ describe('members', () => {
     expect([...plan.changes].at(-1)?.change).toMatchObject({ op: 'set-members', want: ['a'] })
   })
 
+  test('a member whom both sides list, and who is on neither, is taken out', () => {
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a', 'ghost'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a', 'ghost'])]),
+    )
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([{ op: 'set-members', want: ['a'] }])
+  })
+
   test('a user who is deleted leaves its groups without a change of their own', () => {
     const plan = planOf(
       sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),

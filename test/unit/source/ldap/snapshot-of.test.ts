@@ -64,15 +64,17 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
     const user = records.userOf(entryOf(dn, attributes), disabled[dn])
     index.addUser(readUsers.add(user), user)
   }
-  return snapshotOf(
-    {
-      users: readUsers,
-      groups: Object.entries(groups).map(([dn, values]) =>
-        withChain(records.groupOf(entryOf(dn, values), index)),
-      ),
-      others: Object.entries(others).map(([dn, values]) => records.otherOf(entryOf(dn, values), index)),
-    },
-    compiled,
+  return atOnce(
+    snapshotOf(
+      {
+        users: readUsers,
+        groups: Object.entries(groups).map(([dn, values]) =>
+          withChain(records.groupOf(entryOf(dn, values), index)),
+        ),
+        others: Object.entries(others).map(([dn, values]) => records.otherOf(entryOf(dn, values), index)),
+      },
+      compiled,
+    ),
   )
 }
 
