@@ -26,14 +26,15 @@ export default defineConfig({
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
           // Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the
-          // service be away for long, send requests at random, and follow several LDAP servers: here backend.test.ts and
-          // others use the queue on Redis, and other tests have each kind of failure, of request and of read.
+          // service be away for long, send requests at random, follow several LDAP servers, and let a daemon go through one
+          // outage of LDAP after the other: here backend.test.ts and others use the queue on Redis, and other tests
+          // have each kind of failure, of request and of read.
           exclude: [
             'test/integration/run-behaviour-{embedded,redis}.test.ts',
             'test/faults/{directory-outage,service-faults}.test.ts',
             'test/contract/fuzz.test.ts',
             'test/integration/request-budget.test.ts',
-            'test/e2e/openldap-{replica,servers}.test.ts',
+            'test/e2e/{ldap-outage,openldap-replica,openldap-servers}.test.ts',
           ],
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
