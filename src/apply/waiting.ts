@@ -71,19 +71,26 @@ export async function markCanary(
 ): Promise<number> {
   const waiting = await countWaiting(trx, run, { ...part, canary: op })
   if (waiting > 0) return waiting
-  const first = waitingIn(trx, run, part)
+  // Not within the update: a PostgreSQL that has not analyzed the run yet would search for them again at each change.
+  const first = await waitingIn(trx, run, part)
     .select('number')
     .where('op', '=', op)
     .where(isDue)
     .orderBy('number')
     .limit(most)
-  const { numUpdatedRows } = await trx
+    .execute()
+  if (first.length === 0) return 0
+  await trx
     .updateTable('dirsyncd.changes')
     .set({ canary: true })
     .where('run', '=', run)
-    .where('number', 'in', first)
-    .executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
+    .where(
+      'number',
+      'in',
+      first.map(({ number }) => number),
+    )
+    .execute()
+  return first.length
 }
 
 function waitingIn(db: Db, run: number, part: Part) {

@@ -107,9 +107,10 @@ function* wantedMembers(
   const { source, waits, rules } = inputs
   const before = have?.members ?? []
   const listed = yield* filterInSteps(group.members, (id) => isUser(id) && !isLeftAlone(id))
+  const unlisted = yield* unlistedMembers(inputs, group, before)
   const look = waits?.losses?.get(group.id)
   const renamed = withinBoth(before, look?.stillMembers ?? []).filter(isUser)
-  const members = yield* unionInSteps(listed, renamed)
+  const members = yield* unionInSteps(yield* unionInSteps(listed, renamed), unlisted)
   const mayRemove = mayDelete(rules.policy) && source.unreadable === 0 && waits?.allButNew === undefined
   if (!mayRemove) return { want: yield* unionInSteps(members, before), notices: [] }
   const isKept = (id: string): boolean =>
@@ -125,6 +126,19 @@ function* wantedMembers(
     want: yield* unionInSteps(want, kept),
     notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
   }
+}
+
+/**
+ * Members on both sides whom the source has, and whom the directory has in its group but not in its list of users: the
+ * list may be incomplete, and nobody is taken out of a group for that.
+ */
+function* unlistedMembers(
+  { source, directory }: PlanInputs,
+  group: GroupEntry,
+  before: readonly string[],
+): Steps<readonly string[]> {
+  const unlisted = yield* filterInSteps(before, (id) => !directory.users.has(id) && source.seen.user.has(id))
+  return unlisted.length === 0 ? unlisted : withinBoth(unlisted, group.members)
 }
 
 function withinBoth(some: readonly string[], others: readonly string[]): string[] {

@@ -380,8 +380,8 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-renamed-member-stays',
     file: 'plan/members.ts',
-    find: 'const members = yield* unionInSteps(listed, renamed)',
-    replace: 'const members = yield* unionInSteps(listed, renamed.slice(0, 0))',
+    find: 'unionInSteps(listed, renamed), unlisted)',
+    replace: 'unionInSteps(listed, renamed.slice(0, 0)), unlisted)',
     test: LACKS,
   },
   {

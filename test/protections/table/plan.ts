@@ -799,6 +799,13 @@ export const PLAN: readonly Protection[] = [
     test: SELECTION,
   },
   {
+    name: 'plan-member-who-is-not-listed-stays',
+    file: 'plan/members.ts',
+    find: 'unionInSteps(listed, renamed), unlisted)',
+    replace: 'unionInSteps(listed, renamed), [])',
+    test: CHANGES,
+  },
+  {
     name: 'plan-equal-members-are-in-the-directory',
     file: 'plan/members.ts',
     find: '|| !isUser(id) || isLeftAlone(id)) return false',

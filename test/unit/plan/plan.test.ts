@@ -285,6 +285,19 @@ describe('members', () => {
     expect([...plan.changes].map(({ change }) => change)).toMatchObject([{ op: 'set-members', want: ['a'] }])
   })
 
+  test('a member whom the list of the directory does not show stays where the source has it, created or not', () => {
+    const sides = [
+      sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a', 'b'])]),
+    ] as const
+    const [first] = planOf(...sides).changes
+    expect(first).toMatchObject({ change: { op: 'create-user', id: 'b' } })
+    const withheld = new Map([
+      [first!.fingerprint, { code: 'does-not-converge', detail: 'is not shown' }],
+    ] as const)
+    expect(linesOf(planOf(...sides, { withheld }))).toEqual([])
+  })
+
   test('a user who is deleted leaves its groups without a change of their own', () => {
     const plan = planOf(
       sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
