@@ -87,8 +87,13 @@ function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boo
     case 'unavailable': {
       const ms = outcome.retryAfterMs
       if (ms !== undefined) deps.findings.pause = { why: 'limited', ms }
-      const judged = isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
-      return ms === undefined ? judged : { ...judged, stops: true }
+      const { settled, stops } = isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
+      // A service that was too slow may still create the entry, and one that takes an id twice would then have two.
+      const isLate = outcome.timedOut === true && change.change.op.startsWith('create-')
+      return {
+        settled: isLate ? { ...settled, waitMs: deps.retry.timedOut } : settled,
+        stops: stops || ms !== undefined,
+      }
     }
   }
 }

@@ -107,9 +107,11 @@ export class ApiError extends Error {
   }
 }
 
-/** The same error with `maybeDone`: an earlier attempt of the call may have succeeded. */
-export function asMaybeDone(error: ApiError): ApiError {
-  return error.maybeDone ? error : new ApiError(error.destination, { ...error.failure, maybeDone: true })
+/** The same error with `maybeDone`: what failed as `lost` may have been done. */
+export function asMaybeDone(error: ApiError, lost?: ApiError): ApiError {
+  const timedOut = error.timedOut || lost?.timedOut === true
+  if (error.maybeDone && error.timedOut === timedOut) return error
+  return new ApiError(error.destination, { ...error.failure, maybeDone: true, timedOut })
 }
 
 export function isApiError<K extends ApiErrorKind>(

@@ -54,7 +54,7 @@ export type NoticeCode =
   | 'read-back' // the first changes of an operation were read back from the service
   | 'rewritten' // the service shows another value than was sent
   | 'shorter-lists' // the service did something else with a list of new entries than to create them
-  | 'directory-incomplete' // many entries to create were there: the list of the directory did not show all it has
+  | 'directory-incomplete' // many entries to create were there: perhaps the list of the directory did not show all it has
 
 /** The order of notices in a report: users before groups, then by id, code and detail. */
 export function compareNotices(a: Notice, b: Notice): number {

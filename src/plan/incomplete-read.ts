@@ -48,8 +48,8 @@ export function incompleteDirectory(
     const creates = plan.changes.countOf(`create-${kind}`)
     if (!areMany(there, listed[kind] + creates)) return []
     const detail =
-      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create, which its list did not show: ` +
-      'the list was incomplete, and who left is not deleted before a run reads it whole'
+      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: either its list did not show ` +
+      'them, and perhaps not everybody who left, or the service answers 409 to what it has just created'
     return [{ kind, id: undefined, code: 'directory-incomplete', detail }]
   })
 }

@@ -33,6 +33,8 @@ export type Outcome =
        * the web page of a proxy.
        */
       readonly answeredBy: 'service' | 'proxy' | 'nobody'
+      /** Nobody answered the change in time, so the service may still be doing it. */
+      readonly timedOut?: boolean
       /** A look whether the change was done was answered with 429. */
       readonly retryAfterMs?: number
     }

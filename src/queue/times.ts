@@ -36,6 +36,8 @@ export interface RetryTimes {
   readonly phase: number
   /** Before the second try at the end of the run; doubles with each further one. */
   readonly tail: number
+  /** Before an entry is created again that the service did not create in time: it may still be doing so. */
+  readonly timedOut: number
 }
 
 export interface LimitedTimes {
@@ -83,7 +85,7 @@ export interface DaemonTimes {
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 30_000 },
-  retry: { phase: 5000, tail: 10_000 },
+  retry: { phase: 5000, tail: 10_000, timedOut: 60_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
   canary: { look: { first: 250, giveUp: 8000 } },

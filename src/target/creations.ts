@@ -15,16 +15,14 @@ import {
   shownGroup,
   shownUser,
   type User,
-  writeOptions,
 } from './entries.ts'
 import type { Creation } from './idempotent.ts'
 
 export function userCreation(context: RequestContext, change: CreateUser): Creation<User> {
   const { id, want } = change
-  const params = { directory_id: context.directoryId }
   return {
     find: () => findUser(context, id),
-    send: (confirm) => context.client.createUsers(params, [userForm(change)], writeOptions(context, confirm)),
+    send: () => sendUsers(context, [change]),
     isDone: (user) => hasValues(user, want),
     correct: (user) => sendUser(context, id, missingFields(user, want)),
   }
@@ -32,11 +30,9 @@ export function userCreation(context: RequestContext, change: CreateUser): Creat
 
 export function groupCreation(context: RequestContext, change: CreateGroup): Creation<Group> {
   const { id, want } = change
-  const params = { directory_id: context.directoryId }
   return {
     find: () => findGroup(context, id),
-    send: (confirm) =>
-      context.client.createGroups(params, [groupForm(change)], writeOptions(context, confirm)),
+    send: () => sendGroups(context, [change]),
     isDone: (group) => hasName(group, want.name),
     correct: () => sendGroup(context, id, want),
   }
@@ -52,29 +48,33 @@ export interface Creations<Found> {
 }
 
 export function userCreations(context: RequestContext): Creations<User> {
-  const { client, directoryId, signal, onRequest } = context
   return {
     of: (change) => userCreation(context, change as CreateUser),
     shown: shownUser,
-    send: (changes) =>
-      client.createUsers({ directory_id: directoryId }, (changes as CreateUser[]).map(userForm), {
-        signal,
-        onRequest,
-      }),
+    send: (changes) => sendUsers(context, changes as CreateUser[]),
   }
 }
 
 export function groupCreations(context: RequestContext): Creations<Group> {
-  const { client, directoryId, signal, onRequest } = context
   return {
     of: (change) => groupCreation(context, change as CreateGroup),
     shown: shownGroup,
-    send: (changes) =>
-      client.createGroups({ directory_id: directoryId }, (changes as CreateGroup[]).map(groupForm), {
-        signal,
-        onRequest,
-      }),
+    send: (changes) => sendGroups(context, changes as CreateGroup[]),
   }
+}
+
+function sendUsers(
+  { client, directoryId, signal, onRequest }: RequestContext,
+  changes: readonly CreateUser[],
+): Promise<Written<readonly User[]>> {
+  return client.createUsers({ directory_id: directoryId }, changes.map(userForm), { signal, onRequest })
+}
+
+function sendGroups(
+  { client, directoryId, signal, onRequest }: RequestContext,
+  changes: readonly CreateGroup[],
+): Promise<Written<readonly Group[]>> {
+  return client.createGroups({ directory_id: directoryId }, changes.map(groupForm), { signal, onRequest })
 }
 
 function userForm({ id, want: { email, name, employeeId } }: CreateUser) {

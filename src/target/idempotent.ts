@@ -1,4 +1,5 @@
-import { isApiError } from '../client/api-error.ts'
+import { type ApiError, asMaybeDone, isApiError } from '../client/api-error.ts'
+import type { Written } from '../client/methods.ts'
 import type { Confirm, Send, RequestContext } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
@@ -35,7 +36,8 @@ const FOUND: Done = { outcome: 'found', status: undefined }
 
 export interface Creation<Found> {
   readonly find: () => Promise<Found | undefined>
-  readonly send: Send<Found>
+  /** Sent once: without an answer the service may create the entry, or be about to. */
+  readonly send: () => Promise<Written<unknown>>
   readonly isDone: (found: Found) => boolean
   /** Updates an entry that already exists to the wanted values. */
   readonly correct: (found: Found) => Send<Found>
@@ -69,17 +71,24 @@ async function sendNew<Found>(
   { find, send }: Creation<Found>,
 ): Promise<Done | FoundEntry<Found>> {
   try {
-    const written = await send(find)
-    // What is found after a lost answer is what this request created.
-    if (written.found) return { found: written.value, wasThere: false }
-    return { outcome: 'applied', status: written.status }
+    const { status } = await send()
+    return { outcome: 'applied', status }
   } catch (error) {
     if (isApiError(error, 'not-found')) await requireTarget(context)
-    if (!isApiError(error, 'conflict')) throw error
+    if (!isApiError(error) || !(error.maybeDone || error.kind === 'conflict')) throw error
     // After a 409 the entry itself may exist. If it does not, the conflict is about its values.
-    const found = await find()
+    const found = await (error.maybeDone ? findLost(find, error) : find())
     if (found === undefined) throw error
-    return { found, wasThere: true }
+    return { found, wasThere: !error.maybeDone }
+  }
+}
+
+/** Finds what a request created whose answer was lost. */
+async function findLost<Found>(find: Creation<Found>['find'], lost: ApiError): Promise<Found | undefined> {
+  try {
+    return await find()
+  } catch (error) {
+    throw isApiError(error) ? asMaybeDone(error, lost) : error
   }
 }
 

@@ -37,7 +37,8 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 function outcomeOfApi(error: ApiError): Outcome {
-  const { kind, status, message: detail } = error
+  const { kind, status, message: detail, timedOut } = error
+  const unavailable = { result: 'unavailable', status, detail, timedOut } as const
   switch (kind) {
     case 'aborted':
       throw error
@@ -45,34 +46,22 @@ function outcomeOfApi(error: ApiError): Outcome {
       return stop(error)
     case 'unexpected-answer':
       // Whether the service did the change is unknown.
-      if (error.isOfProxy) return { result: 'unavailable', status, detail, answeredBy: 'proxy' }
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'nobody' }
+      if (error.isOfProxy) return { ...unavailable, answeredBy: 'proxy' }
+      if (error.maybeDone) return { ...unavailable, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':
       return { result: 'forbidden', status, detail: error.isWebPage ? `${detail} ${CHECK_PROXY}` : detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done: it must be looked up before it is made again.
-      if (error.maybeDone)
-        return {
-          result: 'unavailable',
-          status,
-          detail,
-          answeredBy: 'service',
-          retryAfterMs: retryAfterOf(error),
-        }
+      if (error.maybeDone) return { ...unavailable, answeredBy: 'service', retryAfterMs: retryAfterOf(error) }
       return { result: 'rate-limited', retryAfterMs: retryAfterOf(error) }
     case 'unreachable':
     case 'server-error':
-      return {
-        result: 'unavailable',
-        status,
-        detail,
-        answeredBy: lookupsAnswered(error) ? 'service' : 'nobody',
-      }
+      return { ...unavailable, answeredBy: lookupsAnswered(error) ? 'service' : 'nobody' }
     case 'not-found':
     case 'conflict':
     case 'refused':
-      if (error.maybeDone) return { result: 'unavailable', status, detail, answeredBy: 'service' }
+      if (error.maybeDone) return { ...unavailable, answeredBy: 'service' }
       return { result: 'refused', status, detail }
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { changesOf, noticesOf } from '../../src/store/plans.ts'
@@ -206,6 +207,34 @@ test('whom an attempt created whose answer was lost is no proof of a short list'
   expect(looks).toHaveLength(8)
   expect(runExitCode(run)).toBe(0)
 })
+
+/** Creates the people of a form, whatever requests they are sent in. */
+async function createEach(body: string): Promise<void> {
+  const form = new URLSearchParams(body)
+  for (const id of form.getAll('users[][external_id]')) {
+    const person = { 'users[][external_id]': id, 'users[][name]': `Person ${id}` }
+    await callService(bed.direct, 'POST', '/users', { ...person, 'users[][email]': `${id}@example.org` })
+  }
+}
+
+test.each([1, 10])(
+  'a service that creates people long after a time-out, and takes ids twice, has nobody twice: lists of %i',
+  async (createBatch) => {
+    const { sync } = await harness({ createBatch })
+    for (const id of ['a', 'b', 'c']) hire(id, `${id}@example.org`)
+    const late: Promise<unknown>[] = []
+    bed.proxy.intercept = ({ method, body }) => {
+      if (method !== 'POST') return undefined
+      late.push(sleep(1000).then(() => createEach(body)))
+      return { status: 504 }
+    }
+    const run = await sync()
+    await Promise.all(late)
+    expect(run).toMatchObject({ state: 'done', counts: { outcomes: { found: 3 } } })
+    bed.proxy.intercept = () => undefined
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
+  },
+)
 
 describe('e-mails that are exchanged', () => {
   beforeEach(() => {

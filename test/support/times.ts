@@ -4,7 +4,7 @@ import { type Times, TIMES } from '../../src/queue/times.ts'
 export const QUICK: Times = {
   lease: TIMES.lease,
   fence: { look: 250, blind: 2000, settle: 2500, settleDead: 500, idle: 5000 },
-  retry: { phase: 300, tail: 200 },
+  retry: { phase: 300, tail: 200, timedOut: 2000 },
   limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
   canary: { look: { first: 50, giveUp: 800 } },

@@ -44,7 +44,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
   rewritten: 'is not shown as it was sent, because the service cuts, changes or does not store such values',
   'shorter-lists':
     'did not go as it should when entries were created several in one request; where this comes again, set directory.createBatch to a smaller number, or 1',
-  'directory-incomplete': 'the list of the directory was incomplete',
+  'directory-incomplete': 'entries to create were there already',
   rejected: 'left alone until the change is another one, because a person rejected it',
 }
 

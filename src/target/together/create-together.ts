@@ -166,7 +166,8 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
 
   /**
    * The same for a list that was refused. The service may have created some of it: those before the entry that it
-   * refused, or all others. Whoever is there behind one that is missing was there before.
+   * refused, or all others. Whoever is there behind one that is missing was there before; so are all where none is
+   * missing, because a list that was created whole is not refused.
    */
   async *#lookUpSent({ changes, looked: wereMissing }: List): Telling<readonly Create[]> {
     const looked = await this.#entries.lookAt(changes, { maybeDone: true })
@@ -177,7 +178,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
       return looked.missing
     }
     const [firstMissing] = looked.missing
-    const until = firstMissing === undefined ? changes.length : changes.indexOf(firstMissing)
+    const until = firstMissing === undefined ? -1 : changes.indexOf(firstMissing)
     for (const { change, found } of looked.found) {
       const wasThere = !wereMissing && changes.indexOf(change) > until
       yield await this.#entries.complete(change, { found, wasThere })
@@ -196,7 +197,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
       const detail = `the service took too long for a list of ${changes.length} entries: ${lost.message}`
       this.#how.onListFault({ entries: Math.floor(changes.length / 2), id: undefined, detail })
     }
-    const looked = await this.#entries.lookAt(changes, { maybeDone: true })
+    const looked = await this.#entries.lookAt(changes, { maybeDone: true, lost })
     const mixedUp = this.#entries.mixedUp(changes, looked, undefined)
     if (mixedUp === undefined) {
       for (const { change, found } of looked.found)

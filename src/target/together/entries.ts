@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asMaybeDone, isApiError } from '../../client/api-error.ts'
+import { type ApiError, asMaybeDone, isApiError } from '../../client/api-error.ts'
 import type { Create } from '../../plan/batches.ts'
 import { differenceIn, isStored, whyMixedUp } from '../../plan/canary.ts'
 import type { Outcome, SharedOutcome } from '../../plan/outcome.ts'
@@ -23,6 +23,12 @@ export interface Looked<Found> {
   readonly missing: readonly Create[]
   /** The lookup that failed, and those that were not looked up because of it. */
   readonly failed: SharedOutcome | undefined
+}
+
+interface LookOptions {
+  readonly maybeDone: boolean
+  readonly lost?: ApiError
+  readonly untilMissing?: boolean
 }
 
 /** Counts requests. What several changes share is counted with the first of them that ends. */
@@ -81,15 +87,15 @@ export class ListedEntries<Found> {
     return { changes: [change], outcome: { result: 'applied', status, requests: this.#requests.take() } }
   }
 
-  /** Looks entries up until one lookup fails. `maybeDone`: a request may have created them. */
+  /** Looks entries up until one lookup fails. `maybeDone`: a request may have created them; `lost` is how it failed. */
   async lookAt(
     changes: readonly Create[],
-    { maybeDone, untilMissing = false }: { readonly maybeDone: boolean; readonly untilMissing?: boolean },
+    { maybeDone, lost, untilMissing = false }: LookOptions,
   ): Promise<Looked<Found>> {
     const all: Looked<Found>['found'][number][] = []
     const missing: Create[] = []
     for (const [index, change] of changes.entries()) {
-      const looked = await this.#find(change, maybeDone)
+      const looked = await this.#find(change, maybeDone, lost)
       if ('failure' in looked)
         return { found: all, missing, failed: { changes: changes.slice(index), outcome: looked.failure } }
       if (looked.found !== undefined) all.push({ change, found: looked.found })
@@ -123,11 +129,12 @@ export class ListedEntries<Found> {
   async #find(
     change: Create,
     maybeDone: boolean,
+    lost: ApiError | undefined,
   ): Promise<{ readonly found: Found | undefined } | { readonly failure: Outcome }> {
     try {
       return { found: await this.#creations.of(change).find() }
     } catch (error) {
-      return { failure: outcomeOf(maybeDone && isApiError(error) ? asMaybeDone(error) : error) }
+      return { failure: outcomeOf(maybeDone && isApiError(error) ? asMaybeDone(error, lost) : error) }
     }
   }
 

@@ -177,6 +177,14 @@ export const BATCHES: readonly Protection[] = [
     only: 'were not there before|nobody who is there is sent again',
   },
   {
+    name: 'batch-that-is-all-there-was-there-before',
+    file: 'target/together/create-together.ts',
+    find: 'firstMissing === undefined ? -1 : changes.indexOf(firstMissing)',
+    replace: 'firstMissing === undefined ? changes.length : changes.indexOf(firstMissing)',
+    test: TOGETHER,
+    only: 'all were there before',
+  },
+  {
     name: 'batch-entry-is-created-though-its-correction-is-refused',
     file: 'target/together/entries.ts',
     find: 'return isRefused ? this.applied(change, status) : told',

@@ -23,7 +23,7 @@ function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
     run: 1,
     streaks: new Streaks(),
     findings: noFindings(),
-    retry: { phase: 5, tail: 10 },
+    retry: { phase: 5, tail: 10, timedOut: 60 },
     isProbe: false,
     outages: 0,
     isQuarantined: () => false,
@@ -131,6 +131,25 @@ test.each([
 ])('a change that fails %s is tried again, and looked up before', (_, before, after) => {
   const { settled } = judge(newDeps(), { ...CHANGE, ...before }, unavailable())
   expect(settled).toMatchObject({ ...after, unsure: true, attempts: before.attempts })
+})
+
+test.each([
+  ['a create that timed out', CHANGE, true, 60],
+  ['a create that failed at once', CHANGE, false, 5],
+  ['an update that timed out', { ...CHANGE, change: { ...CHANGE.change, op: 'update-user' } }, true, 5],
+] as const)(
+  '%s waits for a service that may still create it, and only then',
+  (_, change, timedOut, waitMs) => {
+    const outcome = { ...unavailable(), timedOut } as Outcome
+    const { settled } = judge(newDeps(), { ...change, attempts: 1 } as Claimed, outcome)
+    expect(settled).toMatchObject({ unsure: true, waitMs })
+  },
+)
+
+test('a create that timed out waits as long for its service in an outage', () => {
+  const outcome = { ...unavailable('nobody'), timedOut: true } as Outcome
+  const { settled, stops } = judge(newDeps({ outages: 1 }), CHANGE, outcome)
+  expect({ settled, stops }).toMatchObject({ settled: { state: 'pending', waitMs: 60 }, stops: true })
 })
 
 test('a change that fails five times has failed', () => {

@@ -63,8 +63,8 @@ test.each([
         id: undefined,
         code: 'directory-incomplete',
         detail:
-          `the directory already had ${there} of the ${creates} users to create, which its list did not show: the list was ` +
-          'incomplete, and who left is not deleted before a run reads it whole',
+          `the directory already had ${there} of the ${creates} users to create: either its list did not show them, and ` +
+          'perhaps not everybody who left, or the service answers 409 to what it has just created',
       },
     ])
   },

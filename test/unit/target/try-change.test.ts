@@ -45,6 +45,16 @@ test.each([
     ['drop', { status: 422 }],
     { result: 'unavailable', status: 422, answeredBy: 'service' },
   ],
+  [
+    'a 504, and nobody there',
+    [{ status: 504 }],
+    { result: 'unavailable', status: 504, answeredBy: 'service', timedOut: true },
+  ],
+  [
+    'a look that fails after a time-out',
+    [{ status: 504 }, { status: 422 }],
+    { result: 'unavailable', status: 422, answeredBy: 'service', timedOut: true },
+  ],
   ['nothing in the way', [], { result: 'applied', status: 201, requests: 1 }],
 ] satisfies [string, Reaction[], object][])('%s is the outcome', async (_, reactions, outcome) => {
   await using server = await startDirectoryServer()
