@@ -199,7 +199,7 @@ class Sending {
     const entries = Math.max(1, fault.entries)
     if (entries >= run.longestList) return
     run.longestList = entries
-    const rest = entries === 1 ? 'sends each entry alone' : `sends at most ${entries} entries in one request`
+    const rest = entries === 1 ? 'sends each entry alone' : 'sends shorter lists'
     this.#findings.notice ??= {
       kind: op === 'create-group' ? 'group' : 'user',
       id,
