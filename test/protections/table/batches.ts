@@ -132,7 +132,7 @@ export const BATCHES: readonly Protection[] = [
     name: 'batch-that-is-mixed-up-ends-what-passed',
     file: 'apply/outcomes.ts',
     find: '  if (stop?.failed !== undefined)\n',
-    replace: '  if (stop?.failed === "")\n',
+    replace: '  if (stop?.failed !== undefined && number < 0)\n',
     test: CHUNKS,
     only: 'stop the run when one of them was mixed up',
   },

@@ -1052,7 +1052,7 @@ export const EDGES: readonly Protection[] = [
     name: 'edges-target-lost-create-is-not-sent-again-in-its-attempt',
     file: 'target/creations.ts',
     find: 'changes.map(userForm), { signal, onRequest })',
-    replace: 'changes.map(userForm), { signal, onRequest, confirm: async () => undefined })',
+    replace: 'changes.map(userForm), { signal, onRequest, confirm: async () => undefined as never })',
     test: 'unit/target/apply-change.test.ts',
     only: 'is not sent again before a next attempt',
   },
