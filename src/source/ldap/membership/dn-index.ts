@@ -25,12 +25,12 @@ export class DnIndex {
     this.#users = users
   }
 
-  /** Adds a user with a usable id. */
-  add(number: number): void {
-    const normal = normalizeDn(this.#users.dnOf(number))
+  /** Adds a user with a usable id, and this DN. */
+  add(number: number, dn: string): void {
+    const normal = normalizeDn(dn)
     if (normal === undefined) return
     const hash = textHash(normal)
-    const other = this.#find(hash, (dn) => dnKey(dn) === normal)
+    const other = this.#find(hash, (others) => dnKey(others) === normal)
     if (other === undefined) this.#put(hash, number)
     else if (this.#users.idOf(other) !== this.#users.idOf(number)) this.#ambiguous.add(other)
   }

@@ -10,7 +10,7 @@ import { DnIndex, type Found } from './dn-index.ts'
  */
 export interface MemberIndex {
   /** Only users with a usable id can be members. */
-  addUser(number: number, user: Pick<UserRecord, 'id' | 'uids'>): void
+  addUser(number: number, user: Pick<UserRecord, 'id' | 'dn' | 'uids'>): void
   resolve(members: readonly string[]): Resolved
 }
 
@@ -54,8 +54,8 @@ function valuesOf(attribute: string, lookup: Lookup): readonly string[] {
 function indexByDn(users: Users): MemberIndex {
   const index = new DnIndex(users)
   return {
-    addUser(number, { id }) {
-      if (id !== undefined) index.add(number)
+    addUser(number, { id, dn }) {
+      if (id !== undefined) index.add(number, dn)
     },
     resolve: (members) => resolveWith(members, (value) => index.get(value)),
   }
@@ -94,16 +94,16 @@ function indexByUid(users: Users, alone: boolean): MemberIndex {
     // Most directories hold no DN here, and their users need no index by DN.
     if (byDn === undefined) {
       byDn = new DnIndex(users)
-      for (const number of numbers) byDn.add(number)
+      for (const number of numbers) byDn.add(number, users.dnOf(number))
     }
     return byDn.get(member)
   }
 
   return {
-    addUser(number, { id, uids }) {
+    addUser(number, { id, dn, uids }) {
       if (id === undefined) return
       numbers.push(number)
-      byDn?.add(number)
+      byDn?.add(number, dn)
       for (const uid of uids) {
         exact.add(uid, number)
         inAnyCase.add(uid.toLowerCase(), number)
