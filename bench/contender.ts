@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
 import { peakMemory, resetPeakMemory } from './memory.ts'
 import { type Profile, startProfile } from './profile.ts'
 
@@ -34,6 +34,8 @@ export interface Memory {
 export interface LoopDelay {
   readonly p999Ms: number
   readonly maxMs: number
+  /** The longest garbage collection. */
+  readonly gcMs: number
 }
 
 /** One side of a comparison, in its own process. */
@@ -56,6 +58,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   let repetitions = 0
   const loop = monitorEventLoopDelay({ resolution: 1 })
   loop.enable()
+  const gc = longestGarbageCollection()
 
   async function handle(request: ContenderRequest): Promise<ContenderReply> {
     if ('open' in request) {
@@ -71,7 +74,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
       loop.disable()
       return { cpuMs: cpuTime() }
     }
-    const memory = { startBytes, peakBytes: peakMemory(), loopDelay: delayOf(loop) }
+    const memory = { startBytes, peakBytes: peakMemory(), loopDelay: { ...delayOf(loop), gcMs: gc.ms } }
     await profile?.write()
     await contender.close()
     return { memory }
@@ -82,6 +85,7 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
       startBytes = peakMemory()
       resetPeakMemory()
       loop.reset()
+      gc.ms = 0
       if (profileDir !== undefined) profile = await startProfile(profileDir)
     }
     repetitions += 1
@@ -102,8 +106,16 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
 }
 
 /** The timer itself is due a millisecond after the last time. */
-function delayOf(loop: ReturnType<typeof monitorEventLoopDelay>): LoopDelay {
+function delayOf(loop: ReturnType<typeof monitorEventLoopDelay>): Omit<LoopDelay, 'gcMs'> {
   return { p999Ms: loop.percentile(99.9) / 1e6, maxMs: loop.max / 1e6 }
+}
+
+function longestGarbageCollection(): { ms: number } {
+  const longest = { ms: 0 }
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longest.ms = Math.max(longest.ms, duration)
+  }).observe({ entryTypes: ['gc'] })
+  return longest
 }
 
 /** CPU time of this process since its start, in milliseconds. */

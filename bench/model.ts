@@ -7,16 +7,16 @@ import { CANARY_CHANGES } from '../src/plan/canary.ts'
  */
 export const COST = {
   /** A run without changes, from LDAP. */
-  run: { fixedMs: 130, microsPerUser: 20, fixedBytes: 330e6, bytesPerUser: 370 },
+  run: { fixedMs: 50, microsPerUser: 12, fixedBytes: 215e6, bytesPerUser: 225 },
   /** A first fill, from CSV. */
   fill: {
-    fixedMs: 2000,
+    fixedMs: 700,
     /** To read, plan and store the plan. */
-    planMicrosPerUser: 45,
+    planMicrosPerUser: 28,
     /** To send, and to write down what came of it, by the number of users in one request. */
-    sendMicrosPerUser: { 1: 138, 100: 67 },
-    fixedBytes: 390e6,
-    bytesPerUser: 200,
+    sendMicrosPerUser: { 1: 86, 100: 61 },
+    fixedBytes: 220e6,
+    bytesPerUser: 215,
   },
   /** The share of `rateLimit` that is used. */
   usedOfLimit: 0.98,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { LESS_MEMORY } from './less-memory.ts'
 import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
 
-const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0 } }
+const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0, gcMs: 0 } }
 
 /** The handle of a contender in its own process. */
 export interface ContenderProcess extends AsyncDisposable {
@@ -91,6 +91,7 @@ export function openedAnew(
         loopDelay: {
           p999Ms: Math.max(memory.loopDelay.p999Ms, loopDelay.p999Ms),
           maxMs: Math.max(memory.loopDelay.maxMs, loopDelay.maxMs),
+          gcMs: Math.max(memory.loopDelay.gcMs, loopDelay.gcMs),
         },
       }
       return times

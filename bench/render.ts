@@ -1,5 +1,6 @@
 import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
+import type { LoopDelay } from './contender.ts'
 import type { IdleCpu, IdleFigures } from './idle.ts'
 import type { Machine } from './machine.ts'
 
@@ -24,7 +25,7 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
       each.title,
       each.service,
       ...cells(each.ours),
-      `${Math.round(each.ours.loopDelay.p999Ms)} ms, at most ${Math.round(each.ours.loopDelay.maxMs)}`,
+      delay(each.ours.loopDelay),
       each.floorTitle,
       ...cells(each.floor),
       each.ratio.toFixed(2),
@@ -33,6 +34,10 @@ export function render(machine: Machine, comparisons: readonly Comparison[]): st
   ]
   const notes = comparisons.flatMap(({ title, notes: seen = [] }) => seen.map((note) => `${title}: ${note}`))
   return [nameOf(machine), '', ...tableOf(rows), '', ...notes, ''].join('\n')
+}
+
+function delay({ p999Ms, maxMs, gcMs }: LoopDelay): string {
+  return `${Math.round(p999Ms)} ms, at most ${Math.round(maxMs)}, garbage collection ${Math.round(gcMs)}`
 }
 
 /** What `benchBudget` measured, as a Markdown table. */
