@@ -89,15 +89,18 @@ export class Draft {
   addUnknownIds(): void {
     const { source, directory, only } = this.#inputs
     if (only === undefined) return
+    const listed = { user: directory.users, group: directory.groups }
+    const isThere = (kind: Kind, id: string) => listed[kind].has(id) || source.seen[kind].has(id)
     const sides = [
-      ['user', only.users, directory.users],
-      ['group', only.groups, directory.groups],
+      ['user', only.users, 'group'],
+      ['group', only.groups, 'user'],
     ] as const
-    for (const [kind, ids, entries] of sides) {
+    for (const [kind, ids, otherKind] of sides) {
       for (const id of ids) {
-        if (entries.has(id) || source.seen[kind].has(id)) continue
-        const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, entries.keys())
-        const hint = similar === undefined ? 'is the id right?' : `did you mean ${similar}?`
+        if (isThere(kind, id)) continue
+        const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, listed[kind].keys())
+        const meant = isThere(otherKind, id) ? `--${otherKind} ${id}` : similar
+        const hint = meant === undefined ? 'is the id right?' : `did you mean ${meant}?`
         const detail = `is neither in the source nor in the directory; ${hint}`
         this.#notices.push({ kind, id, code: 'unknown-id', detail })
       }

@@ -468,6 +468,14 @@ test('a run that is limited to an id that neither side has names it', () => {
   expect(noticesOf(plan)).toEqual(['unknown-id typo', 'unknown-id typo'])
 })
 
+test('a run that is limited to a user of this id, which is a group, is told so', () => {
+  const directory = directoryOf([], [haveGroup('staff', 'Staff')])
+  const plan = planOf(sourceOf([], []), directory, { only: { users: ['staff'], groups: [] } })
+  expect(plan.notices).toMatchObject([
+    { detail: 'is neither in the source nor in the directory; did you mean --group staff?' },
+  ])
+})
+
 test.each([
   ['{7B1C6D0A-52F4-103E-9A53-2F7C0E4D8C11}', '7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11'],
   ['LEFT', 'left'],
