@@ -95,13 +95,15 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
 
 /**
  * The most requests that one attempt of a change sends, given the client's number of retries. Update and delete: one
- * lookup (with `check`), the write, and one read of the directory after a 404. Create adds the lookup after a 409 and a
- * PATCH for fields that differ. With the default of 3 retries a read is at most 5 requests and a write 20, which makes
- * 30 for an update or a delete and 55 for a create. Without failures and `check` it is one.
+ * lookup (with `check`), the write, and one read of the directory after a 404. Create adds the lookup after a 409 or a
+ * lost answer, and a PATCH for fields that differ. With the default of 3 retries a read is at most 5 requests, and so is
+ * a creation, which is not sent again after a lost answer; another write is 20. That makes 30 for an update or a delete
+ * and 40 for a create. Without failures and `check` it is one.
  */
 export function worstCaseRequestsOf(op: Op, attempts?: number): number {
   const read = worstCaseRequests('read', attempts)
   const write = worstCaseRequests('write', attempts)
   const isCreate = op === 'create-user' || op === 'create-group'
-  return isCreate ? read + write + read + write + read : read + write + read
+  const creation = read
+  return isCreate ? read + creation + read + write + read : read + write + read
 }

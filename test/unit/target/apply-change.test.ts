@@ -250,6 +250,6 @@ test('a look in front of a change does not wait for a 429', async () => {
 })
 
 test('the worst case can be computed', () => {
-  expect(worstCaseRequestsOf('create-user')).toBe(55)
+  expect(worstCaseRequestsOf('create-user')).toBe(40)
   expect(worstCaseRequestsOf('delete-group')).toBe(30)
 })
