@@ -32,9 +32,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'no-look-after-lost-answer',
     edits: [
       {
-        file: 'client/call.ts',
-        find: 'if (found !== undefined) return { found, requests: progress.requests }',
-        replace: 'if (found !== undefined && !call.write) return { found, requests: progress.requests }',
+        file: 'target/idempotent.ts',
+        find: "if (!isApiError(error) || !(error.maybeDone || error.kind === 'conflict')) throw error",
+        replace: "if (!isApiError(error) || error.kind !== 'conflict') throw error",
+      },
+      {
+        file: 'apply/chunk.ts',
+        find: 'return unsure || isThereMaybe ||',
+        replace: 'return (unsure && isThereMaybe) ||',
       },
     ],
   },
@@ -96,7 +101,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       {
         file: 'target/together/answer.ts',
         find: '    else unclear.push(change)\n',
-        replace: '    else yield entries.applied(change, status)\n',
+        replace: '    else yield this.#entries.applied(change, status)\n',
       },
     ],
   },
