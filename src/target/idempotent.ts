@@ -63,7 +63,13 @@ export async function complete<Found>(
   { found, wasThere }: FoundEntry<Found>,
 ): Promise<Done> {
   if (isDone(found)) return wasThere ? { ...FOUND, wasThere: true } : FOUND
-  return update(context, { find, isDone, send: correct(found) }, 'sure')
+  try {
+    return await update(context, { find, isDone, send: correct(found) }, 'sure')
+  } catch (error) {
+    // The next attempt must know that this one may have created the entry.
+    if (!wasThere && isApiError(error, 'rate-limited')) throw asMaybeDone(error)
+    throw error
+  }
 }
 
 async function sendNew<Found>(

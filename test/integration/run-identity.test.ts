@@ -236,6 +236,28 @@ test.each([1, 10])(
   },
 )
 
+test.each([1, 10])(
+  'whom a request without an answer created with another name is not created twice when the correction meets a 429: lists of %i',
+  async (createBatch) => {
+    const { sync } = await harness({ createBatch })
+    for (const id of ['a', 'b', 'c']) hire(id, `${id}@example.org`, `Person ${id.toUpperCase()}`)
+    const limited = new Set<string>()
+    bed.proxy.intercept = async ({ method, url, body }) => {
+      if (method === 'POST') {
+        await createEach(body)
+        return { status: 500 }
+      }
+      if (method !== 'PATCH' || limited.has(url)) return undefined
+      limited.add(url)
+      return { status: 429, headers: { 'retry-after': '1' } }
+    }
+    expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
+    expect(limited.size).toBe(3)
+    expect((await readService(bed.direct)).duplicates).toEqual([])
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
+  },
+)
+
 describe('e-mails that are exchanged', () => {
   beforeEach(() => {
     for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)

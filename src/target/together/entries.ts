@@ -146,9 +146,7 @@ export class ListedEntries<Found> {
       const { outcome, ...answer } = await complete(this.#context, creation, { found, wasThere })
       return { changes, outcome: { result: outcome, ...answer, requests: this.#requests.take() } }
     } catch (error) {
-      // Its next attempt must know that this one may have created it.
-      const isLimited = !wasThere && isApiError(error, 'rate-limited')
-      return { changes, outcome: outcomeOf(isLimited ? asMaybeDone(error) : error) }
+      return { changes, outcome: outcomeOf(error) }
     }
   }
 

@@ -1049,6 +1049,14 @@ export const EDGES: readonly Protection[] = [
     only: 'whose answer is lost after the work',
   },
   {
+    name: 'edges-target-limited-correction-of-a-lost-create-is-looked-up',
+    file: 'target/idempotent.ts',
+    find: "if (!wasThere && isApiError(error, 'rate-limited')) throw",
+    replace: "if (wasThere && isApiError(error, 'rate-limited')) throw",
+    test: 'integration/run-identity.test.ts',
+    only: 'meets a 429',
+  },
+  {
     name: 'edges-target-lost-create-is-not-sent-again-in-its-attempt',
     file: 'target/creations.ts',
     find: 'changes.map(userForm), { signal, onRequest })',
