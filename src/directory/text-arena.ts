@@ -33,13 +33,13 @@ export class TextArena {
     if (this.#end + most > room) this.#addBlock(most)
     const block = this.#blocks.length - 1
     const bytes = this.#blocks[block]!
-    const address = block * UNITS_OF_BLOCK + (this.#end >>> UNIT_BITS)
-    const absent = absentFlag(first, 0) | absentFlag(second, 1) | absentFlag(third, 2)
-    // Nearly all texts are narrow, so none is read twice to find that out.
-    let at = writeNarrow(bytes, this.#end, absent, first, second, third)
-    if (at < 0) at = writeRecord(bytes, this.#end, absent, first, second, third)
+    const start = this.#end
+    bytes[start] = 0
+    let at = writeField(bytes, start, start + 1, 0, first)
+    at = writeField(bytes, start, at, 1, second)
+    at = writeField(bytes, start, at, 2, third)
     this.#end = (at + 3) & ~3
-    return address
+    return block * UNITS_OF_BLOCK + (start >>> UNIT_BITS)
   }
 
   textAt(address: number, field: TextField): Text {
@@ -56,19 +56,18 @@ export class TextArena {
 
   has(address: number, field: TextField, text: Text): boolean {
     const bytes = this.#blockOf(address)
-    const flags = bytes[startOf(address)]!
-    if (text === undefined || (flags & (ABSENT << field)) !== 0)
-      return text === undefined && (flags & (ABSENT << field)) !== 0
-    const { start, end } = placeOf(bytes, startOf(address), field)
-    const isWide = (flags & (WIDE << field)) !== 0
-    if (end - start !== (isWide ? 2 * text.length : text.length)) return false
-    for (let index = 0; index < text.length; index += 1) {
-      const unit = isWide
-        ? bytes[start + 2 * index]! | (bytes[start + 2 * index + 1]! << 8)
-        : bytes[start + index]
-      if (text.charCodeAt(index) !== unit) return false
-    }
-    return true
+    const start = startOf(address)
+    return endIfSame(bytes, lengthPlace(bytes, start, field), bytes[start]! >> field, text) >= 0
+  }
+
+  /** Whether the record has just these texts. */
+  isRecord(address: number, first: Text, second: Text, third: Text): boolean {
+    const bytes = this.#blockOf(address)
+    const start = startOf(address)
+    const flags = bytes[start]!
+    let at = endIfSame(bytes, start + 1, flags, first)
+    if (at >= 0) at = endIfSame(bytes, at, flags >> 1, second)
+    return at >= 0 && endIfSame(bytes, at, flags >> 2, third) >= 0
   }
 
   /** Whether two records have the same text in a field. */
@@ -117,7 +116,7 @@ export class TextArena {
   }
 }
 
-/** Bits of a record's first byte, moved left by the number of the field. */
+/** Bits of a record's first byte, moved left by the number of the field. The fields follow, each behind its length. */
 const WIDE = 1
 const ABSENT = 8
 
@@ -125,74 +124,33 @@ function lengthOf(text: Text): number {
   return text === undefined ? 0 : text.length
 }
 
-function absentFlag(text: Text, field: TextField): number {
-  return text === undefined ? ABSENT << field : 0
-}
-
-function wideFlag(text: Text, field: TextField): number {
-  if (text === undefined) return 0
-  let all = 0
-  for (let index = 0; index < text.length; index += 1) all |= text.charCodeAt(index)
-  return all > 0xff ? WIDE << field : 0
-}
-
-/** Returns where the record ends, or -1 if one of its texts has a character of more than one byte. */
-function writeNarrow(
-  bytes: Buffer,
-  start: number,
-  flags: number,
-  first: Text,
-  second: Text,
-  third: Text,
-): number {
-  let at = start
-  bytes[at++] = flags
-  at = writeLength(bytes, at, lengthOf(first))
-  at = writeLength(bytes, at, lengthOf(second))
-  at = writeLength(bytes, at, lengthOf(third))
-  at = writeNarrowText(bytes, at, first)
-  if (at >= 0) at = writeNarrowText(bytes, at, second)
-  return at < 0 ? -1 : writeNarrowText(bytes, at, third)
-}
-
-function writeNarrowText(bytes: Buffer, at: number, text: Text): number {
-  if (text === undefined) return at
+/** Returns where the field ends. The flags of the record are at `start`. */
+function writeField(bytes: Buffer, start: number, at: number, field: TextField, text: Text): number {
+  if (text === undefined) {
+    bytes[start]! |= ABSENT << field
+    return writeLength(bytes, at, 0)
+  }
+  const first = writeLength(bytes, at, text.length)
   let all = 0
   // For short texts this takes a third of the time of a call of `write`.
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index)
-    bytes[at + index] = unit
+    bytes[first + index] = unit
     all |= unit
   }
-  return all > 0xff ? -1 : at + text.length
+  if (all <= 0xff) return first + text.length
+  bytes[start]! |= WIDE << field
+  return writeWide(bytes, writeLength(bytes, at, 2 * text.length), text)
 }
 
-function writeRecord(
-  bytes: Buffer,
-  start: number,
-  absent: number,
-  first: Text,
-  second: Text,
-  third: Text,
-): number {
-  const flags = absent | wideFlag(first, 0) | wideFlag(second, 1) | wideFlag(third, 2)
-  let at = start
-  bytes[at++] = flags
-  at = writeLength(bytes, at, sizeOf(first, flags, 0))
-  at = writeLength(bytes, at, sizeOf(second, flags, 1))
-  at = writeLength(bytes, at, sizeOf(third, flags, 2))
-  at = writeText(bytes, at, first, flags, 0)
-  at = writeText(bytes, at, second, flags, 1)
-  return writeText(bytes, at, third, flags, 2)
-}
-
-function sizeOf(text: Text, flags: number, field: TextField): number {
-  return lengthOf(text) * ((flags & (WIDE << field)) === 0 ? 1 : 2)
-}
-
-function writeText(bytes: Buffer, at: number, text: Text, flags: number, field: TextField): number {
-  if ((flags & (WIDE << field)) === 0) return writeNarrowText(bytes, at, text)
-  return at + bytes.write(text ?? '', at, 'utf16le')
+function writeWide(bytes: Buffer, first: number, text: string): number {
+  let at = first
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    bytes[at++] = unit
+    bytes[at++] = unit >> 8
+  }
+  return at
 }
 
 /** Seven bits a byte, the lowest first; the highest bit says that more follow. */
@@ -203,23 +161,51 @@ function writeLength(bytes: Buffer, at: number, length: number): number {
   return at
 }
 
+function readLength(bytes: Buffer, at: number): number {
+  let length = bytes[at]! & 0x7f
+  for (let shift = 7; bytes[at]! >= 0x80; shift += 7) length |= (bytes[++at]! & 0x7f) << shift
+  return length
+}
+
+function bytesOfLength(length: number): number {
+  let bytes = 1
+  for (let rest = length; rest >= 0x80; rest >>>= 7) bytes += 1
+  return bytes
+}
+
+/** Where the field ends, or -1 if it is another text. `flags` are those of the record, moved right by its number. */
+function endIfSame(bytes: Buffer, at: number, flags: number, text: Text): number {
+  if (((flags & ABSENT) !== 0) !== (text === undefined)) return -1
+  const isWide = (flags & WIDE) !== 0
+  const length = isWide ? 2 * lengthOf(text) : lengthOf(text)
+  if (readLength(bytes, at) !== length) return -1
+  const first = at + bytesOfLength(length)
+  if (text === undefined) return first
+  for (let index = 0; index < text.length; index += 1) {
+    const place = isWide ? first + 2 * index : first + index
+    const unit = isWide ? bytes[place]! | (bytes[place + 1]! << 8) : bytes[place]
+    if (text.charCodeAt(index) !== unit) return -1
+  }
+  return first + length
+}
+
 function startOf(address: number): number {
   return (address & (UNITS_OF_BLOCK - 1)) << UNIT_BITS
 }
 
-function placeOf(bytes: Buffer, start: number, field: TextField): { start: number; end: number } {
+/** Where the length of a field is, in front of its text. */
+function lengthPlace(bytes: Buffer, start: number, field: TextField): number {
   let at = start + 1
-  let before = 0
-  let size = 0
-  for (let index = 0; index < 3; index += 1) {
-    let length = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++]!
-      length |= (byte & 0x7f) << shift
-      if (byte < 0x80) break
-    }
-    if (index < field) before += length
-    if (index === field) size = length
+  for (let index = 0; index < field; index += 1) {
+    const length = readLength(bytes, at)
+    at += bytesOfLength(length) + length
   }
-  return { start: at + before, end: at + before + size }
+  return at
+}
+
+function placeOf(bytes: Buffer, startOfRecord: number, field: TextField): { start: number; end: number } {
+  const at = lengthPlace(bytes, startOfRecord, field)
+  const length = readLength(bytes, at)
+  const start = at + bytesOfLength(length)
+  return { start, end: start + length }
 }

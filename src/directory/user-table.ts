@@ -100,10 +100,7 @@ export class UserTable {
     for (; this.#slots[slot] !== 0; slot = this.#next(slot)) {
       const row = this.#slots[slot]! - 1
       if (this.#cell(row, ID_HASH) !== hash) continue
-      const address = this.#cell(row, ADDRESS)
-      const texts = this.#texts
-      if (texts.has(address, ID, id) && texts.has(address, EMAIL, email) && texts.has(address, NAME, name))
-        return row
+      if (this.#texts.isRecord(this.#cell(row, ADDRESS), id, email, name)) return row
     }
     const row = this.#count
     if (row * CELLS === this.#cells.length) this.#growCells()

@@ -856,16 +856,16 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-users-with-another-email-are-not-alike',
-    file: 'directory/user-table.ts',
-    find: 'texts.has(address, ID, id) && texts.has(address, EMAIL, email) && texts.has(address, NAME, name)',
-    replace: 'texts.has(address, ID, id) && texts.has(address, NAME, name)',
+    file: 'directory/text-arena.ts',
+    find: 'if (at >= 0) at = endIfSame(bytes, at, flags >> 1, second)',
+    replace: 'if (at >= 0) at = lengthPlace(bytes, start, 2)',
     test: 'unit/directory/users.test.ts',
   },
   {
     name: 'plan-text-of-half-characters-stays-as-it-is',
     file: 'directory/text-arena.ts',
-    find: 'return all > 0xff ? WIDE << field : 0',
-    replace: 'return all > 0xffff ? WIDE << field : 0',
+    find: 'if (all <= 0xff) return',
+    replace: 'if (all <= 0xffff) return',
     test: 'unit/directory/users.test.ts',
   },
   {
