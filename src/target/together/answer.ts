@@ -109,7 +109,7 @@ export class Answer<Found> {
 
   async *#lookUp(sent: readonly Create[], { isSomeThere = false, wasWaited = false } = {}): Telling<Proof> {
     const { status } = this.#list
-    const looked = await (wasWaited ? this.#entries.lookAt(sent, { maybeDone: true }) : this.#waitFor(sent))
+    const looked = await (wasWaited ? this.#entries.lookAt(sent) : this.#waitFor(sent))
     const mixedUp = this.#mixedUpIn(looked)
     if (mixedUp !== undefined) return yield* this.#tellMixedUp(looked, mixedUp)
     let different: ListFault | undefined

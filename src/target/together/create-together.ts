@@ -147,7 +147,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
   /** A service may create some entries of a list and then refuse it. */
   async *#afterRefusal(list: List, error: ApiError): Telling<readonly List[]> {
     const { changes } = list
-    const ends = await this.#entries.lookAt([changes[0]!, changes.at(-1)!], { maybeDone: true })
+    const ends = await this.#entries.lookAt([changes[0]!, changes.at(-1)!])
     if (ends.failed === undefined && ends.found.length === 0) return this.#halve(list, error)
     const missing = yield* this.#lookUpSent(list)
     return listsOf(missing, true).flatMap((each) => this.#halve(each, error))
@@ -158,7 +158,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
    * lookup fails.
    */
   async *#lookUpThoseBefore(changes: readonly Create[]): Telling<readonly Create[]> {
-    const looked = await this.#entries.lookAt(changes, { maybeDone: false })
+    const looked = await this.#entries.lookAt(changes, { unsent: true })
     for (const { change, found } of looked.found)
       yield await this.#entries.complete(change, { found, wasThere: true })
     return yield* this.#tellFailed(looked)
@@ -170,7 +170,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
    * missing, because a list that was created whole is not refused.
    */
   async *#lookUpSent({ changes, looked: wereMissing }: List): Telling<readonly Create[]> {
-    const looked = await this.#entries.lookAt(changes, { maybeDone: true })
+    const looked = await this.#entries.lookAt(changes)
     const mixedUp = wereMissing ? this.#entries.mixedUp(changes, looked, undefined) : undefined
     if (mixedUp !== undefined) {
       this.#isMixedUp = true
@@ -197,7 +197,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
       const detail = `the service took too long for a list of ${changes.length} entries: ${lost.message}`
       this.#how.onListFault({ entries: Math.floor(changes.length / 2), id: undefined, detail })
     }
-    const looked = await this.#entries.lookAt(changes, { maybeDone: true, lost })
+    const looked = await this.#entries.lookAt(changes, { lost })
     const mixedUp = this.#entries.mixedUp(changes, looked, undefined)
     if (mixedUp === undefined) {
       for (const { change, found } of looked.found)

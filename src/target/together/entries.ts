@@ -26,7 +26,9 @@ export interface Looked<Found> {
 }
 
 interface LookOptions {
-  readonly maybeDone: boolean
+  /** No request can have created them. */
+  readonly unsent?: boolean
+  /** How the request that may have created them failed. */
   readonly lost?: ApiError
   readonly untilMissing?: boolean
 }
@@ -87,15 +89,15 @@ export class ListedEntries<Found> {
     return { changes: [change], outcome: { result: 'applied', status, requests: this.#requests.take() } }
   }
 
-  /** Looks entries up until one lookup fails. `maybeDone`: a request may have created them; `lost` is how it failed. */
+  /** Looks entries up until one lookup fails. */
   async lookAt(
     changes: readonly Create[],
-    { maybeDone, lost, untilMissing = false }: LookOptions,
+    { unsent = false, lost, untilMissing = false }: LookOptions = {},
   ): Promise<Looked<Found>> {
     const all: Looked<Found>['found'][number][] = []
     const missing: Create[] = []
     for (const [index, change] of changes.entries()) {
-      const looked = await this.#find(change, maybeDone, lost)
+      const looked = await this.#find(change, unsent, lost)
       if ('failure' in looked)
         return { found: all, missing, failed: { changes: changes.slice(index), outcome: looked.failure } }
       if (looked.found !== undefined) all.push({ change, found: looked.found })
@@ -115,12 +117,12 @@ export class ListedEntries<Found> {
     { first, giveUp }: Patience,
     isWorthWaiting: (looked: Looked<Found>) => boolean,
   ): Promise<Looked<Found>> {
-    let looked = await this.lookAt(changes, { maybeDone: true, untilMissing: giveUp > 0 })
+    let looked = await this.lookAt(changes, { untilMissing: giveUp > 0 })
     for (let waitMs = first, leftMs = giveUp; leftMs > 0; waitMs *= 2) {
       if (looked.missing.length === 0 || looked.failed !== undefined || !isWorthWaiting(looked)) break
       await sleep(Math.min(waitMs, leftMs), undefined, { signal: this.#context.signal })
       leftMs -= waitMs
-      const again = await this.lookAt(looked.missing, { maybeDone: true, untilMissing: leftMs > 0 })
+      const again = await this.lookAt(looked.missing, { untilMissing: leftMs > 0 })
       looked = { ...again, found: [...looked.found, ...again.found] }
     }
     return looked
@@ -128,13 +130,13 @@ export class ListedEntries<Found> {
 
   async #find(
     change: Create,
-    maybeDone: boolean,
+    unsent: boolean,
     lost: ApiError | undefined,
   ): Promise<{ readonly found: Found | undefined } | { readonly failure: Outcome }> {
     try {
       return { found: await this.#creations.of(change).find() }
     } catch (error) {
-      return { failure: outcomeOf(maybeDone && isApiError(error) ? asMaybeDone(error, lost) : error) }
+      return { failure: outcomeOf(!unsent && isApiError(error) ? asMaybeDone(error, lost) : error) }
     }
   }
 
