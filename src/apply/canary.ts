@@ -151,7 +151,7 @@ export class Canary {
   /** Those whose creation the service refused, and who are there: it created them, or others had done so. */
   async #thereAllTheSame(refused: readonly SentCanary[]): Promise<readonly SentCanary[]> {
     for (const { number, change } of refused)
-      if (!this.#isThere.has(number)) this.#isThere.set(number, (await this.#ask(change)) !== undefined)
+      if (!this.#isThere.has(number)) this.#isThere.set(number, (await this.#ask(change))?.id === change.id)
     return refused.filter(({ number }) => this.#isThere.get(number) === true)
   }
 

@@ -146,7 +146,7 @@ async function journal(
   const numbers = settled.map(({ number }) => number)
   // Each row looks its outcome up by its number. PostgreSQL would join them row by row with all outcomes: it has no
   // statistics yet of a chunk that was claimed a moment ago, and takes it for a single row.
-  const { rows: written } = await sql<{ number: number }>`WITH told AS (
+  const { rows: written } = await sql<{ number: number; notCreated: string | null }>`WITH told AS (
       SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
       UPDATE dirsyncd.changes AS c
@@ -172,9 +172,32 @@ async function journal(
         removes, ${intentAt}, now(), state, status, requests, detail, approved
       FROM done WHERE state <> 'pending'
     )
-    SELECT number FROM done`.execute(trx)
+    SELECT number,
+      CASE WHEN op = 'create-group' AND state NOT IN ('applied', 'found') THEN entry_id END AS "notCreated"
+    FROM done`.execute(trx)
+  await doubtMembers(
+    trx,
+    run,
+    written.flatMap(({ notCreated }) => notCreated ?? []),
+  )
   const stored = new Set(written.map(({ number }) => number))
   return settled.filter(({ number }) => stored.has(number))
+}
+
+/**
+ * Has groups that were not created looked up before their members are sent: a service that takes two ids for one would
+ * give these members to the group of the other id.
+ */
+async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
+  if (groups.length === 0) return
+  await trx
+    .updateTable('dirsyncd.changes')
+    .set({ unsure: true })
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('phase', '=', 'members')
+    .where('entry_id', 'in', groups)
+    .execute()
 }
 
 async function count(

@@ -235,7 +235,11 @@ export function startChangeWorkers(
   const cut = new AbortController()
   const workers = syncs.map((sync) => {
     const client = required(clients, sync.name)
-    const target = { directoryId: sync.directory.directoryId, proved: new Map<string, number>() }
+    const target = {
+      directoryId: sync.directory.directoryId,
+      proved: new Map<string, number>(),
+      refusesWhole: new Set<number | undefined>(),
+    }
     return new ChangeWorker({
       db: site.store.db,
       backend: site.backend,

@@ -233,7 +233,8 @@ const CHECK_ADDRESS =
   'a cache).'
 const CHECK_ID = 'Map external_id to a value that the service keeps as it is.'
 const REPORT_MIX =
-  'Tell whoever runs the service that it gives entries the values of others; the run that finds it mended corrects them.'
+  'Tell whoever runs the service that it gives entries the values of others; the run that finds it mended corrects them, ' +
+  'which a guard may hold until you approve it.'
 const CHECK_WRITES =
   'Check what stands between dirsyncd and the service (a proxy, a cache), and whether the service takes such changes.'
 const NO_LISTS = 'If it does so only with lists of entries, set directory.createBatch to 1.'

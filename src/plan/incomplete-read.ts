@@ -49,7 +49,7 @@ export function incompleteDirectory(
     if (!areMany(there, listed[kind] + creates)) return []
     const detail =
       `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: either its list did not show ` +
-      'them, and perhaps not everybody who left, or the service answers 409 to what it has just created'
+      'them, and perhaps not everybody who left, or the service refused requests of which it had created entries'
     return [{ kind, id: undefined, code: 'directory-incomplete', detail }]
   })
 }

@@ -17,10 +17,10 @@ export type Outcome =
       readonly mixedUp?: string
     }
   /**
-   * The API accepted it together with others and shows none of them. It may show them late, so it is not sent again in
-   * this run.
+   * The API accepted it together with others and shows none of them; it may show them late. Or it shows an entry with
+   * another id. So it is not sent again in this run.
    */
-  | { readonly result: 'not-shown'; readonly status: number; readonly detail: string }
+  | { readonly result: 'not-shown'; readonly status: number | undefined; readonly detail: string }
   /** The API answered 429 and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }
   /** Network error, time-out or 5xx after the client's own retries; the API may have done the change. */

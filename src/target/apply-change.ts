@@ -60,35 +60,34 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
       return create(context, userCreation(context, change))
     case 'update-user':
       return update<User>(context, {
+        id,
         find: () => findUser(context, id),
         isDone: (user) => hasValues(user, change.want),
         send: sendUser(context, id, change.want),
       })
     case 'delete-user':
-      return remove(
-        context,
-        () => findUser(context, id),
-        (confirm) => client.deleteUser(paramsOf(context, id), writeOptions(context, confirm)),
+      return remove(context, { id, find: () => findUser(context, id) }, (confirm) =>
+        client.deleteUser(paramsOf(context, id), writeOptions(context, confirm)),
       )
     case 'create-group':
       return create(context, groupCreation(context, change))
     case 'update-group':
       return update<Group>(context, {
+        id,
         find: () => findGroup(context, id),
         isDone: (group) => hasName(group, change.want.name),
         send: sendGroup(context, id, change.want),
       })
     case 'set-members':
       return update<Group>(context, {
+        id,
         find: () => findGroup(context, id),
         isDone: (group) => hasMembers(group, change.want),
         send: sendGroup(context, id, { name: change.name, external_member_ids: [...change.want] }),
       })
     case 'delete-group':
-      return remove(
-        context,
-        () => findGroup(context, id),
-        (confirm) => client.deleteGroup(paramsOf(context, id), writeOptions(context, confirm)),
+      return remove(context, { id, find: () => findGroup(context, id) }, (confirm) =>
+        client.deleteGroup(paramsOf(context, id), writeOptions(context, confirm)),
       )
   }
 }

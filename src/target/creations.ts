@@ -21,6 +21,7 @@ import type { Creation } from './idempotent.ts'
 export function userCreation(context: RequestContext, change: CreateUser): Creation<User> {
   const { id, want } = change
   return {
+    id,
     find: () => findUser(context, id),
     send: () => sendUsers(context, [change]),
     isDone: (user) => hasValues(user, want),
@@ -31,6 +32,7 @@ export function userCreation(context: RequestContext, change: CreateUser): Creat
 export function groupCreation(context: RequestContext, change: CreateGroup): Creation<Group> {
   const { id, want } = change
   return {
+    id,
     find: () => findGroup(context, id),
     send: () => sendGroups(context, [change]),
     isDone: (group) => hasName(group, want.name),

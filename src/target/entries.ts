@@ -27,14 +27,42 @@ export function shownGroup({ external_id: id, name, external_member_ids: members
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
+/** The service shows an entry with another id, because it takes the two ids for one. Nothing may be done to that one. */
+export class OtherEntry extends Error {
+  override readonly name = 'OtherEntry'
+
+  constructor(id: string, shown: string) {
+    super(
+      `The service shows the entry "${shown}" where it is asked for "${id}", so it takes the two ids for one ` +
+        '(perhaps it ignores upper and lower case); that entry was left as it is.',
+    )
+  }
+}
+
+export interface Identified {
+  readonly external_id?: string | null | undefined
+}
+
+/** Whether an answer to this id is about its entry; an answer may show no id. */
+export function isEntryOf(id: string, { external_id: shown }: Identified): boolean {
+  return shown === undefined || shown === null || shown === id
+}
+
+/** The entry that a lookup found. Throws `OtherEntry` where it is not the one that was asked for. */
+export function requireEntryOf<Found extends Identified>(id: string, found: Found): Found {
+  if (!isEntryOf(id, found)) throw new OtherEntry(id, found.external_id ?? '')
+  return found
+}
+
 /**
- * The user, or `undefined` on the service's 404. A 429 is thrown, because a worker frees its slot instead of waiting.
+ * The user, or `undefined` on the service's 404; perhaps one with another id. A 429 is thrown, because a worker frees its
+ * slot instead of waiting.
  */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }
 
-/** The group, or `undefined` on the service's 404. */
+/** The same for a group. */
 export async function findGroup(context: RequestContext, id: string): Promise<Group | undefined> {
   return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
 }

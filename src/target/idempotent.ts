@@ -1,6 +1,6 @@
 import { type ApiError, asMaybeDone, isApiError } from '../client/api-error.ts'
 import type { Written } from '../client/methods.ts'
-import type { Confirm, Send, RequestContext } from './entries.ts'
+import { type Confirm, type Identified, type RequestContext, requireEntryOf, type Send } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
 /** The directory that changes go to. Pass the same object for all changes, because it caches `seenAt`. */
@@ -10,6 +10,8 @@ export interface TargetDirectory {
   seenAt?: number
   /** The longest list of each shape that was created as it was sent, as lookups proved; set by `createTogether`. */
   readonly proved?: Map<string, number>
+  /** The statuses of refused lists of which nobody was created, as lookups proved; set by `createTogether`. */
+  readonly refusesWhole?: Set<number | undefined>
 }
 
 export interface WriteContext extends RequestContext {
@@ -35,6 +37,8 @@ const SEEN_FOR_MS = 5_000
 const FOUND: Done = { outcome: 'found', status: undefined }
 
 export interface Creation<Found> {
+  readonly id: string
+  /** What the service shows for the id: perhaps an entry with another one. */
   readonly find: () => Promise<Found | undefined>
   /** Sent once: without an answer the service may create the entry, or be about to. */
   readonly send: () => Promise<Written<unknown>>
@@ -44,7 +48,10 @@ export interface Creation<Found> {
 }
 
 /** Creates the entry. If it already exists, updates what differs. */
-export async function create<Found>(context: WriteContext, creation: Creation<Found>): Promise<Done> {
+export async function create<Found extends Identified>(
+  context: WriteContext,
+  creation: Creation<Found>,
+): Promise<Done> {
   const found = context.check ? await creation.find() : undefined
   const sent = found === undefined ? await sendNew(context, creation) : { found, wasThere: true }
   return 'found' in sent ? complete(context, creation, sent) : sent
@@ -56,15 +63,16 @@ export interface FoundEntry<Found> {
   readonly wasThere: boolean
 }
 
-/** Updates what differs in an entry that exists already. */
-export async function complete<Found>(
+/** Updates what differs in an entry that exists already. Throws `OtherEntry` where it is not the one to create. */
+export async function complete<Found extends Identified>(
   context: WriteContext,
-  { find, isDone, correct }: Creation<Found>,
+  { id, find, isDone, correct }: Creation<Found>,
   { found, wasThere }: FoundEntry<Found>,
 ): Promise<Done> {
+  requireEntryOf(id, found)
   if (isDone(found)) return wasThere ? { ...FOUND, wasThere: true } : FOUND
   try {
-    return await update(context, { find, isDone, send: correct(found) }, 'sure')
+    return await update(context, { id, find, isDone, send: correct(found) }, 'sure')
   } catch (error) {
     // The next attempt must know that this one may have created the entry.
     if (!wasThere && isApiError(error, 'rate-limited')) throw asMaybeDone(error)
@@ -74,7 +82,7 @@ export async function complete<Found>(
 
 async function sendNew<Found>(
   context: WriteContext,
-  { find, send }: Creation<Found>,
+  { find, send }: Pick<Creation<Found>, 'find' | 'send'>,
 ): Promise<Done | FoundEntry<Found>> {
   try {
     const { status } = await send()
@@ -99,25 +107,26 @@ async function findLost<Found>(find: Creation<Found>['find'], lost: ApiError): P
 }
 
 export interface Update<Found> {
+  readonly id: string
   readonly find: () => Promise<Found | undefined>
   readonly isDone: (found: Found) => boolean
   readonly send: Send<Found>
 }
 
 /** Updates the entry; `missing` if it does not exist. `sure` means that the entry need not be looked up first. */
-export async function update<Found>(
+export async function update<Found extends Identified>(
   context: WriteContext,
-  { find, isDone, send }: Update<Found>,
+  { id, find, isDone, send }: Update<Found>,
   looked: 'sure' | 'unsure' = context.check ? 'unsure' : 'sure',
 ): Promise<Done> {
   if (looked === 'unsure') {
     const found = await find()
     if (found === undefined) return nothingThere(context, 'missing')
-    if (isDone(found)) return FOUND
+    if (isDone(requireEntryOf(id, found))) return FOUND
   }
   const confirm: Confirm<Found> = async () => {
     const found = await find()
-    return found !== undefined && isDone(found) ? found : undefined
+    return found !== undefined && isDone(requireEntryOf(id, found)) ? found : undefined
   }
   try {
     const written = await send(confirm)
@@ -131,10 +140,15 @@ export async function update<Found>(
 /** Deletes the entry. An entry that does not exist counts as deleted. */
 export async function remove(
   context: WriteContext,
-  find: () => Promise<unknown>,
+  { id, find }: Pick<Creation<Identified>, 'id' | 'find'>,
   send: Send<true>,
 ): Promise<Done> {
-  const isGone = async (): Promise<true | undefined> => ((await find()) === undefined ? true : undefined)
+  const isGone = async (): Promise<true | undefined> => {
+    const found = await find()
+    if (found === undefined) return true
+    requireEntryOf(id, found)
+    return undefined
+  }
   if (context.check && (await isGone())) {
     await requireTarget(context)
     return FOUND

@@ -4,6 +4,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
 import { applyChange, type HowToApply } from './apply-change.ts'
+import { OtherEntry } from './entries.ts'
 import { CHECK_PROXY, explainApiError } from './explain.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
@@ -32,6 +33,7 @@ export async function tryChange(
 /** The outcome of an attempt that ended with this error. Throws what is none, such as an abort. */
 export function outcomeOf(error: unknown): Outcome {
   if (isApiError(error)) return outcomeOfApi(error)
+  if (error instanceof OtherEntry) return { result: 'not-shown', status: undefined, detail: error.message }
   if (error instanceof DirsyncdError) return { result: 'stop', code: error.code, detail: sentence(error) }
   throw error
 }

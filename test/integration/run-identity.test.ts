@@ -258,6 +258,55 @@ test.each([1, 10])(
   },
 )
 
+/** A service that ignores upper and lower case in ids, as a database may that compares so. */
+async function ignoreCase({ method, url, body }: ProxiedRequest): Promise<Interception | undefined> {
+  const content = await readService(bed.direct)
+  const kind = url.includes('/groups') ? 'groups' : 'users'
+  const known = (id: string) =>
+    [...content[kind].keys()].find((other) => other.toLowerCase() === id.toLowerCase())
+  if (method === 'POST') {
+    const ids = new URLSearchParams(body).getAll(`${kind}[][external_id]`)
+    return ids.some(known) ? { status: 409, answer: { title: 'taken' } } : undefined
+  }
+  const id = /\/(?:users|groups)\/([^/?]+)$/.exec(url)?.[1]
+  const other = id === undefined ? undefined : known(id)
+  if (id === undefined || other === undefined || other === id) return undefined
+  const headers = { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'test', 'content-type': FORM }
+  const sent = { method, headers, ...(method !== 'GET' && { body }) }
+  const answer = await fetch(bed.service.baseUrl + url.slice(0, -id.length) + other, sent)
+  return { status: answer.status, ...(method === 'GET' && { answer: (await answer.json()) as object }) }
+}
+const FORM = 'application/x-www-form-urlencoded'
+
+test.each([1, 10])(
+  'what a service shows of an id in other case is nobody of this run, neither for people nor for groups: lists of %i',
+  async (createBatch) => {
+    const { sync } = await harness({ createBatch })
+    for (const id of ['Abc', 'b', 'c']) hire(id, `${id}@example.org`)
+    company.groups.set('Sales', { name: 'Sales', members: ['Abc', 'b'] })
+    await sync()
+    const before = await readService(bed.direct)
+    bed.proxy.intercept = ignoreCase
+    hire('aBC', 'new@example.org', 'Neo New')
+    company.groups.set('SALES', { name: 'Admins of sales', members: ['c'] })
+    const run = await sync()
+    expect(await readService(bed.direct)).toEqual(before)
+    expect(run).toMatchObject({ state: 'done', counts: { outcomes: { failed: 3 } } })
+    expect(runExitCode(run)).toBe(4)
+    const changes = await changesOf(bed.opened.store.db, run.run, 100)
+    for (const { detail } of changes)
+      expect(detail).toMatch(/^The service shows the entry "(Abc|Sales)" where/)
+    company.users.delete('Abc')
+    company.groups.delete('Sales')
+    await sync()
+    expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 3 } } })
+    expect(await emails()).toMatchObject({ aBC: 'new@example.org' })
+    const { groups } = await readService(bed.direct)
+    expect(groups).toEqual(new Map([['SALES', { name: 'Admins of sales', members: ['c'] }]]))
+    expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT, notices: EMPTY_OBJECT } })
+  },
+)
+
 describe('e-mails that are exchanged', () => {
   beforeEach(() => {
     for (const id of ['a', 'b', 'c', 'd']) hire(id, `${id}@example.org`)

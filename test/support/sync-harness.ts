@@ -148,7 +148,11 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   const executor = otherExecutor(`${sync}-process`)
 
   async function startWorker(): Promise<void> {
-    const targetDirectory = { directoryId: service.directoryId, proved: new Map<string, number>() }
+    const targetDirectory = {
+      directoryId: service.directoryId,
+      proved: new Map<string, number>(),
+      refusesWhole: new Set<number | undefined>(),
+    }
     const worker = new ChangeWorker({
       db,
       backend: opened.backend,

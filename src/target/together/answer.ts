@@ -2,11 +2,8 @@ import type { Written } from '../../client/methods.ts'
 import { type Create, shapeOf } from '../../plan/batches.ts'
 import { amount } from '../../directory/wording.ts'
 import type { ListFault } from '../../plan/outcome.ts'
+import type { Identified } from '../entries.ts'
 import type { ListedEntries, Looked, Patience, Telling } from './entries.ts'
-
-interface Identified {
-  readonly external_id?: string | null | undefined
-}
 
 /** A list that was answered with 2xx. */
 export interface AnsweredList<Found> {
@@ -46,7 +43,7 @@ export function answeredList<Found extends Identified>(
 }
 
 /** Tells what becomes of the entries of a list that was answered with 2xx. */
-export class Answer<Found> {
+export class Answer<Found extends Identified> {
   readonly #entries: ListedEntries<Found>
   readonly #list: AnsweredList<Found>
   readonly #how: HowToLook

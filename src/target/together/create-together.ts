@@ -3,6 +3,7 @@ import type { AccessManagementClient } from '../../client/client.ts'
 import type { Create } from '../../plan/batches.ts'
 import type { HowToApply } from '../apply-change.ts'
 import type { ListFault, SharedOutcome } from '../../plan/outcome.ts'
+import type { Identified } from '../entries.ts'
 import { type Creations, groupCreations, userCreations } from '../creations.ts'
 import type { TargetDirectory, WriteContext } from '../idempotent.ts'
 import { outcomeOf, tryChange } from '../try-change.ts'
@@ -23,8 +24,9 @@ export interface HowToCreate extends HowToApply {
  * Creates several entries of one kind with as few requests as the service allows, and tells what becomes of each:
  *
  * - A list that the service refuses is halved until the refused entry stands alone, which is then treated as one that was
- *   sent alone. Before, its first and last entry are looked up: where one is there, the service created a part of the
- *   list, so all are, and only those that are missing are sent again.
+ *   sent alone. Before, each entry is looked up, because the service may have created a part of the list; only those that
+ *   are missing are sent again. Once nobody of a list was there, only the first and last entry of further ones that are
+ *   refused with the same status are looked up, as long as they are missing.
  * - After a 409 each entry is looked up first; those that exist are compared and updated.
  * - After an unknown outcome each entry is looked up. Those that are missing are not sent again now, because the service
  *   may still be creating them. They are `unavailable`; their next attempt looks again.
@@ -51,7 +53,7 @@ export function createTogether(
     : new Creating(context, userCreations(context), how, requests).run(changes)
 }
 
-class Creating<Found extends { readonly external_id?: string | null | undefined }> {
+class Creating<Found extends Identified> {
   readonly #context: WriteContext
   readonly #creations: Creations<Found>
   readonly #how: HowToCreate
@@ -128,7 +130,7 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
         yield* this.#afterUnknown(list.changes, error)
         return []
       case 'look-and-go-on': {
-        const missing = yield* this.#lookUpSent(list)
+        const missing = yield* this.#lookUpSent(list, error)
         const next = listsOf(missing, true)
         return missing.length < list.changes.length ? next : next.flatMap((each) => this.#halve(each, error))
       }
@@ -146,10 +148,12 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
 
   /** A service may create some entries of a list and then refuse it. */
   async *#afterRefusal(list: List, error: ApiError): Telling<readonly List[]> {
-    const { changes } = list
-    const ends = await this.#entries.lookAt([changes[0]!, changes.at(-1)!])
-    if (ends.failed === undefined && ends.found.length === 0) return this.#halve(list, error)
-    const missing = yield* this.#lookUpSent(list)
+    if (this.#context.target.refusesWhole?.has(error.status) === true) {
+      const { changes } = list
+      const ends = await this.#entries.lookAt([changes[0]!, changes.at(-1)!])
+      if (ends.failed === undefined && ends.found.length === 0) return this.#halve(list, error)
+    }
+    const missing = yield* this.#lookUpSent(list, error)
     return listsOf(missing, true).flatMap((each) => this.#halve(each, error))
   }
 
@@ -169,8 +173,14 @@ class Creating<Found extends { readonly external_id?: string | null | undefined 
    * refused, or all others. Whoever is there behind one that is missing was there before; so are all where none is
    * missing, because a list that was created whole is not refused.
    */
-  async *#lookUpSent({ changes, looked: wereMissing }: List): Telling<readonly Create[]> {
+  async *#lookUpSent(
+    { changes, looked: wereMissing }: List,
+    { status }: ApiError,
+  ): Telling<readonly Create[]> {
     const looked = await this.#entries.lookAt(changes)
+    const { refusesWhole } = this.#context.target
+    if (looked.found.length > 0) refusesWhole?.delete(status)
+    else if (looked.failed === undefined && changes.length > 2) refusesWhole?.add(status)
     const mixedUp = wereMissing ? this.#entries.mixedUp(changes, looked, undefined) : undefined
     if (mixedUp !== undefined) {
       this.#isMixedUp = true

@@ -4,6 +4,7 @@ import type { Create } from '../../plan/batches.ts'
 import { differenceIn, isStored, whyMixedUp } from '../../plan/canary.ts'
 import type { Outcome, SharedOutcome } from '../../plan/outcome.ts'
 import type { Creations } from '../creations.ts'
+import { type Identified, isEntryOf } from '../entries.ts'
 import { complete, type FoundEntry, type WriteContext } from '../idempotent.ts'
 import { outcomeOf } from '../try-change.ts'
 
@@ -55,7 +56,7 @@ export class RequestCount {
 }
 
 /** Looks up and completes single entries of a list. */
-export class ListedEntries<Found> {
+export class ListedEntries<Found extends Identified> {
   readonly #context: WriteContext
   readonly #creations: Creations<Found>
   readonly #requests: RequestCount
@@ -68,16 +69,18 @@ export class ListedEntries<Found> {
 
   /** Whether the service shows what was sent, or a form of it. */
   isStored(change: Create, found: Found): boolean {
-    return isStored(change, this.#creations.shown(found))
+    return isEntryOf(change.id, found) && isStored(change, this.#creations.shown(found))
   }
 
   difference(change: Create, found: Found): string | undefined {
+    if (!isEntryOf(change.id, found)) return `shows the entry "${found.external_id}"`
     return differenceIn(change, this.#creations.shown(found))
   }
 
   /** Why the run must stop, where one of these shows what was sent for another entry of its list. */
   mixedUp(list: readonly Create[], { found }: Looked<Found>, status: number | undefined): string | undefined {
-    const readBacks = found.map((each) => ({
+    const theirs = found.filter((each) => isEntryOf(each.change.id, each.found))
+    const readBacks = theirs.map((each) => ({
       change: each.change,
       status: status ?? null,
       shown: this.#creations.shown(each.found),

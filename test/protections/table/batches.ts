@@ -8,6 +8,30 @@ const CHUNKS = 'integration/apply-chunks.test.ts'
 /** Creates that share a request. */
 export const BATCHES: readonly Protection[] = [
   {
+    name: 'batches-refused-list-is-looked-up-whole-until-nobody-was-there',
+    file: 'target/together/create-together.ts',
+    find: 'if (this.#context.target.refusesWhole?.has(error.status) === true) {',
+    replace: 'if (error.status !== undefined) {',
+    test: 'unit/target/create-together.test.ts',
+    only: 'a list that is refused',
+  },
+  {
+    name: 'batches-refused-list-with-somebody-there-proves-nothing',
+    file: 'target/together/create-together.ts',
+    find: 'if (looked.found.length > 0) refusesWhole?.delete(status)',
+    replace: 'if (looked.found.length > 0) refusesWhole?.add(status)',
+    test: 'unit/target/create-together.test.ts',
+    only: 'a list that is refused',
+  },
+  {
+    name: 'batches-entry-with-another-id-is-not-as-sent',
+    file: 'target/together/entries.ts',
+    find: 'return isEntryOf(change.id, found) && isStored(',
+    replace: 'return isStored(',
+    test: 'unit/target/create-together.test.ts',
+    only: 'with another id',
+  },
+  {
     name: 'batch-lost-list-is-looked-up',
     file: 'target/together/next.ts',
     find: "if (maybeDone) return 'look'",

@@ -64,7 +64,7 @@ test.each([
         code: 'directory-incomplete',
         detail:
           `the directory already had ${there} of the ${creates} users to create: either its list did not show them, and ` +
-          'perhaps not everybody who left, or the service answers 409 to what it has just created',
+          'perhaps not everybody who left, or the service refused requests of which it had created entries',
       },
     ])
   },

@@ -240,6 +240,31 @@ test('a create whose answer is lost while somebody else creates it differently e
   expect(server.users).toEqual([ann()])
 })
 
+/** What a service shows for `u1` and `g1` that ignores upper and lower case in ids. */
+const OTHERS: Record<string, object> = { user: ann({ external_id: 'U1' }), group: all({ external_id: 'G1' }) }
+
+test.each([createUser, updateUser, deleteUser, createGroup, updateGroup, setMembers, deleteGroup])(
+  '$op leaves an entry alone that a look shows with another id',
+  async (change) => {
+    const shown = OTHERS[change.op.endsWith('-user') ? 'user' : 'group']!
+    await using server = await startDirectoryServer()
+    server.trouble.push({ method: 'GET', reaction: { status: 200, json: shown } })
+    expect(await rejection(apply(server, change, true))).toMatchObject({ name: 'OtherEntry' })
+    expect(server.seen.map(({ method }) => method)).toEqual(['GET'])
+  },
+)
+
+test.each([{ status: 409 }, { status: 503 }, 'drop'] as const)(
+  'a create that is answered with %o leaves an entry alone that has another id',
+  async (reaction) => {
+    await using server = await startDirectoryServer()
+    server.trouble.push({ method: 'POST', reaction })
+    server.trouble.push({ method: 'GET', reaction: { status: 200, json: OTHERS['user']! } })
+    expect(await rejection(apply(server, createUser))).toMatchObject({ name: 'OtherEntry' })
+    expect(server.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
+  },
+)
+
 test('a look in front of a change does not wait for a 429', async () => {
   await using server = await startDirectoryServer()
   server.trouble.push({ reaction: { status: 429, headers: { 'retry-after': '60' } } })

@@ -40,6 +40,7 @@ interface How {
   readonly check?: boolean
   readonly maySend?: () => boolean
   readonly proved?: Map<string, number>
+  readonly refusesWhole?: Set<number | undefined>
   readonly patience?: Patience
 }
 
@@ -48,12 +49,18 @@ const SHORT: Patience = { first: 1, giveUp: 4 }
 async function createAll(
   server: ListService,
   ids: readonly string[],
-  { check = false, maySend = () => true, proved = new Map(), patience = SHORT }: How = {},
+  {
+    check = false,
+    maySend = () => true,
+    proved = new Map(),
+    refusesWhole = new Set(),
+    patience = SHORT,
+  }: How = {},
 ): Promise<Told> {
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 }, timeouts: { writeMs: 500 } })
   const faults: ListFault[] = []
   const how = { check, maySend, patience, onListFault: (fault: ListFault) => void faults.push(fault) }
-  const target = { directoryId: 7, proved, seenAt: performance.now() }
+  const target = { directoryId: 7, proved, refusesWhole, seenAt: performance.now() }
   const details = new Map<string, Outcome | undefined>()
   let requests = 0
   for await (const { changes, outcome } of createTogether(
@@ -258,6 +265,23 @@ describe('a list that is accepted', () => {
     ))
 })
 
+test.each(['show-nothing', 'create-all-and-drop'] as const)(
+  '%s: whom the service shows with another id is not there, and has nothing to do with the others',
+  (way) => {
+    const other = entry('C', { email: 'c@example.org', name: 'User c' })
+    const reads = [undefined, undefined, { status: 200, json: other }]
+    return withService({ ways: [way], reads }, async (server) => {
+      const { outcomes, details } = await createAll(server, A_TO_D, { patience: { first: 1, giveUp: 0 } })
+      const others = way === 'show-nothing' ? 'applied' : 'found'
+      expect(outcomes).toEqual(
+        new Map([...(all(others, ['a', 'b', 'd']) as Map<string, string>), ['c', 'not-shown']]),
+      )
+      expect(details.get('c')).toMatchObject({ detail: expect.stringContaining('shows the entry "C" where') })
+      expect(server.calls.filter((call) => call.startsWith('PATCH'))).toEqual([])
+    })
+  },
+)
+
 describe('a list that is refused', () => {
   test('is halved until the refused entry stands alone; the others are created', () =>
     withService({ ways: [], refused: ['c'] }, async (server) => {
@@ -267,16 +291,49 @@ describe('a list that is refused', () => {
       )
       expect(idsOf(server)).toEqual(['a', 'b', 'd'])
       const posts = ['POST a b c d', 'POST a b', 'POST c d', 'POST c', 'POST d']
-      const looks = ['GET a', 'GET d', 'GET c', 'GET d']
+      const looks = ['GET a', 'GET b', 'GET c', 'GET d', 'GET c', 'GET d']
       expect(server.calls).toEqual([
         posts[0],
-        ...looks.slice(0, 2),
+        ...looks.slice(0, 4),
         ...posts.slice(1, 3),
-        ...looks.slice(2),
+        ...looks.slice(4),
         ...posts.slice(3),
       ])
       expect(limits).toEqual([])
     }))
+
+  test('is looked up whole until nobody of a list was there, and then at its ends', () =>
+    withService({ ways: [], refused: ['c', 'y'] }, async (server) => {
+      const refusesWhole = new Set<number | undefined>()
+      await createAll(server, A_TO_D, { refusesWhole })
+      expect(refusesWhole).toEqual(new Set([422]))
+      const before = server.calls.length
+      await createAll(server, ['w', 'x', 'y', 'z'], { refusesWhole })
+      expect(server.calls.slice(before, before + 4)).toEqual(['POST w x y z', 'GET w', 'GET z', 'POST w x'])
+    }))
+
+  test('after the service created all whom it does not refuse, nobody is sent twice', () =>
+    withService({ ways: ['create-others-and-refuse'], refused: ['a', 'e'] }, async (server) => {
+      const refusesWhole = new Set<number | undefined>()
+      const { outcomes } = await createAll(server, ['a', 'b', 'c', 'd', 'e'], { refusesWhole })
+      expect([...outcomes].toSorted()).toEqual([
+        ['a', 'refused'],
+        ...(['b', 'c', 'd'] as const).map((id) => [id, 'found']),
+        ['e', 'refused'],
+      ])
+      expect(idsOf(server)).toEqual(['b', 'c', 'd'])
+      expect(refusesWhole).toEqual(new Set())
+    }))
+
+  test('after a second 409 is looked up again', () =>
+    withService(
+      { ways: ['create-others-and-conflict', 'create-others-and-conflict'], existing: [entry('c')] },
+      async (server) => {
+        const { outcomes } = await createAll(server, ['a', 'b', 'c', 'd', 'e'])
+        expect(new Set(outcomes.values())).toEqual(new Set(['found']))
+        expect(idsOf(server).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
+      },
+    ))
 
   test.each([
     [400, 'look-at-ends'],

@@ -27,6 +27,7 @@ export const WAYS = [
   'create-until-conflict',
   'create-others-and-conflict',
   'create-until-refused',
+  'create-others-and-refuse',
   'create-some-and-refuse-length',
   'show-capitals',
   'lose-a-name',
@@ -105,6 +106,8 @@ export async function startListService(options: ListServiceOptions): Promise<Lis
     const refusal = wanted.findIndex(({ external_id: id }) => refused.has(id))
     if (refusal >= 0) {
       if (way === 'create-until-refused') add(wanted.slice(0, refusal).filter((entry) => !has(entry)))
+      if (way === 'create-others-and-refuse')
+        add(wanted.filter((entry) => !has(entry) && !refused.has(entry.external_id)))
       return { status: 422, json: { title: 'no' } }
     }
     const conflict = wanted.findIndex(has)
@@ -174,6 +177,7 @@ export async function startListService(options: ListServiceOptions): Promise<Lis
       case 'create-until-conflict':
       case 'create-others-and-conflict':
       case 'create-until-refused':
+      case 'create-others-and-refuse':
       case 'create-some-and-refuse-length':
       case 'limit-rate':
       case 'refuse':
