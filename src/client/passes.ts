@@ -211,7 +211,8 @@ function listingOf<Item>({ isSame }: Pages<Item>, read: readonly KeyedPage<Item>
 /** As `flat`, which for a moment takes several times the memory of what it returns. */
 function joined<Value>(lists: readonly (readonly Value[])[]): Value[] {
   const length = lists.reduce((sum, list) => sum + list.length, 0)
-  const all = Array.from<Value>({ length })
+  // oxlint-disable-next-line unicorn/no-new-array -- `Array.from` takes 30 ms for a million values, in one turn.
+  const all = new Array<Value>(length)
   let next = 0
   for (const list of lists) {
     for (const value of list) {

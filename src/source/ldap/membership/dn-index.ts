@@ -72,7 +72,8 @@ export class DnIndex {
     this.#slots = new Int32Array(2 * slots.length)
     this.#hashes = new Int32Array(2 * slots.length)
     this.#count = 0
-    for (const [slot, taken] of slots.entries()) if (taken !== 0) this.#put(hashes[slot]!, taken - 1)
+    for (let slot = 0; slot < slots.length; slot += 1)
+      if (slots[slot] !== 0) this.#put(hashes[slot]!, slots[slot]! - 1)
     for (const { buffer } of [slots, hashes]) buffer.transfer(0)
   }
 }
