@@ -13,6 +13,7 @@ import { benchMillion } from './million.ts'
 import { render, renderBudget, renderIdle } from './render.ts'
 import { benchScale, drawScale } from './scale.ts'
 import { benchGroups, benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
+import { benchServiceWrites } from './service-writes.ts'
 import { benchWorkers } from './workers.ts'
 
 const BENCHES = {
@@ -25,6 +26,7 @@ const BENCHES = {
   limit: benchLimit,
   embedded: benchEmbedded,
   workers: benchWorkers,
+  'service-writes': benchServiceWrites,
   million: benchMillion,
   csv: benchCsv,
   ldap: benchLdap,

@@ -46,7 +46,7 @@ export async function startInstantService(
   }
 }
 
-/** Starts `dirsyncd service` on an empty PostgreSQL database. `reset` deletes every user. */
+/** Starts `dirsyncd service` on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
 export async function startRealService(
   entries: Entries,
   database: string,

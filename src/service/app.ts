@@ -110,6 +110,7 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   addHealth(app, options.pool)
   registerDocumentation(app, options.publicUrl)
   registerEndpoints(app, {
+    pool: options.pool,
     db,
     uniqueExternalIds: options.uniqueExternalIds ?? true,
     vault: options.vault,

@@ -75,6 +75,7 @@ class ClosingPool extends Pool {
       stream: () => new SessionStream(session),
     })
     this.#close = close
+    this.query = withoutNames(super.query.bind(this))
     this.on('release', (_error: Error, client: PoolClient) => rollBackLeftover(client))
   }
 
@@ -86,6 +87,16 @@ class ClosingPool extends Pool {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end()
   }
+}
+
+/** The clients share one session, in which a second client could not prepare a statement of the same name. */
+function withoutNames(query: Pool['query']): Pool['query'] {
+  const send = query as (...parts: unknown[]) => unknown
+  const unnamed = (statement: unknown, ...rest: unknown[]) =>
+    typeof statement === 'object'
+      ? send({ ...statement, name: undefined }, ...rest)
+      : send(statement, ...rest)
+  return unnamed as Pool['query']
 }
 
 /** A client that is given back in the middle of a transaction must not keep everybody else waiting for ever. */

@@ -8,7 +8,7 @@ import {
 import { type Endpoint, endpoints, type Operation } from '../../src/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService } from '../support/service.ts'
-import { ask } from './api.ts'
+import { ask, problem } from './api.ts'
 import { MARKER, wideFixture } from './wide-fixture.ts'
 import { describeService } from './with-service.ts'
 
@@ -145,5 +145,20 @@ describeService('beside the table', {}, (service) => {
     const answer = await fetch(`${service().baseUrl}/healthz`)
     expect(answer.status).toBe(200)
     expect(await answer.json()).toEqual({ status: 'ok' })
+  })
+})
+
+describeService('the token of a blocked contact', {}, (service) => {
+  test('is refused from the next request on, until the contact is active again', async () => {
+    const setStatus = (status: string) =>
+      service().pool.query('update access_management.contacts set status = $1 where id = $2', [
+        status,
+        FIXTURE.contactId,
+      ])
+    expect((await ask(service(), 'listDirectories')).status).toBe(200)
+    await setStatus('blocked')
+    expect(await ask(service(), 'listDirectories')).toMatchObject(problem(401))
+    await setStatus('active')
+    expect((await ask(service(), 'listDirectories')).status).toBe(200)
   })
 })

@@ -144,6 +144,17 @@ describeService('users', {}, (service) => {
     expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
   })
 
+  test('of twenty deletions of one user at once exactly one finds it', async () => {
+    await create([['users[][external_id]', 'leaving']])
+    const before = (await ask(service(), 'listUsers')).headers.get('total')
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => ask(service(), 'deleteUser', { externalId: 'leaving' })),
+    )
+    const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b)
+    expect(statuses).toEqual([204, ...Array.from({ length: 19 }, () => 404)])
+    expect((await ask(service(), 'listUsers')).headers.get('total')).toBe(String(Number(before) - 1))
+  })
+
   test.each([
     ['no entries', []],
     ['101 entries', Array.from({ length: 101 }, () => ({ name: 'x' }))],
@@ -243,6 +254,10 @@ describeService('users', {}, (service) => {
       (await ask(service(), 'getGroup', { ...there, externalId: 'with-twin' })).body,
     ]
     const before = await theirs()
+    const theirDirectory = { directoryId: FIXTURE.otherDirectoryId, externalId: 'twin' }
+    const changes = { ...theirDirectory, json: { name: 'Ours' } }
+    expect(await ask(service(), 'updateUser', changes)).toMatchObject(problem(404))
+    expect(await ask(service(), 'deleteUser', theirDirectory)).toMatchObject(problem(404))
 
     expect(await update('twin', [['name', 'Ours']])).toMatchObject(problem(404))
     expect(await ask(service(), 'deleteUser', { externalId: 'twin' })).toMatchObject(problem(404))

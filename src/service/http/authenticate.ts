@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Pool } from 'pg'
 import type { Scope } from '../../contract/endpoints.ts'
 import { tokenOf } from '../access-token.ts'
 import type { Limits } from './limits.ts'
 import { notFound, Problem } from './problem.ts'
-import type { Database } from '../store/database.ts'
 import { findGrant, type Grant } from '../store/tokens.ts'
 
 /** Characters of the header X-Device-Id. */
@@ -15,13 +15,13 @@ export const MAX_DEVICE_ID = 255
  * except on a 429. Throws a `Problem`.
  */
 export async function authenticate(
-  { db, limits }: { readonly db: Database; readonly limits: Limits },
+  { pool, limits }: { readonly pool: Pool; readonly limits: Limits },
   now: Date,
   scope: Scope,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Grant> {
-  const grant = await limits(request, () => grantOf(db, now, request.headers.authorization))
+  const grant = await limits(request, () => grantOf(pool, now, request.headers.authorization))
   reply.header('x-token-expires-in', Math.floor((grant.expiresAt.getTime() - now.getTime()) / 1000))
   checkDeviceId(deviceIdOf(request))
   if (!grant.scopes.includes(scope)) {
@@ -32,10 +32,10 @@ export async function authenticate(
   return grant
 }
 
-async function grantOf(db: Database, now: Date, authorization: string | undefined): Promise<Grant> {
+async function grantOf(pool: Pool, now: Date, authorization: string | undefined): Promise<Grant> {
   const token = tokenOf(authorization)
   if (token === undefined) throw unauthorized('The header Authorization must be "token <ACCESS_TOKEN>".')
-  const grant = await findGrant(db, token)
+  const grant = await findGrant(pool, token)
   if (grant === undefined) throw unauthorized('The token is not known.')
   if (grant.expiresAt <= now) throw unauthorized('The token has expired.')
   return grant

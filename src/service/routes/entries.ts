@@ -1,4 +1,4 @@
-import { type FieldError, fieldProblem } from '../http/problem.ts'
+import { type FieldError, fieldProblem, type Problem } from '../http/problem.ts'
 import { valueErrors, type WrittenValues } from '../values.ts'
 
 /** Throws a `Problem` (value-not-allowed) that names every value of these entries that may not be written. */
@@ -17,12 +17,12 @@ export function checkValues(values: WrittenValues, allowedDomains: readonly stri
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
 }
 
-/** Throws a `Problem` (external-id-taken) for ids that the directory has already or the request has twice. */
-export function checkIdsFree(
+/** The problem of a request with external ids that the directory has already, or that the request has twice. */
+export function idsTaken(
   list: string,
   entries: readonly { readonly external_id?: string | undefined }[],
   taken: ReadonlySet<string>,
-): void {
+): Problem {
   const seen = new Set(taken)
   const errors: FieldError[] = []
   for (const [index, { external_id: id }] of entries.entries()) {
@@ -30,10 +30,5 @@ export function checkIdsFree(
     if (seen.has(id)) errors.push({ field: `${list}[${index}].external_id`, message: 'is taken' })
     seen.add(id)
   }
-  if (errors.length > 0) throw fieldProblem('external-id-taken', errors)
-}
-
-/** The external ids of the entries that have one. */
-export function externalIds(entries: readonly { readonly external_id?: string | undefined }[]): string[] {
-  return entries.flatMap(({ external_id: id }) => (id === undefined ? [] : [id]))
+  return fieldProblem('external-id-taken', errors)
 }

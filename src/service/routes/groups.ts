@@ -1,10 +1,11 @@
 import type { ExternalGroup } from '../../contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
+import { createEntries } from '../store/create-entries.ts'
 import { type LockedDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/groups.ts'
-import { checkEntries, checkIdsFree, checkValues, externalIds } from './entries.ts'
+import { checkEntries, checkValues, idsTaken } from './entries.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listGroups(
@@ -17,23 +18,19 @@ export async function listGroups(
 }
 
 export async function createGroups(
-  { db, uniqueExternalIds }: HandlerDeps,
-  { grant, origin, organizationId, directoryId, form }: Call<'createGroups'>,
+  { db, uniqueExternalIds: uniqueIds }: HandlerDeps,
+  { grant, origin, directoryId, form }: Call<'createGroups'>,
 ): Promise<ResponseOf<'createGroups'>> {
   checkEntries('groups', form, grant.allowedDomains)
-  return writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
-    if (uniqueExternalIds) {
-      checkIdsFree('groups', form, await store.takenGroupIds(trx, directoryId, externalIds(form)))
-    }
-    const groups = await store.insertGroups(trx, directoryId, form.map(toNewGroup))
-    const context = contextOf(origin, directory)
-    await recordEvents(
-      trx,
-      origin,
-      groups.map((group) => entryEvent(context, 'create', group)),
-    )
-    return groups.map(toGroup)
-  })
+  const entries = form.map(toNewGroup)
+  const created = await createEntries(db, origin, directoryId, { kind: 'group', entries }, { uniqueIds })
+  if (created === undefined) throw notFound()
+  if ('taken' in created) throw idsTaken('groups', form, created.taken)
+  return entries.map(({ external_id, name, members }) => ({
+    external_id,
+    name,
+    external_member_ids: members.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+  }))
 }
 
 export async function getGroup(
@@ -83,5 +80,5 @@ function toGroup({ external_id, name, external_member_ids }: store.GroupRow): Ex
 }
 
 function toNewGroup(form: Call<'createGroups'>['form'][number]): store.NewGroup {
-  return { external_id: form.external_id, name: form.name, members: form.external_member_ids ?? [] }
+  return { external_id: form.external_id, name: form.name, members: [...new Set(form.external_member_ids)] }
 }

@@ -1,11 +1,12 @@
 import type { ExternalUser } from '../../contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
+import { createEntries } from '../store/create-entries.ts'
 import { type LockedDirectory, writeDirectory } from '../store/directories.ts'
 import { recordEvents } from '../store/events.ts'
 import * as store from '../store/users.ts'
 import { splitPersonName } from '../values.ts'
-import { checkEntries, checkIdsFree, checkValues, externalIds } from './entries.ts'
+import { checkEntries, checkValues, idsTaken } from './entries.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 
 export async function listUsers(
@@ -18,24 +19,15 @@ export async function listUsers(
 }
 
 export async function createUsers(
-  { db, uniqueExternalIds }: HandlerDeps,
-  { grant, origin, organizationId, directoryId, form }: Call<'createUsers'>,
+  { db, uniqueExternalIds: uniqueIds }: HandlerDeps,
+  { grant, origin, directoryId, form }: Call<'createUsers'>,
 ): Promise<ResponseOf<'createUsers'>> {
   checkEntries('users', form, grant.allowedDomains)
-  const created = await writeDirectory(db, organizationId, directoryId, async (trx, directory) => {
-    if (uniqueExternalIds) {
-      checkIdsFree('users', form, await store.takenUserIds(trx, directoryId, externalIds(form)))
-    }
-    const users = await store.insertUsers(trx, directoryId, form.map(toNewUser))
-    const context = contextOf(origin, directory)
-    await recordEvents(
-      trx,
-      origin,
-      users.map((user) => entryEvent(context, 'create', user)),
-    )
-    return users
-  })
-  return created.map(toUser)
+  const entries = form.map(toNewUser)
+  const created = await createEntries(db, origin, directoryId, { kind: 'user', entries }, { uniqueIds })
+  if (created === undefined) throw notFound()
+  if ('taken' in created) throw idsTaken('users', form, created.taken)
+  return entries.map((entry, index) => toUser({ ...entry, id: created.ids[index]! }))
 }
 
 export async function getUser(

@@ -15,35 +15,32 @@ export type EntryKind = 'user' | 'group'
 
 const COUNTERS = { user: 'user_count', group: 'group_count' } as const
 
-/** Adds (`sign` 1) or subtracts (-1) entries in the blocks and the total of a directory that `writeDirectory` locks. */
-export async function countEntries(
+/** Takes a deleted entry off the total and the block of a directory that `writeDirectory` locks. */
+export async function uncountEntry(
   trx: Trx,
   directoryId: number,
   kind: EntryKind,
-  ids: readonly number[],
-  sign: 1 | -1,
+  id: number,
 ): Promise<void> {
-  const blocks = new Map<number, number>()
-  for (const id of ids) {
-    const block = Math.floor(id / BLOCK)
-    blocks.set(block, (blocks.get(block) ?? 0) + sign)
-  }
-  const rows = [...blocks].map(([block, entries]) => ({ directory_id: directoryId, kind, block, entries }))
   const counter = COUNTERS[kind]
   await trx
     .with('counted', (db) =>
       db
         .updateTable('directories')
-        .set((eb) => ({ [counter]: eb(counter, '+', sign * ids.length) }))
+        .set((eb) => ({ [counter]: eb(counter, '-', 1) }))
         .where('id', '=', directoryId),
     )
-    .insertInto('entry_blocks')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['directory_id', 'kind', 'block'])
-        .doUpdateSet((eb) => ({ entries: eb('entry_blocks.entries', '+', eb.ref('excluded.entries')) })),
-    )
+    .updateTable('entry_blocks')
+    .set((eb) => ({ entries: eb('entries', '-', 1) }))
+    .where('directory_id', '=', directoryId)
+    .where('kind', '=', kind)
+    .where('block', '=', Math.floor(id / BLOCK))
+    .execute()
+  await trx
+    .deleteFrom('entry_blocks')
+    .where('directory_id', '=', directoryId)
+    .where('kind', '=', kind)
+    .where('entries', '=', 0)
     .execute()
 }
 

@@ -1,7 +1,7 @@
 import { type Expression, sql } from 'kysely'
 import type { ExternalGroup } from '../../contract/resources.ts'
 import type { Page, PageRequest } from '../http/paging.ts'
-import { countEntries, startOfPage } from './blocks.ts'
+import { startOfPage, uncountEntry } from './blocks.ts'
 import { type Database, SCHEMA, type Trx } from './database.ts'
 
 export interface NewGroup {
@@ -88,45 +88,6 @@ export async function findGroup(
     .executeTakeFirst()
 }
 
-/** Which of these external ids the directory has already. */
-export async function takenGroupIds(
-  trx: Trx,
-  directoryId: number,
-  externalIds: readonly string[],
-): Promise<Set<string>> {
-  const rows = await trx
-    .selectFrom('external_groups')
-    .select('external_id')
-    .where('directory_id', '=', directoryId)
-    .where('external_id', 'in', externalIds)
-    .execute()
-  return new Set(rows.map((row) => row.external_id))
-}
-
-/** The created groups in the order in which they were given. */
-export async function insertGroups(
-  trx: Trx,
-  directoryId: number,
-  groups: readonly NewGroup[],
-): Promise<GroupRow[]> {
-  const rows = await trx
-    .insertInto('external_groups')
-    .values(groups.map(({ external_id, name }) => ({ directory_id: directoryId, external_id, name })))
-    .returning('id')
-    .execute()
-  await countEntries(
-    trx,
-    directoryId,
-    'group',
-    rows.map((row) => row.id),
-    1,
-  )
-  const ids = rows.map((row) => row.id).toSorted((a, b) => a - b)
-  for (const [index, group] of groups.entries())
-    await addMembers(trx, directoryId, ids[index]!, group.members)
-  return Promise.all(ids.map((id) => readGroup(trx, id)))
-}
-
 /** Updates the oldest group with that external id; members that are `undefined` stay as they are. */
 export async function updateGroup(
   trx: Trx,
@@ -156,7 +117,7 @@ export async function deleteGroup(
   const group = await oldestGroup(trx, directoryId, externalId)
   if (group === undefined) return undefined
   await trx.deleteFrom('external_groups').where('id', '=', group.id).execute()
-  await countEntries(trx, directoryId, 'group', [group.id], -1)
+  await uncountEntry(trx, directoryId, 'group', group.id)
   return group
 }
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Page, PageRequest } from '../http/paging.ts'
-import { countEntries, startOfPage } from './blocks.ts'
+import { startOfPage, uncountEntry } from './blocks.ts'
 import type { Database, Tables, Trx } from './database.ts'
 
 export type UserRow = Pick<Selectable<Tables['external_users']>, 'id' | 'external_id' | 'email' | 'name'>
@@ -76,43 +76,6 @@ export async function findUser(
     .executeTakeFirst()
 }
 
-/** Which of these external ids the directory has already. */
-export async function takenUserIds(
-  trx: Trx,
-  directoryId: number,
-  externalIds: readonly string[],
-): Promise<Set<string>> {
-  if (externalIds.length === 0) return new Set()
-  const rows = await trx
-    .selectFrom('external_users')
-    .select('external_id')
-    .where('directory_id', '=', directoryId)
-    .where('external_id', 'in', externalIds)
-    .execute()
-  return new Set(rows.map((row) => row.external_id ?? ''))
-}
-
-/** The created users in the order in which they were given. */
-export async function insertUsers(
-  trx: Trx,
-  directoryId: number,
-  users: readonly NewUser[],
-): Promise<UserRow[]> {
-  const rows = await trx
-    .insertInto('external_users')
-    .values(users.map((user) => ({ ...user, directory_id: directoryId })))
-    .returning(COLUMNS)
-    .execute()
-  await countEntries(
-    trx,
-    directoryId,
-    'user',
-    rows.map((row) => row.id),
-    1,
-  )
-  return rows.toSorted((a, b) => a.id - b.id)
-}
-
 /** Updates the oldest user with that external id; an `undefined` value stays as it is. */
 export async function updateUser(
   trx: Trx,
@@ -147,7 +110,7 @@ export async function deleteUser(
   const user = await oldestUser(trx, directoryId, externalId)
   if (user === undefined) return undefined
   await trx.deleteFrom('external_users').where('id', '=', user.id).execute()
-  await countEntries(trx, directoryId, 'user', [user.id], -1)
+  await uncountEntry(trx, directoryId, 'user', user.id)
   if ((await oldestUser(trx, directoryId, externalId)) !== undefined) return user
   await trx
     .deleteFrom('group_members')

@@ -7,6 +7,7 @@ import { createEntries } from './0002-entries.ts'
 import { createSubscriptions } from './0003-subscriptions.ts'
 import { createEvents } from './0004-events.ts'
 import { createBlocks } from './0005-blocks.ts'
+import { createEntryFunctions } from './0006-create-entries.ts'
 
 /**
  * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
@@ -18,6 +19,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0003-subscriptions': { up: createSubscriptions },
   '0004-events': { up: createEvents },
   '0005-blocks': { up: createBlocks },
+  '0006-create-entries': { up: createEntryFunctions },
 }
 
 /**

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import { type PostgresServer, startPostgres } from '../test/support/postgres.ts'
+import { compare, type Comparison } from './compare.ts'
+import type { BareInsertsTask } from './contenders/bare-inserts.ts'
+import type { BarePostingTask } from './contenders/bare-posting.ts'
+import { CONCURRENCY } from './creating.ts'
+import { directoryApi } from './directory-api.ts'
+import type { BenchOptions } from './options.ts'
+import { openedAnew, startContender } from './processes.ts'
+import { startRealService } from './services.ts'
+
+const NO_ENTRIES = { users: [], groups: [] }
+
+interface Writes {
+  readonly store: 'PostgreSQL' | 'embedded'
+  readonly people: number
+  readonly perRequest: number
+}
+
+const CASES: readonly Writes[] = [
+  { store: 'PostgreSQL', people: 15_000, perRequest: 1 },
+  { store: 'PostgreSQL', people: 100_000, perRequest: 100 },
+  { store: 'embedded', people: 5000, perRequest: 1 },
+]
+
+/** What the service itself takes, with its store on the same core and the client on another. */
+export async function benchServiceWrites({ repetitions = 3 }: BenchOptions): Promise<Comparison[]> {
+  pin(1)
+  const postgres = await startPostgres(['autovacuum_naptime=1s'])
+  try {
+    const results: Comparison[] = []
+    for (const writes of CASES) results.push(await measure(writes, postgres, repetitions))
+    return results
+  } finally {
+    await postgres.close()
+  }
+}
+
+async function measure(writes: Writes, postgres: PostgresServer, repetitions: number): Promise<Comparison> {
+  const { store, people, perRequest } = writes
+  const work = { people, perRequest, concurrency: CONCURRENCY }
+  const ours = openedAnew(async (stack) => {
+    pin(1)
+    const database = store === 'embedded' ? store : await postgres.createDatabase()
+    const service = stack.use(await startRealService(NO_ENTRIES, database))
+    pin(0)
+    const task: BarePostingTask = { ...directoryApi(service.baseUrl), ...work }
+    return stack.use(await startContender('bare-posting', task, { warmUps: 0 }))
+  })
+  pin(0)
+  const floorTask: BareInsertsTask = { database: await postgres.createDatabase(), ...work }
+  await using floor = await startContender('bare-inserts', floorTask)
+  return await compare({
+    id: `service-writes-${store}-${perRequest}`,
+    title: `${people} users to the service, ${perRequest} in one request, ${store}`,
+    floorTitle: `INSERTs of ${perRequest}, ${CONCURRENCY} at once`,
+    service: 'real',
+    count: people,
+    ours,
+    floor,
+    repetitions,
+  })
+}
+
+/** Binds this process, and those that it starts from now on, to one core. */
+function pin(core: number): void {
+  execFileSync('taskset', ['-acp', String(core), String(process.pid)], { stdio: 'ignore' })
+}
