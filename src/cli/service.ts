@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { Runner } from './context.ts'
-import { addContact } from './service/contact.ts'
-import { addDirectory } from './service/directory.ts'
+import { resources } from '../compose/service-resources.ts'
+import { addImport } from './service/import.ts'
 import { addKey } from './service/key.ts'
-import { addOrganization } from './service/organization.ts'
+import { addResource } from './service/resource.ts'
 import { runService } from './service/run.ts'
 import { addToken } from './service/token.ts'
+import { addUser } from './service/user.ts'
 
 const HELP = `
 Without a command, the service runs. The section service of the configuration says where it listens and where its data
@@ -18,7 +19,8 @@ Examples:
   dirsyncd service organization create --name "Northgate Instruments" --domain northgate.example
   dirsyncd service contact create --organization 1 --name "Directory Sync" --email sync@northgate.example
   dirsyncd service directory create --organization 1 --name "Northgate people"
-  dirsyncd service token create --contact 1 --scope ORG_READ --scope ORG`
+  dirsyncd service token create --contact 1 --scope ORG_READ --scope ORG
+  dirsyncd service import access.yaml`
 
 export function addService(program: Command, run: Runner): void {
   const service = program
@@ -29,5 +31,6 @@ export function addService(program: Command, run: Runner): void {
     .action((options: { faults?: string }) =>
       run((session) => runService(session, options.faults), { longRunning: true }),
     )
-  for (const add of [addOrganization, addContact, addDirectory, addToken, addKey]) add(service, run)
+  for (const resource of Object.values(resources)) addResource(service, run, resource)
+  for (const add of [addToken, addUser, addImport, addKey]) add(service, run)
 }

@@ -12,13 +12,17 @@ import type { AdminDeps } from '../service/admin/deps.ts'
 import { type KeyRotation, rotateKeys } from '../service/admin/keys.ts'
 import type { AdminInput, AdminOutput } from '../service/admin/operations.ts'
 import { createPerform, type Perform } from '../service/admin/perform.ts'
+import type { FixtureResult } from '../service/fixture/load.ts'
+import { readFixture } from '../service/fixture/read.ts'
 import {
   createKey,
   type CreatedKey,
   type ReloadableVault,
   openReloadableVault,
 } from '../service/keys/key-file.ts'
+import { createEstimator, type Estimator } from '../service/password.ts'
 import { openDatabase } from '../service/store/database.ts'
+import type { WriteContext } from '../service/store/resources.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
 import { hashToken } from '../service/store/tokens.ts'
 import { openServicePool, requireService } from './open-service.ts'
@@ -32,6 +36,8 @@ export interface ServiceAdmin extends AsyncDisposable {
   createToken(
     input: Omit<AdminInput<'addToken'>, 'hash'>,
   ): Promise<AdminOutput<'addToken'> & { readonly token: string }>
+  /** Reads the file, and the token files that it names, as the user of the command. */
+  importFile(path: string): Promise<FixtureResult>
 }
 
 /**
@@ -60,7 +66,13 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
   await using stack = new AsyncDisposableStack()
   const pool = await openServicePool(stack, service, 'a dirsyncd service command', log)
   await migrateService(pool)
-  const perform = createPerform(depsOf(pool, () => rotateFor(service, pool)))
+  const perform = createPerform(
+    depsOf(
+      pool,
+      () => openKeys(service),
+      () => rotateFor(service, pool),
+    ),
+  )
   return toAdmin(perform, stack.move())
 }
 
@@ -95,12 +107,25 @@ function toAdmin(perform: Perform, owned: AsyncDisposable): ServiceAdmin {
       const token = newToken()
       return { ...(await perform('addToken', { ...input, hash: hashToken(token) })), token }
     },
+    importFile: async (path) => perform('importFixture', { path, content: await readFixture(path) }),
     [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
   }
 }
 
-function depsOf(pool: Pool, rotate: () => Promise<KeyRotation>): AdminDeps {
-  return { db: openDatabase(pool), now: () => new Date(), rotateKeys: rotate }
+type Keys = Pick<WriteContext, 'vault' | 'estimate'>
+
+/** Only a command that writes secrets needs the keys. */
+function openKeys(service: ServiceConfig): Keys {
+  return { vault: openReloadableVault(service.keyFile), estimate: createEstimator() }
+}
+
+function depsOf(pool: Pool, keys: () => Keys, rotate: () => Promise<KeyRotation>): AdminDeps {
+  const writeContext = () => ({ ...keys(), now: clock() })
+  return { pool, db: openDatabase(pool), now: clock, writeContext, rotateKeys: rotate }
+}
+
+function clock(): Date {
+  return new Date()
 }
 
 /**
@@ -110,12 +135,21 @@ function depsOf(pool: Pool, rotate: () => Promise<KeyRotation>): AdminDeps {
 export async function listenForServiceAdmin(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
-  parts: { readonly pool: Pool; readonly vault: ReloadableVault; readonly log: Log },
+  parts: {
+    readonly pool: Pool
+    readonly vault: ReloadableVault
+    readonly estimate: Estimator
+    readonly log: Log
+  },
 ): Promise<void> {
-  const { pool, vault, log } = parts
+  const { pool, vault, estimate, log } = parts
   const socket = socketPath(service.dataDir, 'service.sock')
   const app = buildServiceAdminApp(
-    depsOf(pool, () => rotateKeys(pool, vault)),
+    depsOf(
+      pool,
+      () => ({ vault, estimate }),
+      () => rotateKeys(pool, vault),
+    ),
     log,
   )
   stack.defer(() => app.close())

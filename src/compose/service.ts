@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import type { Pool } from 'pg'
 import type { Address, Config, ServiceConfig } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
@@ -9,6 +8,7 @@ import { closeApp } from '../service/http/close-app.ts'
 import type { RateLimit } from '../service/http/limits.ts'
 import { parseFaults } from '../service/faults/faults.ts'
 import { loadFixture } from '../service/fixture/load.ts'
+import { readFixture } from '../service/fixture/read.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
 import { createEstimator } from '../service/password.ts'
 import { createRequestLog } from '../service/http/request-log.ts'
@@ -47,10 +47,9 @@ export async function startService(
   await migrateService(pool)
   await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
-    const text = await readFile(service.fixture, 'utf8').catch((error: unknown) => {
-      throw new DirsyncdError('config-invalid', `The fixture cannot be read: ${sentence(error)}.`)
-    })
-    await loadFixture(pool, text, { path: service.fixture, vault, estimate })
+    const content = await readFixture(service.fixture)
+    const now = new Date()
+    await loadFixture(pool, content, { path: service.fixture, existing: 'leave', vault, estimate, now })
   }
   const requestLog =
     service.requestLog === undefined
@@ -69,7 +68,7 @@ export async function startService(
     requestLog,
   })
   stack.defer(() => closeApp(app, GRACE_MS))
-  await listenForServiceAdmin(stack, service, { pool, vault, log })
+  await listenForServiceAdmin(stack, service, { pool, vault, estimate, log })
   return listen(app, service.listen)
 }
 

@@ -3,7 +3,10 @@ import { event, eventFilters } from './event.ts'
 import { directory, externalGroup, externalUser, organizationGroup } from './resources.ts'
 import { assertion, credentials, subscription, subscriptionWithSubscriber } from './subscription.ts'
 
-export type Scope = 'ORG_READ' | 'ORG' | 'USER_READ' | 'USER'
+/** No scope implies another. */
+export const SCOPES = ['ORG_READ', 'ORG', 'USER_READ', 'USER'] as const
+
+export type Scope = (typeof SCOPES)[number]
 
 /** The prefix of every path; all endpoints share the parameter `{organization_id}`. */
 export const PREFIX = '/api/v2/organizations/{organization_id}'

@@ -20,3 +20,6 @@ export const link = z
 
 /** The same picture in two sizes. */
 export const icons = z.looseObject({ small: link, large: link })
+
+/** The largest id and the largest whole number of the service in this repository: 32 bits. */
+export const MAX_ID = 2_147_483_647

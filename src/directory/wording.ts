@@ -5,9 +5,9 @@ export function digits(number: number): string {
   return number.toLocaleString('en-US')
 }
 
-/** A number and its noun: `1 user`, `12,345 users`. */
+/** A number and its noun: `1 user`, `12,345 users`, `2 directories`. */
 export function amount(number: number, noun: string): string {
-  return `${digits(number)} ${noun}${number === 1 ? '' : 's'}`
+  return `${digits(number)} ${number === 1 ? noun : `${noun.replace(/([^aeiou])y$/, '$1ie')}s`}`
 }
 
 /** An ISO time as people read it, in UTC: `2026-11-21 07:29:03Z`. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRequestLog, type RequestLine } from '../../src/service/http/request-log.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -29,17 +29,18 @@ function holdConnect(pool: Pool, number: number): { reached: Promise<void>; rele
   const released = Promise.withResolvers<void>()
   const original = pool.connect.bind(pool)
   let connects = 0
-  const connect = async (): Promise<PoolClient> => {
+  const turn = async (): Promise<void> => {
     connects += 1
-    if (connects === number) {
-      reached.resolve()
-      await released.promise
-    }
-    return original()
+    if (connects !== number) return
+    reached.resolve()
+    await released.promise
   }
   // The pool itself connects with a callback, Kysely without one.
-  const either = (callback?: Parameters<typeof original>[0]) => (callback ? original(callback) : connect())
-  Object.assign(pool, { connect: either })
+  const connect = async (callback?: Parameters<typeof original>[0]) => {
+    await turn()
+    return callback ? original(callback) : original()
+  }
+  Object.assign(pool, { connect })
   return { reached: reached.promise, release: released.resolve }
 }
 

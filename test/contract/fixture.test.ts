@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/service/fixture/load.ts'
-import { createEstimator } from '../../src/service/password.ts'
-import { testVault } from '../support/service.ts'
+import { readFixture } from '../../src/service/fixture/read.ts'
+import { loadYaml, testContext } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { ask, problem } from './api.ts'
 import { describeService } from './with-service.ts'
@@ -71,14 +71,8 @@ function many(count: number, row: (index: number) => string): string {
 }
 
 describeService('the fixture', {}, (service) => {
-  const load = (text: string, path = 'fixture.yaml', now?: Date) => {
-    return loadFixture(service().pool, `organizations:${text}`, {
-      path,
-      vault: testVault(),
-      estimate: createEstimator(),
-      ...(now === undefined ? {} : { now }),
-    })
-  }
+  const load = (text: string, now = new Date()) =>
+    loadYaml(service().pool, `organizations:${text}`, { path: 'fixture.yaml', now })
   const askWith = (token: string, organizationId: number) => {
     return ask(service(), 'listDirectories', { token, organizationId })
   }
@@ -92,8 +86,11 @@ describeService('the fixture', {}, (service) => {
       `{ sha256: ${hash('sha256', 'hashed-token')}, ${scopes} }`,
       `{ token: { file: token }, ${scopes} }`,
     ]
-    const result = await load(organization(100, tokens.join(', ')), join(dir.path, 'fixture.yaml'))
-    expect(result).toEqual({ created: [100], leftAlone: [] })
+    const path = join(dir.path, 'fixture.yaml')
+    await writeFile(path, `organizations:${organization(100, tokens.join(', '))}`)
+    const context = { path, existing: 'leave', ...testContext() } as const
+    const result = await loadFixture(service().pool, await readFixture(path), context)
+    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, changed: {} })
     for (const token of ['plain-token', 'hashed-token', 'token-in-a-file']) {
       expect((await askWith(token, 100)).status).toBe(200)
     }
@@ -101,7 +98,7 @@ describeService('the fixture', {}, (service) => {
 
   test('counts a duration from the start and takes a time as it is', async () => {
     const tokens = `{ token: by-duration, scopes: [ORG_READ], expires: 2h }, { token: by-time, scopes: [ORG_READ], expires: "2020-01-01T00:00:00Z" }`
-    await load(organization(101, tokens), 'fixture.yaml', new Date(Date.now() - 3_600_000))
+    await load(organization(101, tokens), new Date(Date.now() - 3_600_000))
     const seconds = Number((await askWith('by-duration', 101)).headers.get('x-token-expires-in'))
     expect(seconds).toBeGreaterThan(3500)
     expect(seconds).toBeLessThanOrEqual(3600)
@@ -130,7 +127,7 @@ describeService('the fixture', {}, (service) => {
   })
 
   test('brings what a contact may open, with times that count from the start', async () => {
-    await load(access(110), 'fixture.yaml', new Date('2026-05-01T12:00:00Z'))
+    await load(access(110), new Date('2026-05-01T12:00:00Z'))
     const request = { token: 'token-of-110', organizationId: 110, subscriptionId: 1101 }
     expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
       created_at: '2026-04-01T12:00:00.000+00:00',
@@ -195,15 +192,15 @@ describeService('the fixture', {}, (service) => {
   })
 
   test.each([
-    ['installations', { installation: 150 }],
-    ['contacts', { second: 151 }],
-    ['subscriptions', { subscription: 1501 }],
-    ['organization_groups', { group: 150 }],
-  ])('that uses what another organization has of the %s is refused', async (table, ids) => {
+    ['installations', { installation: 150 }, 'an installation'],
+    ['contacts', { second: 151 }, 'a contact'],
+    ['subscriptions', { subscription: 1501 }, 'a subscription'],
+    ['groups', { group: 150 }, 'a group'],
+  ])('that uses what another organization has of the %s is refused', async (_table, ids, one) => {
     await load(access(150))
     await expect(load(access(160, ids))).rejects.toMatchObject({
       code: 'config-invalid',
-      message: expect.stringContaining(`an id of its ${table}`),
+      message: expect.stringContaining(` of ${one} is in use by another`),
     })
   })
 
@@ -212,7 +209,7 @@ describeService('the fixture', {}, (service) => {
     const result = await load(
       organization(103, '{ token: late, scopes: [ORG_READ], expires: 1h }') + organization(104, ''),
     )
-    expect(result).toEqual({ created: [104], leftAlone: [103] })
+    expect(result.created).toMatchObject({ organization: 1 })
     expect(await askWith('late', 103)).toMatchObject(problem(401))
   })
 
@@ -220,9 +217,9 @@ describeService('the fixture', {}, (service) => {
     const taken = organization(105, '') + organization(106, '', '{ id: 7, name: Taken }')
     await expect(load(taken)).rejects.toMatchObject({
       code: 'config-invalid',
-      message: expect.stringContaining('an id of its directories'),
+      message: expect.stringContaining('the id 7 of a directory'),
     })
-    await expect(load(organization(105, ''))).resolves.toMatchObject({ created: [105] })
+    await expect(load(organization(105, ''))).resolves.toMatchObject({ created: { organization: 1 } })
     const token = `{ token: ${service().token}, scopes: [ORG], expires: 1h }`
     await expect(load(organization(107, token))).rejects.toMatchObject({
       code: 'config-invalid',
@@ -231,10 +228,13 @@ describeService('the fixture', {}, (service) => {
   })
 
   test('with a token file that is not there is refused with its path', async () => {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'fixture.yaml')
     const text = organization(108, '{ token: { file: missing }, scopes: [ORG], expires: 1h }')
-    await expect(load(text, '/nowhere/fixture.yaml')).rejects.toMatchObject({
+    await writeFile(path, `organizations:${text}`)
+    await expect(readFixture(path)).rejects.toMatchObject({
       code: 'secret-unavailable',
-      message: expect.stringContaining('/nowhere/missing'),
+      message: expect.stringContaining(join(dir.path, 'missing')),
     })
   })
 })

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadFixture } from '../../src/service/fixture/load.ts'
-import { createEstimator } from '../../src/service/password.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { testVault } from '../support/service.ts'
+import { loadYaml } from '../support/service.ts'
 import { type ApiAnswer, type ApiRequest, ask, linksOf, problem } from './api.ts'
 import { describeService } from './with-service.ts'
 
@@ -60,8 +58,7 @@ function idsOf(answer: ApiAnswer): number[] {
 
 describeService('groups of the organization', {}, (service) => {
   beforeAll(async () => {
-    const options = { path: 'f.yaml', vault: testVault(), estimate: createEstimator() }
-    await loadFixture(service().pool, YAML, options)
+    await loadYaml(service().pool, YAML)
   })
 
   const list = (query = '', more: ApiRequest = {}) =>

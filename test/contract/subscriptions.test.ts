@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createActivityRecorder } from '../../src/service/http/activity.ts'
-import { loadFixture } from '../../src/service/fixture/load.ts'
-import { createEstimator } from '../../src/service/password.ts'
 import { openDatabase } from '../../src/service/store/database.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { type RunningService, testVault } from '../support/service.ts'
+import { loadYaml, type RunningService } from '../support/service.ts'
 import { type ApiAnswer, type ApiRequest, ask, linksOf, problem } from './api.ts'
 import { describeService } from './with-service.ts'
 
@@ -88,7 +86,7 @@ organizations:
     installations: [{ id: ${id}, provider: 9, name: I, slug: i, configuration: { url: "https://i.example" } }]
     contacts: [${contact}]
 `
-  await loadFixture(service.pool, yaml, { path: 'f.yaml', vault: testVault(), estimate: createEstimator() })
+  await loadYaml(service.pool, yaml)
 }
 
 describeService('listing subscriptions', {}, (service) => {

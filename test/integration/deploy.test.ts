@@ -10,7 +10,8 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../../src/log.ts'
-import { parseFixture } from '../../src/service/fixture/schema.ts'
+import { readFixture } from '../../src/service/fixture/read.ts'
+import { checkFixture } from '../../src/service/fixture/schema.ts'
 import { openVault } from '../../src/service/keys/vault.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -116,7 +117,7 @@ test('deploy/service.yaml and its fixture fit to the daemon', async () => {
   expect(config.service).toMatchObject({ listen: { port: 8090 }, store: { kind: 'postgres' } })
   const fixture = await deployedConfig('deploy/fixture.yaml')
   expect(config.service?.fixture).toBe(fixture)
-  const [organization] = parseFixture(await readFile(fixture, 'utf8'), fixture).organizations
+  const [organization] = checkFixture(await readFixture(fixture), fixture).organizations
   const directory = daemon.syncs[0]?.directory
   expect(organization).toMatchObject({
     id: directory?.organizationId,

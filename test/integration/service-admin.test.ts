@@ -9,7 +9,7 @@ import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
-import { startService } from '../support/service.ts'
+import { startService, testContext } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
@@ -95,7 +95,7 @@ describe.each(STORES)('a store on $name', ({ name, storeOf, times }) => {
     const person = ['--name', 'Ada', '--email', 'ada@labs.example']
     const contact = await one(site, 'contact', 'create', '--organization', '1', ...person)
     const directory = await one(site, 'directory', 'create', '--organization', '1', '--name', 'People')
-    expect([contact.id, directory]).toMatchObject([1, { id: 1, targetType: 'ldap', users: 0 }])
+    expect([contact.id, directory]).toMatchObject([1, { id: 1, target_type: 'ldap', users: 0 }])
     const scopes = ['--scope', 'ORG_READ', '--scope', 'ORG', '--expires', '30d']
     const token = await one(site, 'token', 'create', '--contact', '1', ...scopes)
     expect(token.token).toMatch(/^am_[\w-]{43}$/)
@@ -200,7 +200,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
   ])
   expect(await refused(...contact, '--organization', '1', '--email', 'nobody')).toEqual([
     64,
-    'The email must be an e-mail address.',
+    '--email must be an e-mail address.',
   ])
   expect(await refused('token', 'create', '--contact', '11', '--scope', 'ALL')).toEqual([
     64,
@@ -222,7 +222,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
   ])
   expect(await refused('organization', 'create', '--name', ' ', '--domain', '@a')).toEqual([
     64,
-    'The name must not be empty. The allowed domain must be a domain such as example.org, without @.',
+    '--name must not be empty. --domain must be a domain such as example.org, without @.',
   ])
 })
 
@@ -231,8 +231,10 @@ test('a token is not revoked by the beginning of an id that another one has, too
   const service = stack.adopt(await startService(), (running) => running.close())
   const db = openDatabase(service.pool)
   const perform = createPerform({
+    pool: service.pool,
     db,
     now: () => new Date(),
+    writeContext: testContext,
     rotateKeys: () => Promise.reject(new Error('not here')),
   })
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()

@@ -1,3 +1,6 @@
+import { parseYaml } from '../../src/service/fixture/read.ts'
+import { checkFixture, type Fixture } from '../../src/service/fixture/schema.ts'
+
 /**
  * The ids and tokens of the default fixture. Contact Ada (11) has two apps and a vault item, Ben (12) has one app.
  * Tokens without another name belong to Ada. Organization 2 is foreign and has one of each resource.
@@ -189,4 +192,9 @@ organizations:
           - { token: ${FIXTURE.readOnlyToken}, scopes: [ORG_READ], expires: 30d }
     directories: [${directories.join(', ')}]
 `
+}
+
+/** Checks the text of a fixture. */
+export function parseFixture(yaml: string, path: string): Fixture {
+  return checkFixture(parseYaml(yaml, path), path)
 }

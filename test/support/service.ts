@@ -6,18 +6,37 @@ import { silentLog } from '../../src/log.ts'
 import { closeApp } from '../../src/service/http/close-app.ts'
 import { buildApp, type ServiceOptions } from '../../src/service/app.ts'
 import { parseFaults } from '../../src/service/faults/faults.ts'
-import { loadFixture } from '../../src/service/fixture/load.ts'
+import { type FixtureResult, loadFixture, type LoadOptions } from '../../src/service/fixture/load.ts'
+import { parseYaml } from '../../src/service/fixture/read.ts'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createEstimator, type Estimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
+import type { WriteContext } from '../../src/service/store/resources.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
+
+/** Loads the text of a fixture, which names no token files. What exists is left alone unless the options say otherwise. */
+export async function loadYaml(
+  pool: Pool,
+  yaml: string,
+  options: Partial<LoadOptions> = {},
+): Promise<FixtureResult> {
+  const path = options.path ?? 'test-fixture.yaml'
+  return loadFixture(pool, parseYaml(yaml, path), { path, existing: 'leave', ...testContext(), ...options })
+}
+
+/** What writing resources needs. */
+export function testContext(): WriteContext {
+  return { vault: testVault(), estimate: (estimator ??= createEstimator()), now: new Date() }
+}
 
 /** A vault with one key, the same in every test. */
 export function testVault(): Vault {
   return createVault(new Map([['test', Buffer.alloc(32, 7)]]))
 }
+
+let estimator: Estimator | undefined
 
 export interface StartOptions extends Partial<Omit<ServiceOptions, 'pool' | 'faults'>> {
   /** A pool that the caller ends; by default a pool on a new database of the test run's PostgreSQL. */
@@ -44,8 +63,6 @@ export interface RunningService {
   close(): Promise<void>
 }
 
-let estimator: Estimator | undefined
-
 /** Starts the access-management service in this process on 127.0.0.1 and loads the fixture into its store. */
 export async function startService(options: StartOptions = {}): Promise<RunningService> {
   const { pool: given, fixture = FIXTURE_YAML, faults, port = 0, ...rest } = options
@@ -54,7 +71,7 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
   const estimate = rest.estimate ?? (estimator ??= createEstimator())
   const pool = given ?? stack.adopt(await openServicePool(), (opened) => opened.end())
   await migrateService(pool)
-  await loadFixture(pool, fixture, { path: 'test-fixture.yaml', vault, estimate })
+  await loadYaml(pool, fixture, { vault, estimate })
   const lines: RequestLine[] = []
   const requestLog = { write: (line: RequestLine) => void lines.push(line), close: () => {} }
   const app = buildApp({

@@ -5,12 +5,15 @@ import type { AdminDeps } from './deps.ts'
 import { type AdminOperation, adminOperations } from './operations.ts'
 import { performUntrusted } from './perform.ts'
 
+/** An imported file may hold the users of a large directory. */
+const BODY_LIMIT = 256 * 1024 * 1024
+
 /**
  * The admin operations over HTTP, without authentication: serve them on a unix socket only, which its file mode
  * protects. The app does not listen by itself.
  */
 export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance {
-  const app = Fastify({ forceCloseConnections: true })
+  const app = Fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT })
   app.setErrorHandler((error, _request, reply) => {
     const code = error instanceof DirsyncdError ? error.code : 'internal'
     if (code === 'internal') log.error({ error: sentence(error) }, 'an administrator’s command failed')

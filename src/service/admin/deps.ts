@@ -1,10 +1,15 @@
+import type { Pool } from 'pg'
 import type { Database } from '../store/database.ts'
+import type { WriteContext } from '../store/resources.ts'
 import type { KeyRotation } from './keys.ts'
 
 /** What the operations work on. */
 export interface AdminDeps {
+  readonly pool: Pool
   readonly db: Database
   readonly now: () => Date
+  /** Throws `DirsyncdError('secret-unavailable')` where the key file is not usable. */
+  readonly writeContext: () => WriteContext
   /** Reads the key file again and seals everything with its first key. */
   readonly rotateKeys: () => Promise<KeyRotation>
 }

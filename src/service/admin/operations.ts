@@ -1,9 +1,12 @@
 import { z } from 'zod'
-import { createContact, listContacts } from './contacts.ts'
+import { SCOPES } from '../../contract/endpoints.ts'
+import { loadFixture } from '../fixture/load.ts'
+import { type ResourceName, resources } from '../resources/resources.ts'
+import { id, isoTime } from '../resources/values.ts'
 import type { AdminDeps } from './deps.ts'
-import { createDirectory, listDirectories } from './directories.ts'
-import { createOrganization, listOrganizations } from './organizations.ts'
+import { changeResource, createResource, listResources, removeResource } from './resources.ts'
 import { addToken, listTokens, revokeToken } from './tokens.ts'
+import { listUsersWithoutId, removeUsersWithoutId } from './users.ts'
 
 interface Operation<Input extends z.ZodType, Output> {
   readonly input: Input
@@ -17,38 +20,29 @@ function operation<Input extends z.ZodType, Output>(
   return { input, run }
 }
 
-const id = z.int().min(1).max(2_147_483_647)
-const name = z
-  .string()
-  .trim()
-  .min(1, { error: 'must not be empty' })
-  .max(255, { error: 'must not be longer than 255 characters' })
-const domain = z
-  .string()
-  .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
-const SCOPES = ['ORG_READ', 'ORG', 'USER_READ', 'USER'] as const
-const organizationFilter = z.strictObject({ organizationId: id.optional() })
+const resource = z.enum(Object.keys(resources) as [ResourceName, ...ResourceName[]])
+const values = z.record(z.string(), z.unknown())
+const items = z.record(z.string(), z.array(z.union([z.string(), z.number()]))).default({})
 
 /**
  * The operations of an administrator, which the API does not offer: the input schema and the function of each. Dates
  * are ISO text, so that a result is the same in this process and through the socket.
  */
 export const adminOperations = {
-  createOrganization: operation(
-    z.strictObject({ name, allowedDomains: z.array(domain).min(1, { error: 'must name a domain' }) }),
-    createOrganization,
+  createResource: operation(z.strictObject({ resource, ownerId: id.optional(), values }), createResource),
+  listResources: operation(z.strictObject({ resource, ownerId: id.optional() }), listResources),
+  changeResource: operation(
+    z.strictObject({ resource, id, values, add: items, remove: items }),
+    changeResource,
   ),
-  listOrganizations: operation(z.strictObject({}), listOrganizations),
-  createContact: operation(
-    z.strictObject({ organizationId: id, name, email: z.email({ error: 'must be an e-mail address' }) }),
-    createContact,
+  removeResource: operation(z.strictObject({ resource, id, withContents: z.boolean() }), removeResource),
+  importFixture: operation(
+    z.strictObject({ path: z.string(), content: z.unknown() }),
+    (deps, { path, content }) =>
+      loadFixture(deps.pool, content, { path, existing: 'update', ...deps.writeContext() }),
   ),
-  listContacts: operation(organizationFilter, listContacts),
-  createDirectory: operation(
-    z.strictObject({ organizationId: id, name, targetType: name.default('ldap') }),
-    createDirectory,
-  ),
-  listDirectories: operation(organizationFilter, listDirectories),
+  listUsersWithoutId: operation(z.strictObject({ directoryId: id.optional() }), listUsersWithoutId),
+  removeUsersWithoutId: operation(z.strictObject({ ids: z.array(id).min(1) }), removeUsersWithoutId),
   addToken: operation(
     z.strictObject({
       contactId: id,
@@ -56,7 +50,7 @@ export const adminOperations = {
       scopes: z
         .array(z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')}` }))
         .min(1, { error: `must name one of ${SCOPES.join(', ')}` }),
-      expiresAt: z.iso.datetime({ error: 'must be a time such as 2030-01-31T00:00:00Z' }),
+      expiresAt: isoTime,
     }),
     addToken,
   ),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import type { AdminDeps } from './deps.ts'
-import { unknownId } from './rows.ts'
+import { unknownId } from '../resources/write.ts'
 
 /** What the store knows about a token; the token itself cannot be derived from it. */
 export interface TokenView {
@@ -40,7 +40,7 @@ export async function addToken(
     .select('id')
     .where('id', '=', token.contactId)
     .executeTakeFirst()
-  if (contact === undefined) throw unknownId('contact', token.contactId, 'dirsyncd service contact list')
+  if (contact === undefined) throw unknownId('contact', token.contactId)
   await db
     .insertInto('tokens')
     .values({
@@ -65,7 +65,7 @@ export async function listTokens(
 /** Deletes a token; every process of the service refuses the next request with it. */
 export async function revokeToken(deps: AdminDeps, { id }: { readonly id: string }): Promise<TokenView> {
   const [token, another] = await selectTokens(deps, { prefix: id })
-  if (token === undefined) throw unknownId('token', id, 'dirsyncd service token list')
+  if (token === undefined) throw unknownId('token', id)
   if (another !== undefined) {
     throw new DirsyncdError(
       'usage',

@@ -15,7 +15,7 @@ export async function readCredentials(
   return db.transaction().execute(async (trx) => {
     const row = await store.findCredentials(trx, grant.contactId, subscriptionId)
     if (row === undefined) throw notFound()
-    if (!row.can_view_password) {
+    if (!row.permissions.can_view_password) {
       throw new Problem('not-permitted', 'The credentials of this subscription may not be read.')
     }
     const values = store.openCredentials(vault, row)
@@ -45,7 +45,7 @@ export async function resetPassword(
 
 /** Throws a `Problem`. Checks the permission first: a contact without it learns nothing else. */
 function requireReset(row: store.CredentialsRow): void {
-  if (!row.can_reset_password) {
+  if (!row.permissions.can_reset_password) {
     throw new Problem('not-permitted', 'The password of this subscription may not be reset.')
   }
   if (row.kind !== 'app') {

@@ -1,9 +1,11 @@
-import type {
-  Installation,
-  Provider,
-  Subscriber,
-  Subscription,
-  SubscriptionWithSubscriber,
+import type { z } from 'zod'
+import {
+  installation,
+  provider,
+  type Subscriber,
+  type Subscription,
+  subscription,
+  type SubscriptionWithSubscriber,
 } from '../../contract/subscription.ts'
 import { gradeOf } from '../password.ts'
 import type { SubscriberRow, SubscriptionRow } from '../store/subscriptions.ts'
@@ -13,56 +15,28 @@ import { splitPersonName } from '../values.ts'
 /** A subscription as a list and the answers to changes show it. */
 export function renderSubscription(row: SubscriptionRow): Subscription {
   return {
-    id: row.id,
-    name: row.name,
-    status: row.status,
-    created_at: timestamp(row.created_at),
-    favorite: row.favorite,
-    position: row.position,
-    last_login: row.last_login === null ? null : timestamp(row.last_login),
-    launch_url: row.launch_url,
-    requires_mfa_code: row.requires_mfa_code,
-    login: row.login,
-    bookmarks: row.bookmarks,
-    password_strength: row.password_strength,
-    permissions: {
-      can_view_password: row.can_view_password,
-      can_reset_password: row.can_reset_password,
+    ...shown(subscription, row),
+    installation: {
+      ...shown(installation, { ...row.installation, created_at: new Date(row.installation.created_at) }),
+      provider: shown(provider, row.provider),
     },
-    installation: renderInstallation(row),
   }
+}
+
+/** Of a row what the API shows: the fields of the contract, and times in its form. Only icons may be left out. */
+function shown<Schema extends z.ZodObject>({ shape }: Schema, row: object): z.output<Schema> {
+  const values = row as Readonly<Record<string, unknown>>
+  const fields = Object.keys(shape).flatMap((name) => {
+    const value = values[name]
+    if (value === undefined || (name === 'icons' && value === null)) return []
+    return [[name, value instanceof Date ? timestamp(value) : value]]
+  })
+  return Object.fromEntries(fields) as z.output<Schema>
 }
 
 /** A subscription as its own endpoint shows it at the time `now`. */
 export function renderWithSubscriber(row: SubscriberRow, now: Date): SubscriptionWithSubscriber {
   return { ...renderSubscription(row), subscriber: renderSubscriber(row, now) }
-}
-
-function renderInstallation(row: SubscriptionRow): Installation {
-  return {
-    id: row.installation_id,
-    name: row.installation_name,
-    slug: row.installation_slug,
-    status: row.installation_status,
-    created_at: timestamp(row.installation_created_at),
-    labels: row.installation_labels,
-    requires_mfa_code: row.installation_requires_mfa_code,
-    ...(row.installation_icons === null ? {} : { icons: row.installation_icons }),
-    provider: renderProvider(row),
-    configuration: row.installation_configuration,
-  }
-}
-
-function renderProvider(row: SubscriptionRow): Provider {
-  return {
-    id: row.provider_id,
-    name: row.provider_name,
-    slug: row.provider_slug,
-    login_method: row.provider_login_method,
-    launch_timeout: row.provider_launch_timeout,
-    icons: row.provider_icons,
-    capabilities: row.provider_capabilities,
-  }
 }
 
 /** A contact that was never active shows its creation as last activity. Without an app the average score is 0. */

@@ -8,7 +8,8 @@ import {
   type Transaction,
 } from 'kysely'
 import type { Pool } from 'pg'
-import type { Configuration, PasswordStrength, Provider } from '../../contract/subscription.ts'
+import type { OrganizationGroup } from '../../contract/resources.ts'
+import type { Installation, Provider, Subscription } from '../../contract/subscription.ts'
 import type { Party } from '../events/event.ts'
 import type { ServiceProvider } from '../saml/response.ts'
 
@@ -19,11 +20,29 @@ export const SCHEMA = 'access_management'
 type Json<Value> = ColumnType<Value, Written<Value>, Written<Value>>
 type Written<Value> = RawBuilder<unknown> | (null extends Value ? null : never)
 
+/** A resource of the API as a row, without the fields `Other`: times are dates, lists and objects are JSON. */
+type Stored<Resource, Other = never> = {
+  [Field in keyof Resource as string extends Field ? never : Exclude<Field, Other>]: StoredField<
+    Field,
+    Resource[Field]
+  >
+}
+
+type StoredField<Field, Value> = Field extends 'created_at'
+  ? Date
+  : Field extends 'last_login'
+    ? Date | null
+    : Value extends object
+      ? Json<Value>
+      : Value
+
 export interface Tables {
   organizations: {
     id: number
     name: string
     allowed_domains: string[]
+    /** Names the identity provider of its SAML assertions. */
+    entity_id: string
     created_at: Date
     event_count: Generated<number>
   }
@@ -61,59 +80,27 @@ export interface Tables {
   group_members: { group_id: number; directory_id: number; external_id: string }
   /** `block` is the id of an entry divided by `BLOCK`; see `blocks.ts`. */
   entry_blocks: { directory_id: number; kind: 'user' | 'group'; block: number; entries: number }
-  organization_groups: {
-    id: number
+  /** The counts of its members are those of the two tables below. */
+  organization_groups: Stored<OrganizationGroup, 'contacts_count' | 'installations_count'> & {
     organization_id: number
-    name: string
     folded_name: string
-    created_at: Date
   }
   organization_group_contacts: { group_id: number; contact_id: number }
   organization_group_installations: { group_id: number; installation_id: number }
   /** One catalogue for all organizations. */
-  providers: {
-    id: number
-    name: string
-    slug: string
-    login_method: string
-    launch_timeout: number
-    icons: Json<Provider['icons']>
-    capabilities: Json<Provider['capabilities']>
-  }
-  installations: {
-    id: number
+  providers: Stored<Provider>
+  installations: Stored<Installation, 'provider' | 'icons'> & {
     organization_id: number
     provider_id: number
-    name: string
-    slug: string
-    status: string
-    created_at: Date
-    labels: Json<unknown[]>
-    requires_mfa_code: boolean
-    icons: Json<{ small: string; large: string } | null>
-    configuration: Json<Configuration>
+    icons: Json<Required<Installation>['icons'] | null>
     /** The receiver of its SAML assertions; null without SAML. */
     service_provider: Json<ServiceProvider | null>
   }
   /** `credentials` is JSON of the values by name, sealed by the vault for `subscription:<id>` with the key `key_id`. */
-  subscriptions: {
-    id: number
+  subscriptions: Stored<Subscription, 'installation'> & {
     contact_id: number
     installation_id: number
     kind: 'app' | 'vault-item'
-    name: string
-    status: string
-    created_at: Date
-    favorite: boolean
-    position: number
-    last_login: Date | null
-    launch_url: string
-    requires_mfa_code: boolean
-    login: string
-    bookmarks: Json<unknown[]>
-    password_strength: Json<PasswordStrength>
-    can_view_password: boolean
-    can_reset_password: boolean
     credentials: string
     key_id: string
   }

@@ -1,11 +1,22 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import { type installation, type provider, subscription } from '../../contract/subscription.ts'
 import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
-import { type Database, SCHEMA, type Trx } from './database.ts'
+import { type Database, SCHEMA, type Tables, type Trx } from './database.ts'
 
 const SUBSCRIPTIONS = sql.id(SCHEMA, 'subscriptions')
 
-/** A subscription with the installation and the provider behind it. */
-export type SubscriptionRow = NonNullable<Awaited<ReturnType<typeof findSubscription>>>
+/** The columns of a table that the contract has as fields. */
+type Columns<Table extends keyof Tables, Shape> = Extract<keyof Shape, keyof Selectable<Tables[Table]>>
+type Shown<Table extends keyof Tables, Shape> = Pick<Selectable<Tables[Table]>, Columns<Table, Shape>>
+
+/** A subscription with the installation and the provider behind it: what the API shows of them. */
+export type SubscriptionRow = Shown<'subscriptions', typeof subscription.shape> & Behind
+
+interface Behind {
+  /** Its time is ISO text. */
+  readonly installation: Shown<'installations', typeof installation.shape>
+  readonly provider: Shown<'providers', typeof provider.shape>
+}
 
 /** A subscription with its contact. */
 export type SubscriberRow = NonNullable<Awaited<ReturnType<typeof findSubscriptionWithSubscriber>>>
@@ -17,44 +28,8 @@ export interface SubscriptionValues {
   readonly position: number
 }
 
-const SUBSCRIPTION_COLUMNS = [
-  's.id',
-  's.name',
-  's.status',
-  's.created_at',
-  's.favorite',
-  's.position',
-  's.last_login',
-  's.launch_url',
-  's.requires_mfa_code',
-  's.login',
-  's.bookmarks',
-  's.password_strength',
-  's.can_view_password',
-  's.can_reset_password',
-] as const
-
-const INSTALLATION_COLUMNS = [
-  'i.id as installation_id',
-  'i.name as installation_name',
-  'i.slug as installation_slug',
-  'i.status as installation_status',
-  'i.created_at as installation_created_at',
-  'i.labels as installation_labels',
-  'i.requires_mfa_code as installation_requires_mfa_code',
-  'i.icons as installation_icons',
-  'i.configuration as installation_configuration',
-] as const
-
-const PROVIDER_COLUMNS = [
-  'p.id as provider_id',
-  'p.name as provider_name',
-  'p.slug as provider_slug',
-  'p.login_method as provider_login_method',
-  'p.launch_timeout as provider_launch_timeout',
-  'p.icons as provider_icons',
-  'p.capabilities as provider_capabilities',
-] as const
+const { installation: _, ...OWN } = subscription.shape
+const OWN_COLUMNS = Object.keys(OWN) as Columns<'subscriptions', typeof OWN>[]
 
 const averageScore = sql<number | null>`(
   select avg((a.password_strength ->> 'score')::double precision) from ${SUBSCRIPTIONS} a
@@ -66,9 +41,11 @@ function joined(db: Database) {
     .selectFrom('subscriptions as s')
     .innerJoin('installations as i', 'i.id', 's.installation_id')
     .innerJoin('providers as p', 'p.id', 'i.provider_id')
-    .select(SUBSCRIPTION_COLUMNS)
-    .select(INSTALLATION_COLUMNS)
-    .select(PROVIDER_COLUMNS)
+    .select(OWN_COLUMNS.map((column) => `s.${column}` as const))
+    .select([
+      sql<Behind['installation']>`to_jsonb(i)`.as('installation'),
+      sql<Behind['provider']>`to_jsonb(p)`.as('provider'),
+    ])
 }
 
 /** A page of the contact's subscriptions by id. */

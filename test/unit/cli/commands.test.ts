@@ -131,13 +131,13 @@ function scriptedService(seen: { performed: [string, object][]; closed: number }
     groups: 0,
     status: 'active',
     contact: 'Ada\u001b[2J',
-    organizationId: 1,
+    organization: 2,
     contactId: 11,
     scopes: ['ORG'],
     expiresAt: '2030-01-31T00:00:00.000Z',
     name: 'Ada',
     email: 'ada@x.org',
-    targetType: 'ldap',
+    target_type: 'ldap',
     allowedDomains: ['x.org'],
     expired: false,
   }
@@ -145,6 +145,7 @@ function scriptedService(seen: { performed: [string, object][]; closed: number }
     seen.performed.push([operation, input])
     if (operation === 'rotateKeys') return { keyId: 'k2', sealed: 1, removable: ['k1', 'k0'] }
     if (operation === 'listTokens') return [{ ...row, id: 'abc' }]
+    if (operation === 'removeUsersWithoutId') return [row]
     return operation.startsWith('list') ? [row] : { ...row, ...input }
   }
   return {
@@ -155,6 +156,7 @@ function scriptedService(seen: { performed: [string, object][]; closed: number }
         id: 'abc',
         token: 'am_secret',
       } as never),
+    importFile: (path) => Promise.resolve(answer('importFixture', { path }) as never),
     [Symbol.asyncDispose]() {
       seen.closed += 1
       return Promise.resolve()
@@ -443,24 +445,64 @@ test('service takes its faults from the command line', async () => {
 test.each([
   [
     'organization create --name Labs --domain a.org --domain b.org',
-    ['createOrganization', { name: 'Labs', allowedDomains: ['a.org', 'b.org'] }],
-    'Organization 3, Labs, is created.\n',
+    [
+      'createResource',
+      { resource: 'organization', values: { name: 'Labs', allowedDomains: ['a.org', 'b.org'] } },
+    ],
+    'Organization 3, Ada, is created.\n',
   ],
   [
     'contact create --organization 2 --name Ada --email ada@x.org',
-    ['createContact', { organizationId: 2, name: 'Ada', email: 'ada@x.org' }],
+    ['createResource', { resource: 'contact', ownerId: 2, values: { name: 'Ada', email: 'ada@x.org' } }],
     'Contact 3, Ada, of organization 2 is created.\n',
   ],
   [
-    'directory create --organization 2 --name People',
-    ['createDirectory', { organizationId: 2, name: 'People', targetType: 'ldap' }],
-    'Directory 3, People, of organization 2 is created.\n',
+    'installation create --organization 2 --provider 4 --name App --slug app --url https://a.example --saml',
+    [
+      'createResource',
+      {
+        resource: 'installation',
+        ownerId: 2,
+        values: {
+          provider: 4,
+          name: 'App',
+          slug: 'app',
+          configuration: { url: 'https://a.example', saml: true },
+        },
+      },
+    ],
+    'Installation 3, Ada, of organization 2 is created.\n',
+  ],
+  [
+    'organization change 3 --name Labs --add-domain c.org --remove-domain a.org',
+    [
+      'changeResource',
+      {
+        resource: 'organization',
+        id: 3,
+        values: { name: 'Labs' },
+        add: { allowedDomains: ['c.org'] },
+        remove: { allowedDomains: ['a.org'] },
+      },
+    ],
+    'Organization 3, Ada, is changed.\n',
+  ],
+  [
+    'installation change 3 --no-saml',
+    ['changeResource', { resource: 'installation', id: 3, values: { configuration: { saml: false } } }],
+    'Installation 3, Ada, of organization 2 is changed.\n',
+  ],
+  [
+    'directory remove 3 --with-contents',
+    ['removeResource', { resource: 'directory', id: 3, withContents: true }],
+    'Directory 3, Ada, of organization 2 is removed.\n',
   ],
   [
     'directory list --organization 2',
-    ['listDirectories', { organizationId: 2 }],
-    'ID  ORGANIZATION  NAME  TYPE  USERS  GROUPS\n 3             1  Ada   ldap  1,234       0\n',
+    ['listResources', { resource: 'directory', ownerId: 2 }],
+    'ID  ORGANIZATION  NAME  TYPE  USERS  GROUPS\n 3             2  Ada   ldap  1,234       0\n',
   ],
+  ['user remove 7 8', ['removeUsersWithoutId', { ids: [7, 8] }], '1 user is removed.\n'],
   ['token revoke abc', ['revokeToken', { id: 'abc' }], 'Token abc of contact 11 is revoked.\n'],
   [
     'key rotate',
@@ -570,12 +612,12 @@ const COMMANDS = [
   'reject',
   'check',
   'service',
-  'service organization create',
-  'service organization list',
-  'service contact create',
-  'service contact list',
-  'service directory create',
-  'service directory list',
+  ...['organization', 'contact', 'directory', 'provider', 'installation', 'subscription', 'group'].flatMap(
+    (name) => ['create', 'change', 'remove', 'list'].map((verb) => `service ${name} ${verb}`),
+  ),
+  'service import',
+  'service user list',
+  'service user remove',
   'service token create',
   'service token list',
   'service token revoke',

@@ -8,6 +8,7 @@ import { createSubscriptions } from './0003-subscriptions.ts'
 import { createEvents } from './0004-events.ts'
 import { createBlocks } from './0005-blocks.ts'
 import { createEntryFunctions } from './0006-create-entries.ts'
+import { changeResources } from './0007-resources.ts'
 
 /**
  * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
@@ -20,6 +21,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0004-events': { up: createEvents },
   '0005-blocks': { up: createBlocks },
   '0006-create-entries': { up: createEntryFunctions },
+  '0007-resources': { up: changeResources },
 }
 
 /**

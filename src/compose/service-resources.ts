@@ -1,0 +1,4 @@
+// Data only: the command line needs it for `--help`, without loading the service.
+export { flagsOf, type Flag } from '../service/resources/flags.ts'
+export type { Resource } from '../service/resources/resource.ts'
+export { type ResourceName, resources } from '../service/resources/resources.ts'

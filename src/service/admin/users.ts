@@ -1,0 +1,67 @@
+import { DirsyncdError } from '../../errors.ts'
+import { writeDirectory } from '../store/directories.ts'
+import { uncountEntry } from '../store/blocks.ts'
+import type { AdminDeps } from './deps.ts'
+
+/** A user of a directory without an external id: no endpoint of the API can read, change or remove it. */
+export interface UserWithoutId {
+  readonly id: number
+  readonly directory: number
+  readonly name: string | null
+  readonly email: string | null
+}
+
+/** By id; at most `limit`. */
+export async function listUsersWithoutId(
+  { db }: AdminDeps,
+  { directoryId, ids }: { readonly directoryId?: number | undefined; readonly ids?: readonly number[] },
+): Promise<readonly UserWithoutId[]> {
+  return db
+    .selectFrom('external_users')
+    .select(['id', 'directory_id as directory', 'name', 'email'])
+    .where('external_id', 'is', null)
+    .$if(directoryId !== undefined, (query) => query.where('directory_id', '=', directoryId!))
+    .$if(ids !== undefined, (query) => query.where('id', 'in', ids!))
+    .orderBy('id')
+    .execute()
+}
+
+/** Removes all of them or, where one of the ids is of no such user, none. */
+export async function removeUsersWithoutId(
+  deps: AdminDeps,
+  { ids }: { readonly ids: readonly number[] },
+): Promise<readonly UserWithoutId[]> {
+  const users = await listUsersWithoutId(deps, { ids })
+  const unknown = ids.find((id) => !users.some((user) => user.id === id))
+  if (unknown !== undefined) {
+    throw new DirsyncdError(
+      'id-unknown',
+      `There is no user ${unknown} without an external id; dirsyncd service user list shows them. Nobody is removed.`,
+    )
+  }
+  for (const [directoryId, ofDirectory] of Map.groupBy(users, ({ directory }) => directory)) {
+    await removeFrom(deps, directoryId, ofDirectory)
+  }
+  return users
+}
+
+async function removeFrom(
+  { db }: AdminDeps,
+  directoryId: number,
+  users: readonly UserWithoutId[],
+): Promise<void> {
+  const { organization_id: organizationId } = await db
+    .selectFrom('directories')
+    .select('organization_id')
+    .where('id', '=', directoryId)
+    .executeTakeFirstOrThrow()
+  await writeDirectory(db, organizationId, directoryId, async (trx) => {
+    for (const { id } of users) {
+      const { numDeletedRows } = await trx
+        .deleteFrom('external_users')
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (numDeletedRows > 0n) await uncountEntry(trx, directoryId, 'user', id)
+    }
+  })
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import type { Resource } from './resource.ts'
+
+/** An option of the command line for one field of a resource. */
+export interface Flag {
+  /** Without `--`. */
+  readonly name: string
+  /** From the resource to the field: `['configuration', 'url']`. */
+  readonly path: readonly string[]
+  readonly kind: 'text' | 'number' | 'switch' | 'texts' | 'numbers' | 'file'
+  readonly description: string
+  /** `create` needs it. */
+  readonly required: boolean
+  /** Of a switch: its default, which the option turns around. */
+  readonly initially: boolean
+}
+
+/** The options of a resource, in the order of its fields. */
+export function flagsOf({ schema }: Resource): Flag[] {
+  return flagsIn(schema, [], true).filter(({ name }) => name !== 'id')
+}
+
+function flagsIn(schema: z.ZodObject, path: readonly string[], required: boolean): Flag[] {
+  return Object.entries(schema.shape).flatMap(([key, each]) => {
+    const field = each as z.ZodType
+    const at = [...path, key]
+    const plain = plainOf(field)
+    const needed = required && !field.safeParse(undefined).success
+    if (plain instanceof z.ZodObject) return flagsIn(plain, at, needed || isFilled(field))
+    const { flag, description = '' } = (field.meta() ?? {}) as {
+      flag?: string | false
+      description?: string
+    }
+    if (flag === false) return []
+    const kind = kindOf(plain)
+    const initially = kind === 'switch' && field.safeParse(undefined).data === true
+    return [{ name: flag ?? kebab(key), path: at, kind, description, required: needed, initially }]
+  })
+}
+
+/** An object that is there even where the file leaves it out. */
+function isFilled(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodPrefault
+}
+
+/** Without defaults and the like around it. */
+function plainOf(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+    return plainOf(schema.unwrap() as z.ZodType)
+  }
+  return schema
+}
+
+function kindOf(schema: z.ZodType): Flag['kind'] {
+  if (schema instanceof z.ZodBoolean) return 'switch'
+  if (schema instanceof z.ZodNumber) return 'number'
+  if (schema instanceof z.ZodRecord) return 'file'
+  if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodNumber ? 'numbers' : 'texts'
+  return 'text'
+}
+
+/** `has_saml` and `hasSaml` as `has-saml`. */
+function kebab(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll('_', '-')
+}

@@ -1,0 +1,23 @@
+import type { z } from 'zod'
+import { flagsOf } from './flags.ts'
+import type { Resource } from './resource.ts'
+
+/** `The email must be an e-mail address.`; with a resource, a field is named like its option: `--allowed-domain …`. */
+export function describeIssues({ issues }: z.ZodError, resource?: Resource): string {
+  const flags = resource === undefined ? [] : flagsOf(resource)
+  const sentences = issues.map((issue) => {
+    const path = issue.path.map(String)
+    const flag = flags.find((each) => each.path.every((part, index) => path[index] === part))
+    const subject = flag === undefined ? `The ${wordsOf(issue.path)}` : `--${flag.name}`
+    if (issue.code === 'invalid_type' && issue.input === undefined) return `${subject} is missing.`
+    return `${subject} ${issue.message}.`
+  })
+  return [...new Set(sentences)].join(' ')
+}
+
+/** `allowedDomains[1]` as `allowed domain`: the index means nothing to the user of a command. */
+function wordsOf(path: readonly PropertyKey[]): string {
+  const inList = path.some((part) => typeof part === 'number')
+  const words = String(path[0] ?? 'input').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return inList ? words.replace(/s$/, '') : words
+}

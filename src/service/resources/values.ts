@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { MAX_ID } from '../../contract/values.ts'
+import { parseDuration } from '../duration.ts'
+
+/** The values of resources, as the import file and the command line have them. */
+
+export const id = wholeNumber(1)
+
+export const count = wholeNumber(0)
+
+function wholeNumber(least: number): z.ZodInt {
+  const error = `must be a whole number from ${least} to ${MAX_ID}`
+  return z.int({ error }).min(least, { error }).max(MAX_ID, { error })
+}
+
+/** PostgreSQL stores no NUL. */
+export const text = z
+  .string()
+  .min(1, { error: 'must not be empty' })
+  .refine((value) => value.trim() !== '', { error: 'must not be empty' })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), {
+    error: 'must be text without a NUL character',
+  })
+
+/** What lists and pages show in a line. */
+export const name = text.max(255, { error: 'must not be longer than 255 characters' })
+
+export const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+
+/** A time in ISO 8601 with an offset, as `Date` reads it everywhere alike. */
+export const isoTime = z.iso.datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
+
+/** A time, or a duration that is subtracted from the time of loading. */
+export const pastTime = z.string().refine(isTimeOrDuration, {
+  error: 'must be a duration such as "30d" or a time such as "2030-01-31T00:00:00Z"',
+})
+
+export function isTimeOrDuration(value: string): boolean {
+  return parseDuration(value) !== undefined || isoTime.safeParse(value).success
+}
+
+/** The time that a `pastTime` means, when `now` is the time of loading. */
+export function resolvePastTime(value: string, now: Date): Date {
+  const ago = parseDuration(value)
+  return ago === undefined ? new Date(value) : new Date(now.getTime() - ago)
+}

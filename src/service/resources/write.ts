@@ -1,0 +1,139 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
+import { DirsyncdError } from '../../errors.ts'
+import { openCredentials } from '../store/credentials.ts'
+import type { Database, Trx } from '../store/database.ts'
+import {
+  type Columns,
+  selectResources,
+  type StoredResource,
+  updateResource,
+  type WriteContext,
+} from '../store/resources.ts'
+import { describeIssues } from './issues.ts'
+import { type ResourceName, resources, type ResourceValue } from './resources.ts'
+
+/** Values by field; an object holds only the fields to change. */
+export type Patch = Readonly<Record<string, unknown>>
+
+/** Returns whether the patch changed anything. */
+export async function writeChange(
+  trx: Trx,
+  resource: ResourceName,
+  before: StoredResource,
+  patch: Patch,
+  context: WriteContext,
+): Promise<boolean> {
+  const current = withSecrets(resource, before, context)
+  const value = parseValue(resource, merged(current, patch))
+  if (isDeepStrictEqual(value, parseValue(resource, current))) return false
+  const complete = await withReferences(trx, resource, before.ownerId, value)
+  await updateResource(trx, resource, complete, context, before.row)
+  return true
+}
+
+/** Throws `id-unknown`. */
+export async function requireResource(
+  db: Database,
+  resource: ResourceName,
+  id: number,
+): Promise<StoredResource> {
+  const [found] = await selectResources(db, resource, { ids: [id] })
+  if (found === undefined) throw unknownId(resource, id)
+  return found
+}
+
+export function unknownId(what: string, id: number | string): DirsyncdError {
+  return new DirsyncdError(
+    'id-unknown',
+    `There is no ${what} ${id}; dirsyncd service ${what} list shows those that exist.`,
+  )
+}
+
+/** Throws `usage`. */
+export function parseValue<Name extends ResourceName>(resource: Name, values: Patch): ResourceValue<Name> {
+  const result = (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true })
+  if (result.success) return result.data as ResourceValue<Name>
+  throw new DirsyncdError('usage', describeIssues(result.error, resources[resource]))
+}
+
+type References = Readonly<Record<string, ResourceName>>
+
+/** Which fields refer to what. */
+const REFERENCES: Readonly<Partial<Record<ResourceName, References>>> = {
+  installation: { provider: 'provider' },
+  subscription: { installation: 'installation' },
+  group: { contacts: 'contact', installations: 'installation' },
+}
+
+/**
+ * Checks that what a value refers to exists in the same organization, and gives a subscription without an address that
+ * of its installation. Throws `id-unknown`.
+ */
+export async function withReferences<Name extends ResourceName>(
+  trx: Trx,
+  resource: Name,
+  ownerId: number | undefined,
+  value: ResourceValue<Name>,
+): Promise<ResourceValue<Name>> {
+  const organizationId = await organizationOf(trx, resource, ownerId)
+  const references: References = REFERENCES[resource] ?? {}
+  for (const [field, to] of Object.entries(references)) {
+    const ids = [(value as Columns)[field]].flat() as number[]
+    const found = await selectResources(trx, to, { ids })
+    const usable = found.filter((each) => each.ownerId === undefined || each.ownerId === organizationId)
+    const missing = ids.find((id) => !usable.some((each) => each.id === id))
+    if (missing !== undefined) throw unknownReference(to, missing, organizationId)
+    if (resource === 'subscription') {
+      const { url } = found[0]!.fields['configuration'] as { url: string }
+      return { launch_url: url, ...value }
+    }
+  }
+  return value
+}
+
+function unknownReference(
+  resource: ResourceName,
+  id: number,
+  organizationId: number | undefined,
+): DirsyncdError {
+  const of = resource === 'provider' ? '' : ` of organization ${organizationId}`
+  return new DirsyncdError(
+    'id-unknown',
+    `There is no ${resource} ${id}${of}; dirsyncd service ${resource} list shows those that exist.`,
+  )
+}
+
+async function organizationOf(
+  trx: Trx,
+  resource: ResourceName,
+  ownerId: number | undefined,
+): Promise<number | undefined> {
+  if (resource !== 'subscription' || ownerId === undefined) return ownerId
+  return (await requireResource(trx, 'contact', ownerId)).ownerId
+}
+
+function withSecrets(
+  resource: ResourceName,
+  { fields, row }: StoredResource,
+  { vault }: WriteContext,
+): Patch {
+  const known = Object.entries(fields).filter(([field]) => field in resources[resource].schema.shape)
+  const credentials =
+    resource === 'subscription' ? { credentials: openCredentials(vault, row as never) } : undefined
+  return { ...Object.fromEntries(known), ...credentials }
+}
+
+/** Objects are merged, except credentials, which are replaced as a whole; any other value replaces the one before. */
+function merged(before: Patch, patch: Patch): Patch {
+  const after: Record<string, unknown> = { ...before }
+  for (const [field, value] of Object.entries(patch)) {
+    const old = after[field]
+    after[field] = isObject(old) && isObject(value) && field !== 'credentials' ? merged(old, value) : value
+  }
+  return after
+}
+
+function isObject(value: unknown): value is Patch {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest'
+import type { AdminInput, AdminOperation, AdminOutput } from '../../src/service/admin/operations.ts'
+import { createPerform } from '../../src/service/admin/perform.ts'
+import { parseYaml } from '../../src/service/fixture/read.ts'
+import type { ResourceName } from '../../src/service/resources/resources.ts'
+import { openDatabase } from '../../src/service/store/database.ts'
+import { ask, problem } from '../contract/api.ts'
+import { describeService } from '../contract/with-service.ts'
+import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
+import { type RunningService, testContext } from '../support/service.ts'
+
+/** What an operator does, on a service that runs; the commands are tested elsewhere. */
+
+type Perform = <O extends AdminOperation>(operation: O, input: AdminInput<O>) => Promise<AdminOutput<O>>
+
+function operatorOf({ pool }: RunningService): Perform {
+  return createPerform({
+    pool,
+    db: openDatabase(pool),
+    now: () => new Date(),
+    writeContext: testContext,
+    rotateKeys: () => Promise.reject(new Error('not here')),
+  })
+}
+
+const PROVIDER = {
+  name: 'Meridian',
+  slug: 'meridian',
+  icons: {
+    small: 'https://i.example/s',
+    large: 'https://i.example/l',
+    color_code: '#0a5fb4',
+    first_letter: 'M',
+  },
+  capabilities: { has_password_reset: true },
+}
+
+describeService('an operator', {}, (service) => {
+  const perform: Perform = (operation, input) => operatorOf(service())(operation, input)
+  const create = (resource: ResourceName, values: object, ownerId?: number) =>
+    perform('createResource', { resource, ownerId, values: { ...values } })
+  const change = (resource: ResourceName, id: number, values: object, lists: object = {}) =>
+    perform('changeResource', { resource, id, values: { ...values }, ...lists })
+  const remove = (resource: ResourceName, id: number, withContents = false) =>
+    perform('removeResource', { resource, id, withContents })
+  const list = (resource: ResourceName, ownerId?: number) => perform('listResources', { resource, ownerId })
+
+  const createOf = (id: string) =>
+    ask(service(), 'createUsers', { json: { users: [{ external_id: id, email: `${id}@new.example` }] } })
+
+  /** Ada's view with the token that the fixture gave her. */
+  const subscription = (subscriptionId: number) =>
+    ask(service(), 'getSubscription', { subscriptionId, token: FIXTURE.userToken })
+
+  test('makes an application that a contact opens, changes it and takes it away', async () => {
+    const provider = await create('provider', PROVIDER)
+    const installation = await create(
+      'installation',
+      { provider: provider.id, name: 'CRM', slug: 'crm', configuration: { url: 'https://crm.example' } },
+      FIXTURE.organizationId,
+    )
+    const credentials = { login: 'ada', password: 'a-planted-secret' }
+    const made = await create(
+      'subscription',
+      { installation: installation.id, name: 'CRM', credentials },
+      FIXTURE.contactId,
+    )
+    expect(made).toMatchObject({ contact: FIXTURE.contactId, launch_url: 'https://crm.example', kind: 'app' })
+    expect(JSON.stringify([made, await list('subscription')])).not.toMatch(/a-planted-secret|credentials/)
+
+    const request = { subscriptionId: made.id, token: FIXTURE.userToken }
+    expect((await ask(service(), 'readCredentials', request)).body).toEqual(credentials)
+    await change('installation', installation.id, { configuration: { namespace: ['a'] } })
+    await change('subscription', made.id, { permissions: { can_view_password: false } })
+    expect((await subscription(made.id)).body).toMatchObject({
+      login: 'ada',
+      permissions: { can_view_password: false, can_reset_password: true },
+      installation: {
+        configuration: { url: 'https://crm.example', namespace: ['a'] },
+        provider: { name: 'Meridian' },
+      },
+    })
+    expect(await ask(service(), 'readCredentials', request)).toMatchObject(problem(403))
+    await change('subscription', made.id, { credentials: { login: 'ada', password: 'another' } })
+    await change('subscription', made.id, { permissions: { can_view_password: true } })
+    expect((await ask(service(), 'readCredentials', request)).body).toMatchObject({ password: 'another' })
+
+    await expect(remove('provider', provider.id)).rejects.toThrow('has 1 installation; nothing is removed')
+    await remove('provider', provider.id, true)
+    expect(await subscription(made.id)).toMatchObject(problem(404))
+  })
+
+  test('changes the members of a group one by one, and what the API counts follows', async () => {
+    const group = await create(
+      'group',
+      { name: 'Sales', contacts: [FIXTURE.contactId] },
+      FIXTURE.organizationId,
+    )
+    const counts = async () =>
+      (await ask(service(), 'getOrganizationGroup', { groupId: group.id })).body as { contacts_count: number }
+    expect((await counts()).contacts_count).toBe(1)
+    const added = await change(
+      'group',
+      group.id,
+      {},
+      { add: { contacts: [FIXTURE.benId, FIXTURE.contactId] } },
+    )
+    expect(added).toMatchObject({ name: 'Sales', contacts: [FIXTURE.contactId, FIXTURE.benId] })
+    expect((await counts()).contacts_count).toBe(2)
+    await change('group', group.id, {}, { remove: { contacts: [FIXTURE.contactId] } })
+    expect((await counts()).contacts_count).toBe(1)
+    await remove('group', group.id)
+    expect(await ask(service(), 'getOrganizationGroup', { groupId: group.id })).toMatchObject(problem(404))
+  })
+
+  test('opens a domain for the e-mail addresses of an organization, and closes it', async () => {
+    expect(await createOf('one')).toMatchObject(problem(422))
+    await change('organization', FIXTURE.organizationId, {}, { add: { allowedDomains: ['New.Example'] } })
+    expect((await createOf('one')).status).toBe(201)
+    await change('organization', FIXTURE.organizationId, {}, { remove: { allowedDomains: ['new.example'] } })
+    expect(await createOf('two')).toMatchObject(problem(422))
+  })
+
+  test.each([
+    ['a name that is empty', 'contact', FIXTURE.benId, { name: ' ' }, '--name must not be empty.'],
+    [
+      'an unknown kind',
+      'subscription',
+      FIXTURE.samlSubscriptionId,
+      { kind: 'x' },
+      '--kind must be app or vault-item.',
+    ],
+    [
+      'a position below 0',
+      'subscription',
+      FIXTURE.samlSubscriptionId,
+      { position: -1 },
+      '--position must be a whole',
+    ],
+    [
+      'the installation of another organization',
+      'subscription',
+      FIXTURE.samlSubscriptionId,
+      { installation: 41 },
+      'There is no installation 41 of organization 1;',
+    ],
+    ['a provider that does not exist', 'installation', 31, { provider: 99 }, 'There is no provider 99;'],
+    [
+      'what does not exist',
+      'directory',
+      99,
+      { name: 'X' },
+      'There is no directory 99; dirsyncd service directory list',
+    ],
+  ] as const)(
+    'is told what is wrong with %s, and nothing changes',
+    async (_name, resource, id, values, sentence) => {
+      const before = await list(resource)
+      await expect(change(resource, id, values)).rejects.toThrow(sentence)
+      expect(await list(resource)).toEqual(before)
+    },
+  )
+
+  test('removes a contact with the tokens, and only when asked for all', async () => {
+    const contact = await create('contact', { name: 'Eve', email: 'eve@example.org' }, FIXTURE.organizationId)
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    await perform('addToken', { contactId: contact.id, hash: 'f'.repeat(64), scopes: ['ORG'], expiresAt })
+    await expect(remove('contact', contact.id)).rejects.toThrow(
+      `The contact ${contact.id} has 1 token; nothing`,
+    )
+    await remove('contact', contact.id, true)
+    expect(await perform('listTokens', { contactId: contact.id })).toEqual([])
+  })
+
+  test('removes a user that no endpoint can remove, and the list counts right', async () => {
+    const emailOnly = { json: { users: [{ email: 'nobody@example.org' }] } }
+    const created = await ask(service(), 'createUsers', emailOnly)
+    const [{ id }] = created.body as [{ id: number }]
+    await ask(service(), 'createUsers', { json: { users: [{ external_id: 'somebody' }] } })
+    const listed = await perform('listUsersWithoutId', { directoryId: FIXTURE.directoryId })
+    expect(listed).toEqual([{ id, directory: FIXTURE.directoryId, name: null, email: 'nobody@example.org' }])
+    const total = async () => Number((await ask(service(), 'listUsers')).headers.get('total'))
+    const before = await total()
+    await expect(perform('removeUsersWithoutId', { ids: [id, id + 1] })).rejects.toThrow(
+      `There is no user ${id + 1} without an external id`,
+    )
+    expect(await total()).toBe(before)
+    await perform('removeUsersWithoutId', { ids: [id] })
+    expect(await total()).toBe(before - 1)
+    expect(await perform('listUsersWithoutId', {})).toEqual([])
+  })
+})
+
+describeService('an import', {}, (service) => {
+  const importYaml = (yaml: string) =>
+    operatorOf(service())('importFixture', { path: 'f.yaml', content: parseYaml(yaml, 'f.yaml') })
+
+  test('of what is there already changes nothing', async () => {
+    expect(await importYaml(FIXTURE_YAML)).toEqual({ created: {}, changed: {} })
+  })
+
+  test('changes what the file names, and leaves what a contact or the API changed since', async () => {
+    const own = { subscriptionId: FIXTURE.samlSubscriptionId, token: FIXTURE.userToken }
+    const written = { ...own, token: FIXTURE.userWriteToken }
+    await ask(service(), 'updateSubscription', {
+      ...written,
+      json: { name: 'Mine', favorite: true, position: 9 },
+    })
+    await ask(service(), 'resetPassword', written)
+    const before = (await ask(service(), 'getSubscription', own)).body
+    const secrets = (await ask(service(), 'readCredentials', own)).body
+    await ask(service(), 'createUsers', { json: { users: [{ external_id: 'by-api', name: 'By the API' }] } })
+    await operatorOf(service())('changeResource', {
+      resource: 'contact',
+      id: FIXTURE.benId,
+      values: { status: 'blocked' },
+    })
+
+    const renamed = FIXTURE_YAML.replace('name: Corporate', 'name: Renamed').replace(
+      'name: Ada Admin',
+      'name: Ada Chief',
+    )
+    expect(await importYaml(renamed)).toEqual({ created: {}, changed: { directory: 1, contact: 1 } })
+    expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Renamed' })
+    const after = (await ask(service(), 'getSubscription', own)).body as { subscriber: object }
+    expect(after).toMatchObject({ ...(before as object), subscriber: { name: 'Ada Chief' } })
+    expect((await ask(service(), 'readCredentials', own)).body).toEqual(secrets)
+    expect((await ask(service(), 'getUser', { externalId: 'by-api' })).status).toBe(200)
+    // The file says nothing of Ben's status, so he stays blocked.
+    expect(await ask(service(), 'listSubscriptions', { token: FIXTURE.benToken })).toMatchObject(problem(401))
+  })
+
+  test('that is wrong in one place changes nothing', async () => {
+    const wrong = FIXTURE_YAML.replace('name: Renamed', 'name: X').replace('status: pending', 'status: ""')
+    await expect(importYaml(wrong)).rejects.toMatchObject({ code: 'config-invalid' })
+    expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Renamed' })
+  })
+})
