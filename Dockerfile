@@ -6,8 +6,9 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Nothing that is needed here has an install script; `node` is a devDependency for machines with an older Node only.
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# Nothing that is needed here has an install script; `node` is a devDependency for machines with an older Node only. The
+# workspace is the client for other projects; the program does not load it.
+RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && chmod +x dist/main.js
@@ -15,7 +16,7 @@ RUN npm run build && chmod +x dist/main.js
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --workspaces=false --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="dirsyncd" \

@@ -1,4 +1,4 @@
-/** The client as a library: `import { AccessManagementClient } from 'dirsyncd/client'`. */
+/** The package `@dirsyncd/client` (packages/client) is built from this file and what it imports. */
 export { AccessManagementClient } from './client.ts'
 export { ApiError, type ApiErrorKind, type Destination, isApiError } from './api-error.ts'
 export { type AllPages, type ListPage, readAllPages, type ReadAllOptions } from './pages.ts'

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,35 +10,82 @@ import { type RunningService, startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 
 /**
- * The package as somebody else's project sees it: built, put into `node_modules` with nothing beside it but what the
- * client needs, and used by programs that know it as `dirsyncd/client` only.
+ * The package `@dirsyncd/client` as somebody else's project sees it: packed, installed into an empty folder, and used by
+ * programs that know it by this name only.
  */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const NEEDED = ['p-retry', 'undici', 'zod']
+const PACKAGE = '@dirsyncd/client'
+const DEPENDENCIES = ['p-retry', 'undici', 'zod']
 const run = promisify(execFile)
 
 const stack = new AsyncDisposableStack()
 let project = ''
 let service: RunningService
+let installed: { readonly packages: readonly string[]; readonly kilobytes: number }
 
 beforeAll(async () => {
   project = stack.use(await tempDir()).path
-  await layOut(project)
+  await install(project)
+  installed = {
+    packages: await packagesIn(join(project, 'node_modules')),
+    kilobytes: await diskUsage(join(project, 'node_modules')),
+  }
+  await writePrograms(project)
   service = await startService()
   stack.defer(() => service.close())
 })
 
 afterAll(() => stack.disposeAsync())
 
-async function layOut(path: string): Promise<void> {
-  const installed = join(path, 'node_modules', 'dirsyncd')
-  await mkdir(join(path, 'node_modules', '@types'), { recursive: true })
-  // As `npm run build`; that the sources themselves are sound is what `npm run check` is for.
-  await tsc('-p', join(ROOT, 'tsconfig.build.json'), '--noCheck', '--outDir', join(installed, 'dist'))
-  await cp(join(ROOT, 'package.json'), join(installed, 'package.json'))
-  for (const name of [...NEEDED, '@types/node']) {
-    await symlink(join(ROOT, 'node_modules', name), join(path, 'node_modules', name))
+/** Packs the client and installs it. Its dependencies come from this repository, so this needs no registry. */
+async function install(path: string): Promise<void> {
+  const target = stack.use(await tempDir()).path
+  await npm(ROOT, 'pack', '-w', 'packages/client', '--pack-destination', target)
+  const [tarball = ''] = await readdir(target)
+  const folders = (await allDependencies(DEPENDENCIES)).map((name) => join(ROOT, 'node_modules', name))
+  await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'consumer', type: 'module' }))
+  const options = ['--offline', '--install-links', '--ignore-scripts', '--no-audit', '--no-fund']
+  await npm(path, 'install', ...options, join(target, tarball), ...folders)
+}
+
+async function npm(cwd: string, ...args: readonly string[]): Promise<void> {
+  // Without the variables that `npm test` sets for the npm that it runs.
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
+  await run('npm', args, { cwd, env })
+}
+
+/** The packages and what they depend on themselves. */
+async function allDependencies(names: readonly string[]): Promise<string[]> {
+  const all = [...names]
+  for (const name of all) {
+    const { dependencies = {} } = await readJson(join(ROOT, 'node_modules', name, 'package.json'))
+    all.push(...Object.keys(dependencies).filter((each) => !all.includes(each)))
   }
+  return all
+}
+
+/** The names of all installed packages, packages within packages included. */
+async function packagesIn(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true })
+  const names = files.map(
+    (file) => /(?:^|node_modules\/)((?:@[^/]+\/)?[^/@]+)\/package\.json$/.exec(file)?.[1],
+  )
+  return names.filter((name) => name !== undefined).toSorted()
+}
+
+async function diskUsage(folder: string): Promise<number> {
+  const { stdout } = await run('du', ['-sk', folder])
+  return Number.parseInt(stdout, 10)
+}
+
+async function readJson(file: string): Promise<Record<string, any>> {
+  return JSON.parse(await readFile(file, 'utf8'))
+}
+
+/** The programs of the project, and what it needs to check their types. */
+async function writePrograms(path: string): Promise<void> {
+  await mkdir(join(path, 'node_modules', '@types'))
+  await symlink(join(ROOT, 'node_modules/@types/node'), join(path, 'node_modules/@types/node'))
   const compilerOptions = {
     target: 'es2024',
     lib: ['es2024', 'esnext.disposable', 'esnext.array'],
@@ -51,12 +98,14 @@ async function layOut(path: string): Promise<void> {
     noEmit: true,
   }
   await writeFile(join(path, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-  await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'consumer', type: 'module' }))
   for (const name of ['consumer', 'mistakes']) {
     const text = await readFile(join(ROOT, `test/support/library-${name}.ts`), 'utf8')
-    await writeFile(join(path, `${name}.ts`), text.replace('../../src/client/index.ts', 'dirsyncd/client'))
+    await writeFile(join(path, `${name}.ts`), text.replace('../../src/client/index.ts', PACKAGE))
   }
-  await writeFile(join(path, 'examples.ts'), examplesOf(await readFile(join(ROOT, 'docs/client.md'), 'utf8')))
+  const docs = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
+  await writeFile(join(path, 'examples.ts'), examplesOf(docs))
+  const readme = await readFile(join(ROOT, 'packages/client/README.md'), 'utf8')
+  await writeFile(join(path, 'readme.mjs'), /^```js\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? '')
 }
 
 /** The code of the docs as one program: the first block makes the client, every other one has a scope of its own. */
@@ -88,7 +137,7 @@ async function loadedBy(
   entry: string,
   ending: '.js' | '.d.ts',
 ): Promise<{ files: string[]; packages: string[] }> {
-  const dist = join(project, 'node_modules/dirsyncd/dist')
+  const dist = join(project, 'node_modules', PACKAGE, 'dist')
   const files = [join(dist, entry + ending)]
   const packages = new Set<string>()
   for (const file of files) {
@@ -104,7 +153,7 @@ async function loadedBy(
 
 describe('the package', () => {
   test.each([
-    ['.js', [...NEEDED, 'node:http', 'node:timers/promises'].toSorted()],
+    ['.js', [...DEPENDENCIES, 'node:http', 'node:timers/promises'].toSorted()],
     ['.d.ts', ['zod']],
   ] as const)('loads the client and the contract only, as %s', async (ending, packages) => {
     const loaded = await loadedBy('client/index', ending)
@@ -114,15 +163,33 @@ describe('the package', () => {
     expect(loaded.files.length).toBeGreaterThan(10)
   })
 
-  test('depends on what it loads', async () => {
-    const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-    expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(NEEDED))
+  test('depends on what it loads, in the versions of the daemon', async () => {
+    const daemon = await readJson(join(ROOT, 'package.json'))
+    const client = await readJson(join(ROOT, 'packages/client/package.json'))
+    const wanted = DEPENDENCIES.map((name) => [name, daemon['dependencies'][name]])
+    expect(client['dependencies']).toEqual(Object.fromEntries(wanted))
+    for (const field of ['version', 'engines', 'license']) expect(client[field]).toEqual(daemon[field])
+  })
+
+  test('is small: at most 6 packages and 15 MB', () => {
+    expect(installed.packages).toEqual([PACKAGE, 'is-network-error', ...DEPENDENCIES].toSorted())
+    expect(installed.packages.length).toBeLessThanOrEqual(6)
+    expect(installed.kilobytes).toBeLessThan(15_000)
+  })
+
+  test('has a README with an example that runs', async () => {
+    expect(await runProgram('readme.mjs')).toBe('directory 7 is Corporate\n')
+  })
+
+  test('has the license of this repository', async () => {
+    const text = await readFile(join(project, 'node_modules', PACKAGE, 'LICENSE'), 'utf8')
+    expect(text).toBe(await readFile(join(ROOT, 'LICENSE'), 'utf8'))
   })
 
   test('shows its client and nothing else', async () => {
     const program = `
-      const names = Object.keys(await import('dirsyncd/client'))
-      const hidden = await import('dirsyncd/dist/main.js').catch((error) => error.code)
+      const names = Object.keys(await import('${PACKAGE}'))
+      const hidden = await import('${PACKAGE}/dist/errors.js').catch((error) => error.code)
       console.log(JSON.stringify({ names: names.toSorted(), hidden }))`
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: project })
     expect(JSON.parse(stdout)).toEqual({

@@ -10,7 +10,7 @@ import {
 
 /**
  * A user's program that calls every method and every iterator of the package and prints the results as JSON. The test
- * of the library copies it into another project, where the client comes from `dirsyncd/client`.
+ * of the library copies it into another project, where the client comes from the package `@dirsyncd/client`.
  */
 await using client = new AccessManagementClient({
   baseUrl: process.env['BASE_URL'] ?? '',
