@@ -27,7 +27,7 @@ export interface AccessManagementClient extends Methods {}
 export class AccessManagementClient implements AsyncDisposable {
   /** Without a trailing slash. */
   readonly baseUrl: string
-  readonly organizationId: string
+  readonly organizationId: number
   /** One async iterator for each paged endpoint; it reads page by page and yields the items. */
   readonly each: Iterators
   readonly #dispatcher: Dispatcher
@@ -37,7 +37,7 @@ export class AccessManagementClient implements AsyncDisposable {
   constructor(options: ClientOptions) {
     const settings = settingsOf(options)
     this.baseUrl = settings.baseUrl
-    this.organizationId = String(options.organizationId)
+    this.organizationId = options.organizationId
     this.#dispatcher = createDispatcher({
       origin: settings.origin,
       connections: options.connections ?? 32,
@@ -85,7 +85,7 @@ type AnyMethods = Readonly<Record<Operation, AnyMethod>>
 
 const ROWS = Object.entries(endpoints) as [Operation, Endpoint][]
 
-function createMethods(sender: Sender, settings: Settings, organizationId: string): AnyMethods {
+function createMethods(sender: Sender, settings: Settings, organizationId: number): AnyMethods {
   return Object.fromEntries(
     ROWS.map(([operation, endpoint]) => [
       operation,

@@ -22,7 +22,7 @@ export interface MethodParts {
   readonly endpoint: Endpoint
   readonly sender: Sender
   readonly settings: Settings
-  readonly organizationId: string
+  readonly organizationId: number
 }
 
 /** Makes the method for one row of the contract. */
@@ -87,7 +87,8 @@ function prepare(
   const { baseUrl } = settings
   const filled = fillPath(PREFIX + endpoint.path, { ...params, organization_id: organizationId })
   if ('problem' in filled) {
-    throw new ApiError({ operation, method, scope, baseUrl, path: endpoint.path }, refusal(filled.problem))
+    const path = PREFIX + endpoint.path
+    throw new ApiError({ operation, method, scope, baseUrl, path }, refusal(filled.problem))
   }
   const destination: Destination = { operation, method, scope, baseUrl, path: filled.path }
   const encodedQuery = encodeQuery(endpoint.query, params, page)

@@ -1,4 +1,5 @@
 import type { Form } from '../contract/endpoints.ts'
+import { wholeNumberProblem } from './value-problem.ts'
 
 type Value = string | number | boolean | readonly string[] | undefined
 export type FormFields = Readonly<Record<string, Value>>
@@ -9,7 +10,7 @@ export type FormFields = Readonly<Record<string, Value>>
  * with the same key, and the fields are written in the order of the contract, not of the object.
  *
  * Returns a problem for a form that would be parsed wrongly: one of several entries lacks the leading field (its other
- * fields would join the entry before it), an entry has no fields, or a text is not well-formed Unicode.
+ * fields would join the entry before it), an entry has no fields, a number is not whole, or a text is not well-formed Unicode.
  */
 export function encodeForm(
   form: Form,
@@ -23,7 +24,10 @@ export function encodeForm(
   for (const entry of entries) {
     for (const name of names) {
       const key = form.list === undefined ? name : `${form.list}[][${name}]`
-      for (const [suffix, text] of texts(entry[name])) {
+      const value = entry[name]
+      const broken = typeof value === 'number' ? wholeNumberProblem(name, value) : undefined
+      if (broken !== undefined) return { problem: broken }
+      for (const [suffix, text] of texts(value)) {
         if (!text.isWellFormed()) return { problem: `${name} is not well-formed Unicode` }
         body.append(key + suffix, text)
       }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { endpoints, Operation } from '../contract/endpoints.ts'
+import type { endpoints, EXTERNAL_ID, Operation } from '../contract/endpoints.ts'
 import type { Destination } from './api-error.ts'
 
 /** The types of the client's methods are derived from the contract table: a new row there is a new method here. */
@@ -9,18 +9,23 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   ? Name | PathNames<Rest>
   : never
 
-type PathParams<O extends Operation> = { readonly [Name in PathNames<Row<O>['path']>]: string | number }
+type PathParams<O extends Operation> = {
+  readonly [Name in PathNames<Row<O>['path']>]: Name extends typeof EXTERNAL_ID ? string : number
+}
 
 type QueryParams<O extends Operation> =
-  Row<O> extends { readonly query: infer Q extends z.ZodObject } ? Sendable<z.output<Q>> : unknown
+  Row<O> extends { readonly query: infer Q extends z.ZodObject } ? WithNumericIds<z.output<Q>> : unknown
 
-/** Ids are numbers in answers and text in a query, so a caller may pass either. */
-type Sendable<T> = {
-  readonly [K in keyof T]: K extends `${string}_id` ? T[K] | number : Sendable<T[K]>
+/** The contract has the ids in a query as text. A caller passes numbers, as answers have them. */
+type WithNumericIds<T> = {
+  readonly [K in keyof T]: K extends `${string}_id` ? number | undefined : WithNumericIds<T[K]>
 }
 
 /** Path and query parameters together, under the names of the API description. */
 type Params<O extends Operation> = Flat<PathParams<O> & QueryParams<O>>
+
+/** The filters of `listEvents`. */
+export type EventFilters = NonNullable<Params<'listEvents'>['filters']>
 
 /** Flattens the intersection, so that an editor shows one object. Without parameters only `{}` fits. */
 type Flat<T> = [keyof T] extends [never] ? Record<string, never> : { readonly [K in keyof T]: T[K] }

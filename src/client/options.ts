@@ -1,4 +1,5 @@
 import type { TokenLoader } from './token.ts'
+import { idProblem } from './value-problem.ts'
 
 /** In milliseconds. No time-out can be switched off. */
 export interface Timeouts {
@@ -46,7 +47,7 @@ export interface SharedPause {
 export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
-  readonly organizationId: number | string
+  readonly organizationId: number
   /** The access token, or a function that returns it. It is called before every request, so let it cache. */
   readonly token: string | TokenLoader
   /** The header `X-Device-Id`, 1 to 255 visible ASCII characters; keep it the same for one installation. */
@@ -101,7 +102,7 @@ export interface Settings {
   readonly retries: Retries
 }
 
-/** Fills in the defaults. Throws a `TypeError` for a base URL or a device id that cannot be used. */
+/** Fills in the defaults. Throws a `TypeError` for a base URL or an id that cannot be used. */
 export function settingsOf(options: ClientOptions): Settings {
   const url = URL.parse(options.baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -111,6 +112,8 @@ export function settingsOf(options: ClientOptions): Settings {
     throw new TypeError('the base URL must not hold credentials')
   if (url.search !== '' || url.hash !== '')
     throw new TypeError('the base URL must not have a query or a fragment')
+  const problem = idProblem('organizationId', options.organizationId)
+  if (problem !== undefined) throw new TypeError(problem)
   if (!/^[\x21-\x7e]{1,255}$/.test(options.deviceId)) {
     throw new TypeError('the device id must be 1 to 255 visible ASCII characters')
   }

@@ -1,3 +1,6 @@
+import { EXTERNAL_ID } from '../contract/endpoints.ts'
+import { idProblem, shown } from './value-problem.ts'
+
 /**
  * Fills the parameters into an endpoint's path. Returns a problem for a value that no path can hold: the id `..` would
  * turn `/users/..` into another path.
@@ -8,21 +11,18 @@ export function fillPath(
 ): { readonly path: string } | { readonly problem: string } {
   let problem: string | undefined
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = textOf(params[name])
-    problem ??= segmentProblem(name, value)
-    return problem === undefined ? encodeURIComponent(value) : ''
+    const value = params[name]
+    problem ??= name === EXTERNAL_ID ? externalIdProblem(value) : idProblem(name, value)
+    return problem === undefined ? encodeURIComponent(String(value)) : ''
   })
   return problem === undefined ? { path } : { problem }
 }
 
-/** Any other type is a mistake of an untyped caller and counts as missing. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-function segmentProblem(name: string, value: string): string | undefined {
-  if (value === '') return `${name} is empty`
-  if (value === '.' || value === '..') return `${name} "${value}" cannot be part of a URL path`
-  if (!value.isWellFormed()) return `${name} is not well-formed Unicode`
+function externalIdProblem(value: unknown): string | undefined {
+  if (value === undefined) return `${EXTERNAL_ID} is missing`
+  if (typeof value !== 'string') return `${EXTERNAL_ID} is ${shown(value)}, not a text`
+  if (value === '') return `${EXTERNAL_ID} is empty`
+  if (value === '.' || value === '..') return `${EXTERNAL_ID} "${value}" cannot be part of a URL path`
+  if (!value.isWellFormed()) return `${EXTERNAL_ID} is not well-formed Unicode`
   return undefined
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { idProblem } from './value-problem.ts'
 
 /** The parameters of a call, not yet validated. */
 export type CallParams = Readonly<Record<string, unknown>>
@@ -12,8 +13,8 @@ interface PageParams {
 
 /**
  * Encodes the query of a request, with its question mark, or as an empty string without parameters: the parameters that
- * the contract names (an object as `filters[type]=…`) and the page. Returns a problem for text that is not well-formed
- * Unicode, because it would arrive changed.
+ * the contract names (an object as `filters[type]=…`) and the page. Returns a problem for an id or a page that is not a
+ * whole number from 1, and for text that is not well-formed Unicode, because it would arrive changed.
  */
 export function encodeQuery(
   schema: z.ZodObject | undefined,
@@ -23,13 +24,24 @@ export function encodeQuery(
   const names = Object.keys(schema?.shape ?? {})
   const pairs = names.flatMap((name) => pairsOf(name, params[name] as Value))
   pairs.push(...pairsOf('page', page), ...pairsOf('per_page', perPage))
-  const broken = pairs.find(([, text]) => !text.isWellFormed())
-  if (broken !== undefined) return { problem: `${broken[0]} is not well-formed Unicode` }
-  return { query: pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}` }
+  const problem = pairs.map(problemOf).find((found) => found !== undefined)
+  if (problem !== undefined) return { problem }
+  const query = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)]))
+  return { query: pairs.length === 0 ? '' : `?${query.toString()}` }
 }
 
-function pairsOf(name: string, value: Value): [name: string, text: string][] {
+type Pair = readonly [name: string, value: unknown]
+
+/** Everything in a query that is a number: ids, as in `filters[contact_id]`, and the page. */
+const NUMBER_NAME = /_id\]?$|^(per_)?page$/
+
+function problemOf([name, value]: Pair): string | undefined {
+  if (NUMBER_NAME.test(name)) return idProblem(name, value)
+  return String(value).isWellFormed() ? undefined : `${name} is not well-formed Unicode`
+}
+
+function pairsOf(name: string, value: Value): Pair[] {
   if (value === undefined) return []
-  if (typeof value !== 'object') return [[name, String(value)]]
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, value]]
   return Object.entries(value).flatMap(([key, inner]) => pairsOf(`${name}[${key}]`, inner))
 }

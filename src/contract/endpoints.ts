@@ -11,6 +11,9 @@ export type Scope = (typeof SCOPES)[number]
 /** The prefix of every path; all endpoints share the parameter `{organization_id}`. */
 export const PREFIX = '/api/v2/organizations/{organization_id}'
 
+/** The only path parameter that is a text. All others are ids that the service gives: whole numbers from 1. */
+export const EXTERNAL_ID = 'external_id'
+
 /** Items per page, as the description states. */
 export const PAGE = { default: 20, max: 100 } as const
 

@@ -20,7 +20,7 @@ export interface AccessLine {
  */
 export async function checkAccess(
   client: AccessManagementClient,
-  { directoryId }: { readonly directoryId: number | string },
+  { directoryId }: { readonly directoryId: number },
   { writes }: { readonly writes: boolean },
   signal: AbortSignal,
 ): Promise<AccessLine[]> {
@@ -75,7 +75,7 @@ function seen(
 
 async function proveWriting(
   client: AccessManagementClient,
-  directoryId: number | string,
+  directoryId: number,
   signal: AbortSignal,
 ): Promise<string> {
   const nobody = { directory_id: directoryId, external_id: `dirsyncd-check-${randomUUID()}` }

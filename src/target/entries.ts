@@ -8,7 +8,7 @@ import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize
 /** What every request of a change needs; `onRequest` counts the requests. */
 export interface RequestContext {
   readonly client: AccessManagementClient
-  readonly directoryId: number | string
+  readonly directoryId: number
   readonly signal: AbortSignal
   readonly onRequest: () => void
 }
@@ -79,10 +79,7 @@ export async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export function paramsOf(
-  context: RequestContext,
-  id: string,
-): { directory_id: number | string; external_id: string } {
+export function paramsOf(context: RequestContext, id: string): { directory_id: number; external_id: string } {
   return { directory_id: context.directoryId, external_id: id }
 }
 

@@ -83,7 +83,7 @@ function remedyOfNetwork(reason: string): string {
 
 export function directoryUnknown(
   client: Pick<AccessManagementClient, 'baseUrl' | 'organizationId'>,
-  directoryId: number | string,
+  directoryId: number,
   cause?: unknown,
 ): DirsyncdError {
   return new DirsyncdError(

@@ -5,7 +5,7 @@ import { requireDirectory } from './read-directory.ts'
 
 /** The directory that changes go to. Pass the same object for all changes, because it caches `seenAt`. */
 export interface TargetDirectory {
-  readonly directoryId: number | string
+  readonly directoryId: number
   /** When the directory was last read (`performance.now()`); set by `applyChange`. */
   seenAt?: number
   /** The longest list of each shape that was created as it was sent, as lookups proved; set by `createTogether`. */

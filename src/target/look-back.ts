@@ -12,7 +12,7 @@ import { requireDirectory } from './read-directory.ts'
  */
 export async function lookBack(
   client: AccessManagementClient,
-  directoryId: number | string,
+  directoryId: number,
   change: CanaryChange,
   signal: AbortSignal,
 ): Promise<Look> {
@@ -32,7 +32,7 @@ export async function lookBack(
 
 async function shownOf(
   client: AccessManagementClient,
-  directoryId: number | string,
+  directoryId: number,
   { op, id }: CanaryChange,
   signal: AbortSignal,
 ): Promise<Shown | undefined> {

@@ -18,7 +18,7 @@ import { inTurns } from '../turns.ts'
 import { directoryUnknown, explainApiError } from './explain.ts'
 
 export interface ReadDirectoryOptions {
-  readonly directoryId: number | string
+  readonly directoryId: number
   /** The most requests at the same time, for users and groups together. */
   readonly readConcurrency: number
   /** With `off`, members are not kept, because nothing compares them. */
@@ -56,7 +56,7 @@ export async function readDirectory(
 /** Throws `directory-unknown` if the directory does not exist. */
 export async function requireDirectory(
   client: AccessManagementClient,
-  directoryId: number | string,
+  directoryId: number,
   options: ReadOptions,
 ): Promise<void> {
   try {

@@ -1,4 +1,9 @@
-import { type AccessManagementClient, type ClientOptions, isApiError } from '../../src/client/index.ts'
+import {
+  type AccessManagementClient,
+  type ClientOptions,
+  type EventFilters,
+  isApiError,
+} from '../../src/client/index.ts'
 
 /** Code that the type check must reject. It is never executed. */
 export async function mistakes(client: AccessManagementClient): Promise<void> {
@@ -8,6 +13,18 @@ export async function mistakes(client: AccessManagementClient): Promise<void> {
   await client.getDirectory()
   // @ts-expect-error a misspelled path parameter
   await client.getUser({ directory_id: 7, externalId: 'a' })
+  // @ts-expect-error the id of a directory is a number
+  await client.getDirectory({ directory_id: 'x' })
+  // @ts-expect-error the id of a directory is a number, as in answers
+  await client.getDirectory({ directory_id: '7' })
+  // @ts-expect-error the id of a subscription is a number
+  await client.getSubscription({ subscription_id: 'x' })
+  // @ts-expect-error the id of a group of the organization is a number
+  await client.getOrganizationGroup({ group_id: 'x' })
+  // @ts-expect-error the id of a contact is a number
+  await client.listEvents({ filters: { contact_id: 'x' } })
+  // @ts-expect-error an external id is a text
+  await client.getUser({ directory_id: 7, external_id: 7 })
   // @ts-expect-error the client already has the organization
   await client.getDirectory({ directory_id: 7, organization_id: 2 })
   // @ts-expect-error the page belongs in the options
@@ -67,6 +84,11 @@ export function failures(error: unknown): string {
   // @ts-expect-error no such kind
   return isApiError(error, 'missing') ? '' : 'other'
 }
+
+// @ts-expect-error the id of an organization is a number
+export const textId: ClientOptions = { baseUrl: 'https://x', organizationId: 'x', deviceId: 'd', token: 't' }
+
+export const filters: EventFilters = { group_id: 51, contact_id: 12 }
 
 // @ts-expect-error the token is required
 export const withoutToken: ClientOptions = { baseUrl: 'https://x', organizationId: 1, deviceId: 'd' }

@@ -218,8 +218,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-text-that-is-no-unicode-is-not-sent',
     file: 'client/query.ts',
-    find: 'if (broken !== undefined) return',
-    replace: "if (broken?.[0] === '') return",
+    find: 'String(value).isWellFormed()',
+    replace: "String(value) !== ''",
     test: 'unit/client/query.test.ts',
   },
   {
@@ -733,10 +733,18 @@ export const EDGES: readonly Protection[] = [
     only: 'a run that does not exist',
   },
   {
+    name: 'edges-client-number-that-is-no-id-is-not-sent',
+    file: 'client/value-problem.ts',
+    find: 'Number.isSafeInteger(value) && Number(value) >= 1',
+    replace: "typeof value === 'number'",
+    test: 'unit/client/client.test.ts',
+    only: 'the id NaN is refused',
+  },
+  {
     name: 'edges-client-id-is-one-part-of-the-path',
     file: 'client/path.ts',
-    find: 'encodeURIComponent(value)',
-    replace: 'encodeURI(value)',
+    find: 'encodeURIComponent(String(value))',
+    replace: 'encodeURI(String(value))',
     test: 'unit/client/client.test.ts',
     only: 'a request carries the token',
   },
@@ -813,7 +821,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-empty-id-is-not-sent',
     file: 'client/path.ts',
-    find: "  if (value === '') return `${name} is empty`\n",
+    find: "  if (value === '') return `${EXTERNAL_ID} is empty`\n",
     replace: '',
     test: 'unit/client/client.test.ts',
     only: 'the id "" is refused',

@@ -10,12 +10,10 @@ const ALICE = { directory_id: 7, external_id: 'u1' }
 
 test('a request carries the token, the device id and the path of the contract behind the base path', async () => {
   await using server = await startScriptedServer(() => ({ status: 200, json: user(1) }))
-  await using client = clientOf(`${server.baseUrl}/behind/proxy/`, { organizationId: 'org 1' })
+  await using client = clientOf(`${server.baseUrl}/behind/proxy/`, { organizationId: 12 })
   await client.getUser({ directory_id: 7, external_id: 'a/b ü?' })
   const [seen] = server.seen
-  expect(seen?.url).toBe(
-    '/behind/proxy/api/v2/organizations/org%201/admin/directories/7/users/a%2Fb%20%C3%BC%3F',
-  )
+  expect(seen?.url).toBe('/behind/proxy/api/v2/organizations/12/admin/directories/7/users/a%2Fb%20%C3%BC%3F')
   expect(seen?.headers).toMatchObject({ authorization: `token ${SECRET}`, 'x-device-id': 'test-device' })
 })
 
@@ -24,6 +22,65 @@ test.each(['', '.', '..', 'a\uD800'])('the id %j is refused before anything is s
   await using client = clientOf(server.baseUrl)
   const error = await rejection(client.deleteUser({ directory_id: 7, external_id: id }))
   expect(error).toMatchObject({ kind: 'refused', status: undefined })
+  expect(server.seen).toEqual([])
+})
+
+const NO_IDS: readonly (readonly [id: unknown, shown: string])[] = [
+  [Number.NaN, 'NaN'],
+  [0, '0'],
+  [-1, '-1'],
+  [1.5, '1.5'],
+  [Number.POSITIVE_INFINITY, 'Infinity'],
+  [2 ** 53, '9007199254740992'],
+  ['7', '"7"'],
+  [null, 'null'],
+  [7n, 'a bigint'],
+  [[7], 'an object'],
+]
+
+test.each(NO_IDS)('the id %s is refused by its name before anything is sent', async (id, shown) => {
+  await using server = await startScriptedServer(() => ({ status: 200 }))
+  await using client = clientOf(server.baseUrl)
+  // Untyped callers and computed numbers pass what the types do not allow.
+  const bad = id as number
+  const calls = {
+    directory_id: client.getUser({ directory_id: bad, external_id: 'a' }),
+    subscription_id: client.readCredentials({ subscription_id: bad }),
+    group_id: client.getOrganizationGroup({ group_id: bad }),
+    'filters[contact_id]': client.listEvents({ filters: { contact_id: bad } }),
+    page: client.listUsers({ directory_id: 7 }, { page: bad }),
+    per_page: client.listDirectories({}, { perPage: bad }),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    expect(await rejection(call)).toMatchObject({
+      kind: 'refused',
+      maybeDone: false,
+      message: expect.stringContaining(
+        `it was not sent because ${name} is ${shown}, not a whole number from 1 to 9007199254740991.`,
+      ),
+    })
+  }
+  expect(() => clientOf(server.baseUrl, { organizationId: bad })).toThrow(
+    new TypeError(`organizationId is ${shown}, not a whole number from 1 to 9007199254740991`),
+  )
+  expect(server.seen).toEqual([])
+})
+
+test('a parameter that is missing, and a number in a form that is none, are refused by name', async () => {
+  await using server = await startScriptedServer(() => ({ status: 200 }))
+  await using client = clientOf(server.baseUrl)
+  const missing = (await rejection(client.getUser({ external_id: 'a' } as typeof ALICE))) as ApiError
+  expect(missing).toMatchObject({
+    kind: 'refused',
+    destination: {
+      path: '/api/v2/organizations/{organization_id}/admin/directories/{directory_id}/users/{external_id}',
+    },
+  })
+  expect(missing.message).toContain('it was not sent because directory_id is missing.')
+  const position = client.updateSubscription({ subscription_id: 1 }, { position: Number.NaN })
+  expect(((await rejection(position)) as ApiError).message).toContain('position is NaN, not a whole number.')
+  const number = client.getUser({ directory_id: 7, external_id: 8 as unknown as string })
+  expect(((await rejection(number)) as ApiError).message).toContain('external_id is 8, not a text.')
   expect(server.seen).toEqual([])
 })
 
