@@ -2,7 +2,8 @@ import type { Endpoint, Operation, Scope } from '../contract/endpoints.ts'
 
 /**
  * What went wrong, for a caller to branch on. `server-error` is 5xx, 408 or 425. `refused` is any other 4xx, or a
- * request that was not sent because a parameter or its form is invalid.
+ * request that was not sent because a parameter or its form is invalid. `aborted`: the signal of the call was aborted.
+ * `closed`: the client was closed before the call or during it.
  */
 export type ApiErrorKind =
   | 'unreachable'
@@ -15,6 +16,7 @@ export type ApiErrorKind =
   | 'refused'
   | 'unexpected-answer'
   | 'aborted'
+  | 'closed'
 
 /** Where a request went. Every error has one. */
 export interface Destination {

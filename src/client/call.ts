@@ -1,5 +1,5 @@
 import pRetry, { AbortError, type RetryContext } from 'p-retry'
-import { ApiError, asMaybeDone } from './api-error.ts'
+import { ApiError, asMaybeDone, isApiError } from './api-error.ts'
 import type { Reply } from './exchange.ts'
 import {
   abortedFailure,
@@ -13,7 +13,7 @@ import {
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
-import { orAbort, wait } from './wait.ts'
+import { orAbort, wait, withEitherSignal } from './wait.ts'
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -36,8 +36,8 @@ export type CallResult<F> =
   | { readonly found: F; readonly requests: number }
 
 /**
- * Makes one call with all its retries; only this function retries within seconds. Rejects with an `ApiError`, or with
- * what the token loader, the limiter or `confirm` threw.
+ * Makes one call with all its retries; only this function retries within seconds. The call ends when its signal is
+ * aborted or the client is closed. Rejects with an `ApiError`, or with what the token loader, the limiter or `confirm` threw.
  *
  * After a lost answer to a write: pause, run `confirm`, and send the request again only if `confirm` found nothing.
  * If `confirm` fails the call ends, because `confirm` has already retried.
@@ -47,6 +47,12 @@ export async function performCall<F>(
   retries: Retries,
   call: Call<F>,
 ): Promise<CallResult<F>> {
+  return withEitherSignal([sender.closing, call.signal], (signal) =>
+    callWithRetries(sender, retries, { ...call, signal }),
+  )
+}
+
+async function callWithRetries<F>(sender: Sender, retries: Retries, call: Call<F>): Promise<CallResult<F>> {
   const progress: Progress = { requests: 0, limitWaits: 0, reloaded: false, lost: undefined }
   // p-retry drops the result of an attempt that ends after the abort, but a write that was done must be reported.
   let result: CallResult<F> | undefined
@@ -186,7 +192,7 @@ async function pauseForRetryAfter<F>(
 
 function finalError<F>(error: unknown, call: Call<F>, progress: Progress): unknown {
   const { destination } = call.request
-  if (call.signal?.aborted && !(error instanceof ApiError && error.kind === 'aborted')) {
+  if (call.signal?.aborted && !isApiError(error, 'aborted', 'closed')) {
     return new ApiError(destination, {
       ...abortedFailure(call.signal),
       maybeDone: progress.lost !== undefined,

@@ -3,6 +3,7 @@ import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.
 import { type AnyMethod, createMethod } from './create-method.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { type Expiry, watchExpiry } from './expiry.ts'
+import { ClientClosed } from './failure.ts'
 import type { EachOptions, Iterators, Methods, Page } from './methods.ts'
 import { type ClientOptions, DEFAULT_RETRIES, type Settings, settingsOf } from './options.ts'
 import { eachItem } from './pages.ts'
@@ -32,6 +33,7 @@ export class AccessManagementClient implements AsyncDisposable {
   readonly each: Iterators
   readonly #dispatcher: Dispatcher
   readonly #expiry: Expiry
+  readonly #closing = new AbortController()
 
   /** Opens no connection yet. Throws a `TypeError` for options that cannot be used. */
   constructor(options: ClientOptions) {
@@ -60,6 +62,7 @@ export class AccessManagementClient implements AsyncDisposable {
       limit: options.limit,
       pause: options.pause,
       log: options.log,
+      closing: this.#closing.signal,
     })
     const methods = createMethods(sender, settings, this.organizationId)
     this.each = createIterators(methods)
@@ -71,8 +74,12 @@ export class AccessManagementClient implements AsyncDisposable {
     return this.#expiry.secondsLeft
   }
 
-  /** Closes the connections; calls in progress are rejected. */
+  /**
+   * Closes the connections. Calls in progress, also those that wait, and all later calls reject with an `ApiError` of
+   * kind `closed`; a write that was sent has `maybeDone`.
+   */
   close(): Promise<void> {
+    this.#closing.abort(new ClientClosed())
     return this.#dispatcher.destroy()
   }
 

@@ -114,7 +114,14 @@ function withoutContent(cause: unknown): unknown {
   return Object.assign(new Error(cause.message), { code: systemCode(cause) })
 }
 
+/** The reason with which a client that is closed aborts its calls. */
+export class ClientClosed extends Error {
+  override readonly name = 'ClientClosed'
+}
+
+/** Explains the end of a call whose signal is aborted. */
 export function abortedFailure(signal: AbortSignal): Failure {
+  if (signal.reason instanceof ClientClosed) return { kind: 'closed', reason: 'the client is closed' }
   return { kind: 'aborted', reason: 'the call was aborted', cause: signal.reason }
 }
 

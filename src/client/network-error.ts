@@ -14,14 +14,12 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
   UND_ERR_SOCKET: 'the connection was closed before the whole answer came',
   UND_ERR_PRX_CONN: 'the proxy closed the connection before the service was reached',
-  UND_ERR_CLOSED: 'the client has been closed',
-  UND_ERR_DESTROYED: 'the client has been closed',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is larger than the client accepts',
 }
 
 const PERMANENT =
-  /^(UND_ERR_(CLOSED|DESTROYED|HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
+  /^(UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
 /** Explains what undici, the socket, DNS or TLS threw. The reason of an unknown code contains the code. */
 export function explainNetworkError(error: unknown): NetworkProblem {

@@ -19,11 +19,13 @@ export interface Sender {
   readonly tokens: Tokens
   readonly log: ClientLog | undefined
   readonly pause: SharedPause | undefined
+  /** Aborted with `ClientClosed` when the client is closed. */
+  readonly closing: AbortSignal
   /** Texts that no error may contain. */
   secrets(): readonly string[]
   /**
    * Sends one request after waiting for the limiter. Resolves with any status. Rejects with an `ApiError` of kind
-   * `unreachable` or `aborted`, or of kind `unauthorized` for a token that no header can carry.
+   * `unreachable`, `aborted` or `closed`, or of kind `unauthorized` for a token that no header can carry.
    */
   send(
     request: PreparedRequest,
@@ -45,6 +47,7 @@ export interface SenderParts {
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
   readonly pause: SharedPause | undefined
   readonly log: ClientLog | undefined
+  readonly closing: AbortSignal
 }
 
 export function createSender(parts: SenderParts): Sender {
@@ -78,8 +81,8 @@ export function createSender(parts: SenderParts): Sender {
     }
   }
 
-  const { tokens, log, pause } = parts
-  return { tokens, log, pause, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
+  const { tokens, log, pause, closing } = parts
+  return { tokens, log, pause, closing, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
 }
 
 function exchangeOf(

@@ -1,5 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/**
+ * Does work with a signal that is aborted as soon as one of the given signals is. `AbortSignal.any` would do, but the
+ * given signals may live long, and it leaves memory behind for each call.
+ */
+export async function withEitherSignal<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const onAbort = (): void => controller.abort(signals.find((signal) => signal?.aborted)?.reason)
+  if (signals.some((signal) => signal?.aborted)) onAbort()
+  for (const signal of signals) signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await work(controller.signal)
+  } finally {
+    for (const signal of signals) signal?.removeEventListener('abort', onAbort)
+  }
+}
+
 /** Waits; rejects with the signal's reason as soon as it is aborted. */
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {

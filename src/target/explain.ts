@@ -68,6 +68,7 @@ function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
     case 'unexpected-answer':
       return ['directory-unexpected', error.failure.foreign === undefined ? LOOK_BETWEEN : CHECK_BASE_URL]
     case 'aborted':
+    case 'closed':
       return ['interrupted', '']
   }
 }

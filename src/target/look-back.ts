@@ -22,7 +22,7 @@ export async function lookBack(
     if (shown === undefined) await requireDirectory(client, directoryId, { signal })
     return { result: 'looked', shown }
   } catch (error) {
-    if (isApiError(error, 'aborted')) throw error
+    if (isApiError(error, 'aborted', 'closed')) throw error
     const isPassing = isApiError(error, 'unreachable', 'server-error', 'rate-limited')
     if (isPassing || (isApiError(error) && error.isOfProxy))
       return { result: 'unavailable', detail: error.message }

@@ -43,6 +43,7 @@ function outcomeOfApi(error: ApiError): Outcome {
   const unavailable = { result: 'unavailable', status, detail, timedOut } as const
   switch (kind) {
     case 'aborted':
+    case 'closed':
       throw error
     case 'unauthorized':
       return stop(error)

@@ -14,7 +14,7 @@ const UNREAD: ReadonlySet<number | undefined> = new Set([undefined, 404, 413, 41
 
 /** `looked`: each entry was looked up in this attempt, and is not in the directory. */
 export function nextAfter({ kind, status, maybeDone }: ApiError, looked: boolean): Next {
-  if (kind === 'aborted') return 'share'
+  if (kind === 'aborted' || kind === 'closed') return 'share'
   if (maybeDone) return 'look'
   if (kind === 'conflict') return looked ? 'look-at-ends' : 'look-and-go-on'
   if (kind !== 'refused' && kind !== 'not-found') return 'share'

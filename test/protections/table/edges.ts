@@ -733,6 +733,14 @@ export const EDGES: readonly Protection[] = [
     only: 'a run that does not exist',
   },
   {
+    name: 'edges-client-that-is-closed-ends-calls-that-wait',
+    file: 'client/client.ts',
+    find: '    this.#closing.abort(new ClientClosed())\n',
+    replace: '',
+    test: 'unit/client/close.test.ts',
+    only: 'a call after close',
+  },
+  {
     name: 'edges-client-number-that-is-no-id-is-not-sent',
     file: 'client/value-problem.ts',
     find: 'Number.isSafeInteger(value) && Number(value) >= 1',

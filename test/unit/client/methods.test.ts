@@ -124,11 +124,3 @@ test('a token may be a text', async () => {
   expect(await rejection(client.listDirectories())).toMatchObject({ kind: 'unauthorized' })
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['token plain'])
 })
-
-test('a closed client says so', async () => {
-  const client = clientOf('http://127.0.0.1:1')
-  await client.close()
-  expect(await rejection(client.listDirectories())).toMatchObject({
-    message: expect.stringContaining('the client has been closed'),
-  })
-})
