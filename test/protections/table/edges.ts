@@ -72,7 +72,7 @@ export const EDGES: readonly Protection[] = [
     find: 'if (found !== undefined) return { found, requests: progress.requests }',
     replace: 'void found',
     test: 'unit/target/apply-change.test.ts',
-    only: 'create-user whose answer is lost',
+    only: 'update-user whose answer is lost',
   },
   {
     name: 'edges-client-failed-look-leaves-the-write-possibly-done',
