@@ -18,11 +18,11 @@ export type ApiErrorKind =
   | 'aborted'
   | 'closed'
 
-/** Where a request went. Every error has one. */
+/** Which endpoint a request was for. Every error and every page has one. */
 export interface Destination {
   readonly operation: Operation
   readonly method: Endpoint['method']
-  /** The path after the base URL, without the query. */
+  /** The path after the base URL, without the query; with placeholders if a parameter was refused. */
   readonly path: string
   /** The scope that the endpoint needs. */
   readonly scope: Scope

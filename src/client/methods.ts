@@ -82,12 +82,17 @@ export interface WriteOptions<Found> extends CallOptions {
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<Found | undefined>) | undefined
 }
 
-/** One page of a list. `total` and `perPage` come from the headers; `undefined` where a header is missing or wrong. */
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
+  /** The items of the whole list, from the header `total`; `undefined` where it is missing or no number. */
   readonly total: number | undefined
+  /** The page size that the service used, from the header `per-page`; `undefined` where it is missing, 0 or no number. */
   readonly perPage: number | undefined
-  /** The request, for errors about the content. */
+  /**
+   * Which endpoint was called, for an error about the content: `readAllPages` puts it into the `ApiError` of a list that
+   * contradicts itself. It has no page number, so it is the same for all pages of a list.
+   */
   readonly destination: Destination
 }
 

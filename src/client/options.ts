@@ -48,7 +48,7 @@ export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
   readonly organizationId: number
-  /** The access token, or a function that returns it. It is called before every request, so let it cache. */
+  /** The access token, or a function that returns it. */
   readonly token: string | TokenLoader
   /** The header `X-Device-Id`, 1 to 255 visible ASCII characters; keep it the same for one installation. */
   readonly deviceId: string

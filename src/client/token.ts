@@ -1,6 +1,15 @@
 import { orAbort } from './wait.ts'
 
-/** Returns the access token. `reload` is true after the service refused the previous one: load it afresh. */
+/**
+ * Returns the access token. The client keeps no token, so the function should keep it until it changes.
+ *
+ * - It is called with `false` before every request, also before a retry; concurrent calls each call it.
+ * - After a 401 it is called with `false` again. If it returns the refused token, it is called with `true`: load the
+ *   token again. Calls that are refused meanwhile wait for the same `true` call. A token that differs from the refused
+ *   one is sent, once; after a second 401, or with the same token, the call rejects with kind `unauthorized`.
+ * - If it rejects, the calls that wait for it reject with its error and are not retried. There is no time-out, but a
+ *   call stops waiting when its signal is aborted or the client is closed.
+ */
 export type TokenLoader = (reload: boolean) => Promise<string>
 
 export interface Tokens {

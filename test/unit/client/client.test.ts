@@ -102,6 +102,13 @@ test('a list asks for a page by its number and hands the headers back', async ()
   const page = await client.listUsers({ directory_id: 7 }, { page: 3, perPage: 20 })
   expect(server.seen[0]?.url).toMatch(/users\?page=3&per_page=20$/)
   expect(page).toMatchObject({ total: 41, perPage: 20, items: [{ external_id: 'u1' }] })
+  expect(page.destination).toEqual({
+    operation: 'listUsers',
+    method: 'GET',
+    path: '/api/v2/organizations/1/admin/directories/7/users',
+    scope: 'ORG_READ',
+    baseUrl: server.baseUrl,
+  })
 })
 
 test.each([
