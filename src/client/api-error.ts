@@ -38,7 +38,7 @@ export interface Failure {
   readonly retryAfterMs?: number | undefined
   /** The service's own error text, at most 300 characters. */
   readonly detail?: string | undefined
-  /** Why the answer is not the API's own: something else sent it, such as a proxy. */
+  /** What came instead of an answer of the service, for instance from a proxy. */
   readonly foreign?: 'web-page' | 'redirect' | 'no-json' | undefined
   /** The same request may succeed within seconds. */
   readonly transient?: boolean
@@ -83,13 +83,13 @@ export class ApiError extends Error {
     return this.failure.detail
   }
 
-  /** Whether a web page came in the place of an answer: it says nothing about what was asked. */
+  /** The answer was a web page, which this service never sends; it says nothing about the request. */
   get isWebPage(): boolean {
     return this.failure.foreign === 'web-page'
   }
 
-  /** Whether the answer is not the service's, but that of a proxy: a web page, or a redirect to one. */
-  get isOfProxy(): boolean {
+  /** A proxy answered and not the service: with a web page, or with a redirect to one. */
+  get isFromProxy(): boolean {
     return this.isWebPage || this.failure.foreign === 'redirect'
   }
 
@@ -109,7 +109,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The same error with `maybeDone`: what failed as `lost` may have been done. */
+/** The same error with `maybeDone`. It has `timedOut` too if the earlier attempt `lost` timed out. */
 export function asMaybeDone(error: ApiError, lost?: ApiError): ApiError {
   const timedOut = error.timedOut || lost?.timedOut === true
   if (error.maybeDone && error.timedOut === timedOut) return error

@@ -30,7 +30,7 @@ export interface Call<F> extends CallOptions {
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<F | undefined>) | undefined
 }
 
-/** The answer to a call, or what `confirm` found when the answer was lost. */
+/** The answer to a call, or what `confirm` found after the answer was lost. */
 export type CallResult<F> =
   | { readonly reply: Reply; readonly requests: number }
   | { readonly found: F; readonly requests: number }
@@ -53,8 +53,8 @@ export async function performCall<F>(
 }
 
 async function callWithRetries<F>(sender: Sender, retries: Retries, call: Call<F>): Promise<CallResult<F>> {
-  const progress: Progress = { requests: 0, limitWaits: 0, reloaded: false, lost: undefined }
-  // p-retry drops the result of an attempt that ends after the abort, but a write that was done must be reported.
+  const progress: Progress = { requests: 0, limitWaits: 0, tokenReloaded: false, lost: undefined }
+  // p-retry drops the result of an attempt that ends after the abort; but if the write was done, the caller must know.
   let result: CallResult<F> | undefined
   try {
     await pRetry(
@@ -67,7 +67,7 @@ async function callWithRetries<F>(sender: Sender, retries: Retries, call: Call<F
         maxTimeout: retries.maxDelayMs,
         factor: 3,
         randomize: true,
-        shouldRetry: ({ error }) => mayRepeat(error, call),
+        shouldRetry: ({ error }) => mayRetry(error, call),
         onFailedAttempt: (context) => pauseForRetryAfter(sender, retries, call, context),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       },
@@ -81,7 +81,7 @@ async function callWithRetries<F>(sender: Sender, retries: Retries, call: Call<F
 interface Progress {
   requests: number
   limitWaits: number
-  reloaded: boolean
+  tokenReloaded: boolean
   /** An earlier attempt that may have succeeded; cleared when `confirm` found nothing. */
   lost: ApiError | undefined
 }
@@ -93,29 +93,29 @@ async function attempt<F>(
   progress: Progress,
 ): Promise<CallResult<F>> {
   if (progress.lost !== undefined && call.confirm !== undefined) {
-    const found = await call.confirm(call.signal).catch(giveUp)
+    const found = await call.confirm(call.signal).catch(throwWithoutRetry)
     if (found !== undefined) return { found, requests: progress.requests }
     progress.lost = undefined
   }
   try {
     const reply = await sendWithinLimits(sender, retries, call, progress)
-    return { reply: accept(reply, sender, call), requests: progress.requests }
+    return { reply: successOf(reply, sender, call), requests: progress.requests }
   } catch (error) {
     if (error instanceof ApiError && error.maybeDone) progress.lost = error
     throw error
   }
 }
 
-function giveUp(error: unknown): never {
+function throwWithoutRetry(error: unknown): never {
   throw new AbortError(error instanceof Error ? error : String(error))
 }
 
 /**
- * Any 2xx is success, but a web page: a proxy in between may have sent it, and nobody knows what became of a write.
- * Neither does its 404 say that an entry is not there. A write needs no body: the connection may break after the
- * status.
+ * Returns the reply if the call succeeded, and throws if not. Any 2xx is a success. A web page in answer to a write is
+ * none, whatever its status: a proxy may have sent it, and the write may have been done or not. A write needs no body,
+ * so its connection may break after the status.
  */
-function accept<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
+function successOf<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request
   if (call.write && isWebPage(reply) && decidesWrite(reply.status)) {
     throw new ApiError(destination, failureOfWebPage(reply.status))
@@ -143,12 +143,12 @@ async function sendWithinLimits<F>(
     const ms = requestedMs ?? retries.defaultRetryAfterMs
     if (sender.pause !== undefined) await orAbort(sender.pause.begin(ms), signal)
     else if (progress.limitWaits >= retries.rateLimitWaits || ms > retries.maxRetryAfterMs) return reply
-    else await waitAlone(sender, retries, call, ms)
+    else await waitForLimit(sender, retries, call, ms)
     progress.limitWaits += 1
   }
 }
 
-async function waitAlone<F>(sender: Sender, retries: Retries, call: Call<F>, ms: number): Promise<void> {
+async function waitForLimit<F>(sender: Sender, retries: Retries, call: Call<F>, ms: number): Promise<void> {
   sender.log?.debug(
     { operation: call.request.destination.operation, waitMs: ms },
     'rate limit reached, waiting',
@@ -164,13 +164,13 @@ async function sendAuthorized<F>(sender: Sender, call: Call<F>, progress: Progre
   }
   const token = await sender.tokens.current(call.signal)
   const reply = await sender.send(call.request, token, onRequest, call.signal)
-  if (reply.status !== 401 || progress.reloaded) return reply
-  progress.reloaded = true
+  if (reply.status !== 401 || progress.tokenReloaded) return reply
+  progress.tokenReloaded = true
   const fresh = await sender.tokens.renewed(token, call.signal)
   return fresh === token ? reply : sender.send(call.request, fresh, onRequest, call.signal)
 }
 
-function mayRepeat<F>(error: Error, call: Call<F>): boolean {
+function mayRetry<F>(error: Error, call: Call<F>): boolean {
   if (!(error instanceof ApiError) || !error.transient) return false
   return !error.maybeDone || call.confirm !== undefined
 }
@@ -183,7 +183,7 @@ async function pauseForRetryAfter<F>(
   context: RetryContext,
 ): Promise<void> {
   const { error, retryDelay, retriesLeft, attemptNumber } = context
-  if (!mayRepeat(error, call) || retriesLeft === 0) return
+  if (!mayRetry(error, call) || retriesLeft === 0) return
   const { kind, status, retryAfterMs, operation } = error as ApiError
   sender.log?.debug({ operation, kind, status, attempt: attemptNumber }, 'request failed, trying again')
   const extraMs = Math.min(retryAfterMs ?? 0, retries.maxDelayMs) - retryDelay

@@ -27,9 +27,9 @@ export function createDispatcher({
   timeouts,
 }: DispatcherOptions): Dispatcher {
   const { connectMs, headersMs, bodyMs } = timeouts
-  // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
-  const safely = { timeout: connectMs, rejectUnauthorized: true }
-  const connect = ca === undefined ? safely : { ...safely, ca }
+  // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+  const checked = { timeout: connectMs, rejectUnauthorized: true }
+  const connect = ca === undefined ? checked : { ...checked, ca }
   const options = {
     connections,
     connect,
@@ -46,16 +46,17 @@ export function createDispatcher({
     httpsProxy: proxy,
     proxyTunnel: true,
     requestTls: connect,
-    proxyTls: safely,
-    // The answer to CONNECT.
-    clientFactory: (to, given) => new Pool(to, { ...naming(proxy, given), headersTimeout: connectMs }),
+    proxyTls: checked,
+    // The time-out is for the proxy's answer to CONNECT.
+    clientFactory: (to, given) =>
+      new Pool(to, { ...nameProxyInErrors(proxy, given), headersTimeout: connectMs }),
   })
 }
 
 type Connector = buildConnector.connector
 
-/** Without this nobody could tell a proxy that is down from a service that is down. */
-function naming(proxy: string, given: object): object {
+/** Without this, the errors of a proxy that is down and of a service that is down would be the same. */
+function nameProxyInErrors(proxy: string, given: object): object {
   const { connect } = given as { readonly connect: Connector }
   const named: Connector = (options, done) => {
     connect(options, (...[error, socket]) => {

@@ -1,14 +1,14 @@
 const WARN_BELOW_SECONDS = 86_400
 
-/** The token's remaining life as the service last reported it, read as seconds. Only used for warnings. */
+/** The remaining life of the token as the service last reported it; taken as seconds, and only used for warnings. */
 export interface Expiry {
   secondsLeft: number | undefined
   observe(header: string | string[] | undefined, token: string): void
 }
 
 /**
- * Calls `warn` once each time the remaining life falls below a day. With `onTokenLife` it leaves this to the caller and
- * tells it the token and the life that each answer reports.
+ * Calls `warn` once each time the remaining life falls below a day. If there is an `onTokenLife`, it never warns, and
+ * calls that for each answer that reports a life.
  */
 export function watchExpiry(
   warn: (secondsLeft: number) => void,

@@ -7,10 +7,10 @@ import { parseRetryAfter } from './retry-after.ts'
 
 const DETAIL_LENGTH = 300
 
-/** What a web page in the place of an answer is called. */
-export const PAGE = 'HTML, as a proxy or a login page does'
+/** How messages describe a web page that came instead of an answer. */
+export const WEB_PAGE = 'HTML, as a proxy or a login page does'
 
-/** Explains an answer other than 2xx. `secrets` are replaced by `[hidden]` in its text. */
+/** Explains an answer other than 2xx. `[hidden]` replaces the `secrets` in its text. */
 export function failureOfReply(
   reply: Reply,
   write: boolean,
@@ -22,15 +22,15 @@ export function failureOfReply(
   const detail = detailOf(reply, secrets)
   const name = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`
   const isPage = isWebPage(reply)
-  const words = isPage ? ` with ${PAGE}` : detail === undefined ? '' : `: ${detail}`
-  const said = kind === 'unexpected-answer' ? redirectText(reply) : words
+  const content = isPage ? ` with ${WEB_PAGE}` : detail === undefined ? '' : `: ${detail}`
+  const more = kind === 'unexpected-answer' ? redirectText(reply) : content
   return {
     kind,
     status,
     detail,
     foreign: isPage ? 'web-page' : kind === 'unexpected-answer' ? 'redirect' : undefined,
     retryAfterMs: parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), now),
-    reason: `the service answered ${status}${name}${said.replace(/\.$/, '')}`,
+    reason: `the service answered ${status}${name}${more.replace(/\.$/, '')}`,
     transient: kind === 'server-error',
     timedOut: status === 504,
     // 425 means that the request was not processed; after any other server error the write may have been done.
@@ -39,8 +39,8 @@ export function failureOfReply(
 }
 
 /**
- * By the type of the answer or by its first words, because some proxies name no type, or the one that was accepted.
- * Some services name HTML as the type of an empty answer, so only one with a body is a page.
+ * Looks at the content type and at the first words, because some proxies send a page without a type or with the type
+ * that the client accepts. Some services give an empty answer the type HTML, so a page must have a body.
  */
 export function isWebPage({ headers, body }: Reply): boolean {
   const type = firstHeaderValue(headers['content-type']) ?? ''
@@ -48,13 +48,13 @@ export function isWebPage({ headers, body }: Reply): boolean {
   return body !== undefined && /^\s*<(!doctype\s+html|html)\b/i.test(body.slice(0, 200))
 }
 
-/** Whether a web page with this status would decide about a write, if it were the service's word. */
+/** Whether this status, sent by the service, tells for certain if a write was done. */
 export function decidesWrite(status: number): boolean {
   const kind = kindOfStatus(status)
   return status < 300 || kind === 'not-found' || kind === 'conflict' || kind === 'refused'
 }
 
-/** Explains a web page in the place of an answer that would decide about a write. */
+/** Explains a web page whose status cannot be believed, because a proxy may have sent it. */
 export function failureOfWebPage(status: number): Failure {
   return {
     kind: 'unexpected-answer',
@@ -83,7 +83,7 @@ function redirectText(reply: Reply): string {
   return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
 }
 
-/** Explains an answer that ended before its end. */
+/** Explains an answer that broke off before its end. */
 export function failureOfBroken(reply: Reply): Failure {
   const failure = failureOfNetwork(reply.broken)
   return isWebPage(reply) ? { ...failure, status: reply.status, foreign: 'web-page' } : failure
@@ -125,21 +125,21 @@ export function abortedFailure(signal: AbortSignal): Failure {
   return { kind: 'aborted', reason: 'the call was aborted', cause: signal.reason }
 }
 
-/** The error text of an RFC 9457 body, or of a similar one, as one line of bounded length. */
+/** The error text in a body of RFC 9457 or a similar one, as one line of at most 300 characters. */
 function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
   const problem = parseObject(reply.body)
   if (problem === undefined) return undefined
-  const said = textIn(problem)
+  const main = textIn(problem)
   // Some services repeat in `detail` what is in `errors`.
-  const others = fieldProblems(problem['errors']).filter((text) => said?.includes(text) !== true)
-  const line = [said?.replace(/\.$/, ''), ...others].filter(isText).join('; ')
-  return line === '' ? undefined : bounded(line, secrets)
+  const others = fieldProblems(problem['errors']).filter((text) => main?.includes(text) !== true)
+  const line = [main?.replace(/\.$/, ''), ...others].filter(isText).join('; ')
+  return line === '' ? undefined : shortLine(line, secrets)
 }
 
-/** Where services put their words, the most telling one first. */
+/** The fields in which services put an error text, the most useful one first. */
 const TEXT_KEYS = ['detail', 'title', 'message', 'error_description', 'error']
 
-/** How many texts of one list are shown. */
+/** The most texts that are shown of one list. */
 const MOST_TEXTS = 5
 
 /** The first text in a body such as `{"error": {"message": "…"}}`. */
@@ -167,7 +167,7 @@ function fieldOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'field' in error ? error.field : undefined
 }
 
-function bounded(line: string, secrets: readonly string[]): string {
+function shortLine(line: string, secrets: readonly string[]): string {
   let text = line.toWellFormed()
   for (const secret of secrets) text = text.replaceAll(secret, '[hidden]')
   text = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()

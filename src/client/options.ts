@@ -36,9 +36,9 @@ export interface ClientLog {
   warn(fields: object, message: string): void
 }
 
-/** A pause after a 429 that several clients obey, for instance because a database has it. */
+/** A pause after a 429 that several clients share, for instance through a database. */
 export interface SharedPause {
-  /** Called after a 429 with what `Retry-After` asks for, in milliseconds. */
+  /** Called after a 429 with the milliseconds of its `Retry-After`. */
   readonly begin: (ms: number) => Promise<void>
   /** Awaited before each request; resolves when no pause is left. Should reject when the signal is aborted. */
   readonly over: (signal: AbortSignal | undefined) => Promise<void>
@@ -55,8 +55,8 @@ export interface ClientOptions {
   /** A rate limiter, awaited before every request, retries included. Should reject when the signal is aborted. */
   readonly limit?: (signal: AbortSignal | undefined) => Promise<void>
   /**
-   * What calls that wait after a 429 wait for, however often and long. Without it each call waits for itself, within
-   * `rateLimitWaits` and `maxRetryAfterMs`.
+   * After a 429, calls wait until this pause is over, without a limit. If it is left out, each call waits by itself,
+   * within the limits `rateLimitWaits` and `maxRetryAfterMs`.
    */
   readonly pause?: SharedPause
   readonly log?: ClientLog

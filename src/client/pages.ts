@@ -26,7 +26,7 @@ export type ListPage<Item> = (options: {
 export interface ReadAllOptions<Item, Kept = Item> {
   /** Identifies an item. */
   readonly key: (item: Item) => Key
-  /** Makes what is kept of an item, as soon as its page was read. Default: the item. */
+  /** Turns an item into what is kept of it, as soon as its page is read. Default: the item itself. */
   readonly keep?: (item: Item) => Kept
   /**
    * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that
@@ -76,11 +76,11 @@ export async function readAllPages<Item, Kept = Item>(
   const size = trustedSize(page1)
   const parallel =
     size === undefined ? undefined : await parallelPass(pages, page1, size, options.concurrency)
-  if (parallel?.steady) return settled(parallel, { duplicates: [], moved: false })
+  if (parallel?.steady) return resultOf(parallel, { duplicates: [], moved: false })
   return readUntilExplained(pages, page1, parallel ?? (await forwardPass(pages, page1)))
 }
 
-/** Passes after which pages that contradict each other are an error; changes of the list may look so for a while. */
+/** After so many passes, pages that contradict each other are an error; before, changes of the list may explain it. */
 const MAX_PASSES = 4
 
 async function readUntilExplained<Item>(
@@ -92,16 +92,16 @@ async function readUntilExplained<Item>(
   for (let passes = 2; ; passes += 1) {
     const pass = await backwardPass(pages, before)
     const { duplicates } = pass
-    if (pass.steady) return settled(pass, { duplicates, moved: duplicates.length > 0 })
+    if (pass.steady) return resultOf(pass, { duplicates, moved: duplicates.length > 0 })
     const both = { ...pass, ...itemsOfBoth(before, pass) }
     const contradiction = contradictionIn(before, pass, both.items.length)
-    if (contradiction === undefined) return settled(both, { duplicates: [], moved: true })
+    if (contradiction === undefined) return resultOf(both, { duplicates: [], moved: true })
     if (passes === MAX_PASSES) throw unreadableList(page1, contradiction)
     before = both
   }
 }
 
-function settled<Item>(
+function resultOf<Item>(
   { items, keys, total }: Listing<Item>,
   found: Pick<AllPages<Item>, 'duplicates' | 'moved'>,
 ): AllPages<Item> {
@@ -120,7 +120,7 @@ function itemsOfBoth<Item>(first: Pass<Item>, second: Pass<Item>): Pick<Listing<
 /**
  * What the pages say that no change of the list explains; `undefined` when changes can explain it. Everything that was
  * there when the second pass began is found, so a total from then cannot be larger. And when both passes find the same
- * items, the list rested, so all totals must be equal to their number.
+ * items, the list did not change, so all totals must be equal to their number.
  */
 function contradictionIn<Item>(first: Pass<Item>, second: Pass<Item>, found: number): string | undefined {
   const stated = second.read.find(({ total }) => total !== undefined)?.total

@@ -4,7 +4,7 @@ import type { Page } from './methods.ts'
 /** Stops endless loops: 100,000 pages of 100 are ten million entries. */
 export const MAX_PAGES = 100_000
 
-/** The most entries of a list whose end no total tells: more of them would only fill the memory. */
+/** The most entries to read of a list without a believable total: an endless list must not fill the memory. */
 const MAX_UNCOUNTED = 2_000_000
 
 export type Key = string | number

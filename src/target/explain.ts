@@ -1,6 +1,6 @@
 import { type ApiError, type ApiErrorKind, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
-import { PAGE } from '../client/failure.ts'
+import { WEB_PAGE } from '../client/failure.ts'
 import { DirsyncdError, type ErrorCode } from '../errors.ts'
 
 /**
@@ -44,7 +44,7 @@ function isPageOfAnother({ isWebPage, kind, status = 200 }: ApiError): boolean {
 function notTheService({ destination: { method, path, baseUrl }, status }: ApiError): string {
   return (
     `What answered ${method} ${path} at ${baseUrl} with ${status} is not the access-management service: ` +
-    `it sent ${PAGE}. ${CHECK_PROXY}`
+    `it sent ${WEB_PAGE}. ${CHECK_PROXY}`
   )
 }
 

@@ -24,7 +24,7 @@ export async function lookBack(
   } catch (error) {
     if (isApiError(error, 'aborted', 'closed')) throw error
     const isPassing = isApiError(error, 'unreachable', 'server-error', 'rate-limited')
-    if (isPassing || (isApiError(error) && error.isOfProxy))
+    if (isPassing || (isApiError(error) && error.isFromProxy))
       return { result: 'unavailable', detail: error.message }
     throw explainApiError(error)
   }

@@ -49,7 +49,7 @@ function outcomeOfApi(error: ApiError): Outcome {
       return stop(error)
     case 'unexpected-answer':
       // Whether the service did the change is unknown.
-      if (error.isOfProxy) return { ...unavailable, answeredBy: 'proxy' }
+      if (error.isFromProxy) return { ...unavailable, answeredBy: 'proxy' }
       if (error.maybeDone) return { ...unavailable, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':

@@ -105,9 +105,9 @@ export const CANARY: readonly Protection[] = [
   {
     name: 'canary-outlasts-an-outage',
     file: 'target/look-back.ts',
-    find: "    if (isPassing || (isApiError(error) && error.isOfProxy))\n      return { result: 'unavailable', detail: error.message }\n",
+    find: "    if (isPassing || (isApiError(error) && error.isFromProxy))\n      return { result: 'unavailable', detail: error.message }\n",
     replace:
-      "    if (isPassing && error.isOfProxy) return { result: 'unavailable', detail: error.message }\n",
+      "    if (isPassing && error.isFromProxy) return { result: 'unavailable', detail: error.message }\n",
     test: RUN,
     only: 'an outage is waited for',
   },

@@ -273,8 +273,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-list-that-moved-says-so',
     file: 'client/pages.ts',
-    find: 'settled(both, { duplicates: [], moved: true })',
-    replace: 'settled(both, { duplicates: [], moved: false })',
+    find: 'resultOf(both, { duplicates: [], moved: true })',
+    replace: 'resultOf(both, { duplicates: [], moved: false })',
     test: 'unit/client/pages.test.ts',
     only: 'a directory that never rests',
   },
@@ -860,8 +860,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-client-pages-that-contradict-each-other-are-an-error',
     file: 'client/pages.ts',
-    find: '    if (contradiction === undefined) return settled(',
-    replace: "    if (contradiction !== '') return settled(",
+    find: '    if (contradiction === undefined) return resultOf(',
+    replace: "    if (contradiction !== '') return resultOf(",
     test: 'unit/client/pages.test.ts',
   },
   {
@@ -898,7 +898,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-web-page-for-everything-does-not-stop-the-run',
     file: 'target/try-change.ts',
-    find: "if (error.isOfProxy) return { ...unavailable, answeredBy: 'proxy' }",
+    find: "if (error.isFromProxy) return { ...unavailable, answeredBy: 'proxy' }",
     replace: '',
     test: 'unit/target/try-change.test.ts',
   },
