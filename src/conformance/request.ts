@@ -10,7 +10,7 @@ export interface ApiRequest {
   /** With its question mark, sent as it is. */
   readonly query?: string
   /** The fields of a form, in order. */
-  readonly form?: readonly (readonly [name: string, value: string])[]
+  readonly form?: readonly [name: string, value: string][]
   readonly body?: { readonly type: string; readonly text: string }
   /** Default: the token of the tested service; `null` sends none. */
   readonly token?: string | null
@@ -35,7 +35,10 @@ export const JSON_TYPE = 'application/json'
 
 export function toHttpRequest(tested: TestedService, operation: Operation, request: ApiRequest): HttpRequest {
   const endpoint: Endpoint = endpoints[operation]
-  const body = request.form === undefined ? request.body : { type: FORM, text: encodeForm(request.form) }
+  const body =
+    request.form === undefined
+      ? request.body
+      : { type: FORM, text: new URLSearchParams(request.form).toString() }
   const token = request.token === undefined ? tested.token : request.token
   const deviceId = request.deviceId === undefined ? tested.deviceId : request.deviceId
   return {
@@ -51,10 +54,6 @@ export function toHttpRequest(tested: TestedService, operation: Operation, reque
     },
     body: body?.text,
   }
-}
-
-function encodeForm(form: NonNullable<ApiRequest['form']>): string {
-  return new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString()
 }
 
 function pathOf(

@@ -188,9 +188,9 @@ async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> 
       )
     }
   })
-  const request = {
+  const request: ApiRequest = {
     params,
-    form: Object.entries(change).map(([name, value]): [string, string] => [name, String(value)]),
+    form: Object.entries(change).map(([name, value]) => [name, String(value)]),
   }
   const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
   return writeAndRead(probing, row, { request, read: 'getSubscription', written })

@@ -48,7 +48,8 @@ async function createThree(probing: Probing, operation: keyof typeof KINDS): Pro
 
 function namedForm(kind: 'user' | 'group', id: string, name: string) {
   const { form = [] } = entryForm(kind, id)
-  return { name, form: form.map(([key, value]) => [key, key.endsWith('[name]') ? name : value] as const) }
+  const named = form.map(([key, value]): [string, string] => [key, key.endsWith('[name]') ? name : value])
+  return { name, form: named }
 }
 
 function mismatch(kind: string, actual: string): Mismatch {
