@@ -134,7 +134,7 @@ export function decides(reference: number, more: Check = anything): Expectation 
 /** A read must succeed with a body that fits the contract. */
 export function reads(endpoint: Endpoint, more: Check = anything): Expectation {
   const body = endpoint.response === undefined ? anything : shape(endpoint.response)
-  return { stated: inTurn(status(200), together(body, tokenExpiry, more)), reference: anything }
+  return { stated: inTurn(status(200), together(inTurn(body, more), tokenExpiry)), reference: anything }
 }
 
 /** A write must succeed; its exact status and its body are checked only as `reference`. */

@@ -174,6 +174,18 @@ test('a list that the token may not see leaves the rest of its endpoints uncheck
   await conformance.close()
 })
 
+test.each(['listSubscriptions', 'listEvents'] as const)(
+  '%s without a list is a difference',
+  async (operation) => {
+    await using service = await startService((_request, response) => json(response, 200, DIRECTORY))
+    const conformance = await openConformance(serviceAt(service.baseUrl), never)
+    const { value } = await conformance.check(operation).next()
+    const difference = { expected: 'a body as described', actual: 'expected array, received object' }
+    expect(value).toMatchObject({ probe: 'good', state: 'differs', differences: [difference] })
+    await conformance.close()
+  },
+)
+
 interface Named {
   readonly external_id: string
   readonly name: string
