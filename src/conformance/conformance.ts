@@ -104,6 +104,8 @@ async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Cas
       return { ...base, state: 'not-checked', ...NO_DIFFERENCES, reason: error.message }
     if (isNoAnswer(error)) return { ...base, state: 'differs', ...differs('an answer', error.message) }
     throw error
+  } finally {
+    await probing.removeEntries()
   }
 }
 

@@ -56,12 +56,10 @@ function isUsableValue(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && !['', '.', '..'].includes(value))
 }
 
-/** The id of an entry created for this check; throws `Unchecked` if it cannot be created. */
-async function ownEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
-  return probing.once(`own ${kind}`, () => newEntry(probing, kind))
-}
-
-/** Creates a user or a group, which is deleted at the end, and returns its id. */
+/**
+ * Creates a user or a group, which is deleted after the case, and returns its id. Throws `Unchecked` if it cannot be
+ * created.
+ */
 export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   const operation = kind === 'user' ? 'createUsers' : 'createGroups'
   const id = probing.newId()
@@ -83,9 +81,12 @@ export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
   }
 }
 
-/** The id of a user or group to read: a new one if writes are allowed, otherwise the first that exists. */
+/**
+ * The id of a user or group: a new one if writes are allowed, otherwise the first that exists. No two cases share a new
+ * one, because a service may delete or change an entry where nobody expects it.
+ */
 export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise<string> {
-  if (probing.tested.writes) return ownEntry(probing, kind)
+  if (probing.tested.writes) return newEntry(probing, kind)
   return String(
     (await first(probing, kind === 'user' ? 'listUsers' : 'listGroups', 'external_id'))['external_id'],
   )

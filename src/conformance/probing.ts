@@ -15,12 +15,15 @@ const LIMIT_WAIT_MS = 60_000
 
 type Cleanup = () => Promise<void>
 
-/** Sends requests to the tested service and records what to clean up at the end. */
+/** Sends requests to the tested service and records what to clean up. */
 export class Probing implements AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with the reason. */
   readonly refused = new Map<Operation, string>()
   readonly #dispatcher: Dispatcher
+  /** Removals of what the present case has made. */
+  readonly #removals: Cleanup[] = []
+  /** These run at the end. */
   readonly #cleanups: Cleanup[] = []
   readonly #made = new Map<string, Promise<unknown>>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
@@ -66,12 +69,20 @@ export class Probing implements AsyncDisposable {
     return making
   }
 
+  /** Removes what the present case has made. What cannot be removed now is tried again at the end. */
+  async removeEntries(): Promise<void> {
+    for (const remove of this.#removals.splice(0)) {
+      await remove().catch(() => this.#cleanups.push(remove))
+    }
+  }
+
   /** Runs the cleanups; returns one sentence for each that failed. */
   async clean(): Promise<readonly string[]> {
     this.#signal = AbortSignal.timeout(2 * LIMIT_WAIT_MS)
     const failed: string[] = []
-    for (let next = this.#cleanups.pop(); next !== undefined; next = this.#cleanups.pop()) {
-      await next().catch((error: unknown) => failed.push(sentence(error)))
+    const cleanups = [...this.#cleanups.splice(0), ...this.#removals.splice(0)]
+    for (const cleanup of cleanups.toReversed()) {
+      await cleanup().catch((error: unknown) => failed.push(sentence(error)))
     }
     return failed
   }
@@ -83,7 +94,7 @@ export class Probing implements AsyncDisposable {
 
   #scheduleRemoval(operation: Operation, { creates = [] }: ApiRequest): void {
     const deletion = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
-    for (const id of creates) this.#cleanups.push(() => this.#remove(deletion, id))
+    for (const id of creates) this.#removals.push(() => this.#remove(deletion, id))
   }
 
   async #remove(operation: 'deleteUser' | 'deleteGroup', id: string): Promise<void> {

@@ -1,54 +1,9 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { listCases } from '../../../src/conformance/cases/lists.ts'
-import { openConformance, type TestedService } from '../../../src/conformance/conformance.ts'
+import { openConformance } from '../../../src/conformance/conformance.ts'
 import { Probing } from '../../../src/conformance/probing.ts'
 import { endpoints } from '../../../src/contract/endpoints.ts'
-
-type Answerer = (request: IncomingMessage, response: ServerResponse) => void
-
-/** A service that answers what it is told to, and what it was asked. */
-async function startService(answerer: Answerer) {
-  const asked: string[] = []
-  const server = createServer((request, response) => {
-    asked.push(`${request.method} ${decodeURIComponent(request.url ?? '').replace(/.*\/directories/, '')}`)
-    answerer(request, response)
-    request.resume()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    asked,
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}
-
-function serviceAt(baseUrl: string, more: Partial<TestedService> = {}): TestedService {
-  return {
-    baseUrl,
-    organizationId: 1,
-    directoryId: 7,
-    token: 'secret-token',
-    deviceId: 'd',
-    writes: false,
-    ...more,
-  }
-}
-
-const never = new AbortController().signal
-
-function json(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'x-token-expires-in': '60', ...headers })
-  response.end(JSON.stringify(body))
-}
-
-const DIRECTORY = { id: 7, name: 'Corporate', doppler: false, target_type: 'ldap' }
+import { DIRECTORY, json, never, serviceAt, startService } from './fake-service.ts'
 
 test.each([
   [401, 'token-refused', /refuses the token \(401\)/],
