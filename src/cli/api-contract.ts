@@ -11,12 +11,16 @@ import { printable } from '../printable.ts'
 
 type Results = Extract<ContractStep, { step: 'endpoint' }>['results']
 
-/** Compares services with the API description and prints the results. The exit code is 0 when all follow it. */
+/**
+ * Compares services with the API description and prints the results. The exit code is 0 when all follow it, 1 when one
+ * differs, could not be compared or keeps something that the check made, and else 4 when a case is unclear.
+ */
 export async function checkApiContract(session: Session, request: ContractRequest): Promise<number> {
   const { compose, config, log, signal } = session
   let results: Results = []
   let width = 0
   let failed = false
+  let unclear = false
   for await (const step of compose.runApiContract(config, log, request, signal)) {
     if (step.step === 'begin') {
       results = []
@@ -24,10 +28,12 @@ export async function checkApiContract(session: Session, request: ContractReques
     }
     if (step.step === 'endpoint') results = [...results, ...step.results]
     failed ||= isFailure(step)
+    unclear ||= step.step === 'endpoint' && step.results.some(({ state }) => state === 'unclear')
     if (session.json) printJson(session, step)
     else session.print(...render(step, results, width))
   }
-  return failed ? EXIT.error : EXIT.done
+  if (failed) return EXIT.error
+  return unclear ? EXIT.incomplete : EXIT.done
 }
 
 function isFailure(step: ContractStep): boolean {

@@ -14,11 +14,16 @@ name. Without --writes, only reading requests are sent. --writes tests whether t
 user that cannot exist: the service answers 404 when the token may, and 403 when it may not.
 
 --api-contract compares the service with its API description: it sends good, forbidden, unknown, malformed and oversized
-requests to every endpoint, a few hundred in all. Without --writes, it sends only GET. With --writes, it creates users
-and groups of its own in the directory and removes them, says whether the service creates several with one request (the
-option createBatch), changes the token's first subscription and restores it, and reads credentials, which the service
-records as events. It resets a password only with --reset-password; the new
-password stays.
+requests to every endpoint. Without --writes, it sends only GET, a few hundred requests in all. With --writes, it sends
+more than a thousand: it creates users and groups of its own in the directory and removes each after its case, says
+whether the service creates several with one request (the option createBatch), changes the token's first subscription
+and restores it at the end, and reads credentials, which the service records as events. It resets a password only with
+--reset-password; the new password stays.
+
+It tries a case again before it says that the service differs. A difference must come twice. A case that gets server
+errors or no answer is tried five times, and is a difference only if the service answers other requests in between. Where
+the tries do not agree, the result is "unclear", with what happened in each try. The exit code is 1 if the service
+differs or something could not be removed, else 4 if a case is unclear, else 0.
 
 Examples:
   dirsyncd check

@@ -1,5 +1,6 @@
 import { DirsyncdError } from '../errors.ts'
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
+import { NoAnswer } from './answer.ts'
 import { accessCases } from './cases/access.ts'
 import type { Case, Row } from './cases/case.ts'
 import { goodCase } from './cases/good.ts'
@@ -8,9 +9,10 @@ import { inputCases } from './cases/input.ts'
 import { listCases } from './cases/lists.ts'
 import { pagingCases } from './cases/paging.ts'
 import { queryCases } from './cases/query.ts'
-import { isNoAnswer, Probing, requireWrites } from './probing.ts'
+import { Probing } from './probing.ts'
 import type { TestedService } from './tested-service.ts'
-import { differs, NO_DIFFERENCES, Unchecked, type Result, type Verdict } from './verdict.ts'
+import { tryCase } from './try-case.ts'
+import type { Result } from './verdict.ts'
 
 export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
@@ -51,7 +53,7 @@ export async function openConformance(tested: TestedService, signal: AbortSignal
 async function requireAccess(probing: Probing): Promise<void> {
   const { baseUrl, directoryId, organizationId } = probing.tested
   try {
-    const { status } = await probing.send('getDirectory', {})
+    const { status } = await probing.sendUntilAnswered('getDirectory')
     if (status === 401) {
       throw new DirsyncdError(
         'token-refused',
@@ -65,7 +67,7 @@ async function requireAccess(probing: Probing): Promise<void> {
       )
     }
   } catch (error) {
-    if (!isNoAnswer(error)) throw error
+    if (!(error instanceof NoAnswer)) throw error
     throw new DirsyncdError('directory-unreachable', `${baseUrl} does not answer: ${error.message}.`, {
       cause: error,
     })
@@ -88,33 +90,4 @@ function casesOf(row: Row): readonly Case[] {
     ...queryCases(row),
     ...pagingCases(row),
   ]
-}
-
-async function tryCase(probing: Probing, { operation, endpoint }: Row, each: Case): Promise<Result> {
-  const { number, method, path } = endpoint
-  const base = { operation, number, method, path, probe: each.name }
-  try {
-    if (method !== 'GET') requireWrites(probing.tested)
-    const refused = each.needsScope ? probing.refused.get(operation) : undefined
-    if (refused !== undefined) throw new Unchecked(refused)
-    const verdict = withoutTokens(probing, await each.try(probing))
-    return { ...base, state: verdict.differences.length > 0 ? 'differs' : 'ok', ...verdict }
-  } catch (error) {
-    if (error instanceof Unchecked)
-      return { ...base, state: 'not-checked', ...NO_DIFFERENCES, reason: error.message }
-    if (isNoAnswer(error)) return { ...base, state: 'differs', ...differs('an answer', error.message) }
-    throw error
-  } finally {
-    await probing.removeEntries()
-  }
-}
-
-/** Masks the tokens, because a service may repeat parts of the request in its answer. */
-function withoutTokens({ tested }: Probing, { differences, notes }: Verdict): Verdict {
-  const { expired, without = {} } = tested.tokens ?? {}
-  const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)
-  const clean = (text: string) => tokens.reduce((rest, token) => rest.replaceAll(token, '[token]'), text)
-  const mask = (mismatches: Verdict['notes']) =>
-    mismatches.map(({ expected, actual }) => ({ expected: clean(expected), actual: clean(actual) }))
-  return { differences: mask(differences), notes: mask(notes) }
 }

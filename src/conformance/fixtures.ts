@@ -1,7 +1,8 @@
 import { type Endpoint, endpoints, type Operation } from '../contract/endpoints.ts'
-import type { HttpAnswer } from './answer.ts'
-import type { ApiRequest } from './request.ts'
+import { type HttpAnswer, NoAnswer } from './answer.ts'
+import { totalOf } from './pages.ts'
 import type { Probing } from './probing.ts'
+import type { ApiRequest } from './request.ts'
 import { Unchecked } from './verdict.ts'
 
 /** An entry as the service sent it, not validated. */
@@ -15,13 +16,37 @@ export function itemsOf(answer: HttpAnswer): readonly Item[] {
   throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
 }
 
+/** Sends a request that a case needs but does not judge. Throws `Unchecked` if no answer comes. */
+async function prepare(
+  probing: Probing,
+  operation: Operation,
+  request: () => ApiRequest,
+): Promise<HttpAnswer> {
+  try {
+    return await probing.sendUntilAnswered(operation, request)
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    throw new Unchecked(`#${endpoints[operation].number}, which it needs, got no answer: ${error.message}`)
+  }
+}
+
 /** The first 100 items of a list, read once. Throws `Unchecked` if the token may not read the list. */
-export function firstPageOf(probing: Probing, operation: Operation): Promise<readonly Item[]> {
-  return probing.once(operation, async () => {
-    const answer = await probing.send(operation, { query: `?per_page=${SEARCHED_ITEMS}` })
-    if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
-    return itemsOf(answer)
-  })
+export async function firstPageOf(probing: Probing, operation: Operation): Promise<readonly Item[]> {
+  const known = probing.lists.get(operation)
+  if (known !== undefined) return itemsOf(known)
+  const answer = await prepare(probing, operation, () => ({ query: `?per_page=${SEARCHED_ITEMS}` }))
+  if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
+  const items = itemsOf(answer)
+  probing.lists.set(operation, answer)
+  return items
+}
+
+/** How many items a list has. Throws `Unchecked` if the answer does not say it. */
+export async function readTotal(probing: Probing, operation: Operation): Promise<number> {
+  const answer = await prepare(probing, operation, () => ({ query: '?per_page=1' }))
+  const total = totalOf(answer)
+  if (total !== undefined) return total
+  throw new Unchecked(`the list has no total: the service answered ${answer.status}`)
 }
 
 /** For an endpoint that the token may not use. */
@@ -62,8 +87,9 @@ function isUsableValue(value: unknown): boolean {
  */
 export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   const operation = kind === 'user' ? 'createUsers' : 'createGroups'
-  const id = probing.newId()
-  const answer = await probing.send(operation, entryForm(kind, id))
+  let id = ''
+  // A request without an answer may have created its entry, so the next one uses another id.
+  const answer = await prepare(probing, operation, () => entryForm(kind, (id = probing.newId())))
   if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
   if (answer.status >= 200 && answer.status < 300) return id
   throw new Unchecked(`no ${kind} could be created: the service answered ${answer.status}`)

@@ -3,29 +3,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
-import { type HttpAnswer, exchange, NoAnswer } from './answer.ts'
-import { type ApiRequest, toHttpRequest } from './request.ts'
+import { type HttpAnswer, NoAnswer } from './answer.ts'
+import type { ApiRequest } from './request.ts'
+import { LIMIT_WAIT_MS, sendWithinLimits } from './sending.ts'
 import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
-const TIMEOUT_MS = 30_000
-/** How many times a request is sent if it is answered with 429, and the longest wait before each. */
-const LIMIT_TRIES = 5
-const LIMIT_WAIT_MS = 60_000
+/** Where the service fails, a request or a whole case is tried this often, but not again after so many milliseconds. */
+export const TRIES = 5
+export const TRY_AGAIN_MS = 60_000
+/** The pause before a request is sent for the second time. Each further pause is twice as long. */
+const FIRST_PAUSE_MS = 100
 
-type Cleanup = () => Promise<void>
+/** A request that removes what the check made, or restores what it changed. */
+interface Cleanup {
+  readonly operation: Operation
+  readonly request: ApiRequest
+  /** What to report when it fails, such as "subscription 7 could not be restored". */
+  readonly failure: string
+}
 
 /** Sends requests to the tested service and records what to clean up. */
 export class Probing implements AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with the reason. */
   readonly refused = new Map<Operation, string>()
+  /** First pages of lists that were read. */
+  readonly lists = new Map<Operation, HttpAnswer>()
   readonly #dispatcher: Dispatcher
   /** Removals of what the present case has made. */
   readonly #removals: Cleanup[] = []
   /** These run at the end. */
   readonly #cleanups: Cleanup[] = []
-  readonly #made = new Map<string, Promise<unknown>>()
+  /** `sendUntilAnswered` failed with these. Until one succeeds, it is sent only once: an outage shall not take hours. */
+  readonly #failing = new Set<Operation>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
   #signal: AbortSignal
 
@@ -39,13 +50,34 @@ export class Probing implements AsyncDisposable {
   /** Sends one request. Throws `Unchecked` for a write if writes are not allowed, and `NoAnswer`. */
   async send(operation: Operation, request: ApiRequest): Promise<HttpAnswer> {
     if (endpoints[operation].method !== 'GET') requireWrites(this.tested)
+    const connection = { tested: this.tested, dispatcher: this.#dispatcher }
     try {
-      const answer = await this.#sendWaitingForLimits(operation, request)
+      const answer = await sendWithinLimits(connection, operation, request, this.#signal)
       if (answer.status < 400 || answer.status >= 500) this.#scheduleRemoval(operation, request)
       return answer
     } catch (error) {
       if (!(error instanceof Unchecked)) this.#scheduleRemoval(operation, request)
       throw error
+    }
+  }
+
+  /**
+   * Sends a request that a case needs but does not judge, and again while there is a server error or no answer.
+   * `request` is called before each try. Throws as `send` does.
+   */
+  async sendUntilAnswered(operation: Operation, request: () => ApiRequest = () => ({})): Promise<HttpAnswer> {
+    const until = performance.now() + TRY_AGAIN_MS
+    const tries = this.#failing.has(operation) ? 1 : TRIES
+    for (let tried = 1; ; tried += 1) {
+      const got = await this.send(operation, request()).catch(noAnswerOf)
+      const failed = got instanceof NoAnswer || got.status >= 500
+      if (!failed || tried >= tries || performance.now() > until) {
+        if (failed) this.#failing.add(operation)
+        else this.#failing.delete(operation)
+        if (got instanceof NoAnswer) throw got
+        return got
+      }
+      await sleep(FIRST_PAUSE_MS * 2 ** (tried - 1), undefined, { signal: this.#signal })
     }
   }
 
@@ -60,29 +92,23 @@ export class Probing implements AsyncDisposable {
     this.#cleanups.push(cleanup)
   }
 
-  /** Calls `make` once per key and returns the same promise afterwards. */
-  once<T>(key: string, make: () => Promise<T>): Promise<T> {
-    const known = this.#made.get(key) as Promise<T> | undefined
-    if (known !== undefined) return known
-    const making = make()
-    this.#made.set(key, making)
-    return making
-  }
-
   /** Removes what the present case has made. What cannot be removed now is tried again at the end. */
   async removeEntries(): Promise<void> {
-    for (const remove of this.#removals.splice(0)) {
-      await remove().catch(() => this.#cleanups.push(remove))
+    for (const removal of this.#removals.splice(0)) {
+      await this.#run(removal).catch(() => this.#cleanups.push(removal))
     }
   }
 
   /** Runs the cleanups; returns one sentence for each that failed. */
   async clean(): Promise<readonly string[]> {
     this.#signal = AbortSignal.timeout(2 * LIMIT_WAIT_MS)
+    this.#failing.clear()
     const failed: string[] = []
     const cleanups = [...this.#cleanups.splice(0), ...this.#removals.splice(0)]
     for (const cleanup of cleanups.toReversed()) {
-      await cleanup().catch((error: unknown) => failed.push(sentence(error)))
+      await this.#run(cleanup).catch((error: unknown) =>
+        failed.push(`${cleanup.failure}: ${sentence(error)}`),
+      )
     }
     return failed
   }
@@ -94,38 +120,16 @@ export class Probing implements AsyncDisposable {
 
   #scheduleRemoval(operation: Operation, { creates = [] }: ApiRequest): void {
     const deletion = operation === 'createUsers' ? 'deleteUser' : 'deleteGroup'
-    for (const id of creates) this.#removals.push(() => this.#remove(deletion, id))
-  }
-
-  async #remove(operation: 'deleteUser' | 'deleteGroup', id: string): Promise<void> {
-    const answer = await this.#sendWaitingForLimits(operation, { params: { external_id: id } })
-    if (answer.status < 300 || answer.status === 404) return
-    throw new Error(`${id} could not be removed: the service answered ${answer.status}`)
-  }
-
-  async #sendWaitingForLimits(operation: Operation, request: ApiRequest): Promise<HttpAnswer> {
-    let answer = await this.#sendOnce(operation, request)
-    for (let tries = 1; answer.status === 429 && tries < LIMIT_TRIES; tries += 1) {
-      const seconds = Number(answer.header('retry-after') ?? 1)
-      const wait = Number.isFinite(seconds) ? seconds * 1000 : 1000
-      await sleep(Math.min(Math.max(wait, 50), LIMIT_WAIT_MS), undefined, { signal: this.#signal })
-      answer = await this.#sendOnce(operation, request)
+    for (const id of creates) {
+      const request = { params: { external_id: id } }
+      this.#removals.push({ operation: deletion, request, failure: `${id} could not be removed` })
     }
-    if (answer.status === 429) throw new Unchecked('the service lets no more requests through (429)')
-    return answer
   }
 
-  async #sendOnce(operation: Operation, request: ApiRequest): Promise<HttpAnswer> {
-    const { tested } = this
-    const signal = this.#signal
-    signal.throwIfAborted()
-    await tested.limit?.(signal)
-    const { origin } = new URL(tested.baseUrl)
-    const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
-    return exchange(this.#dispatcher, origin, toHttpRequest(tested, operation, request), {
-      timeoutMs,
-      signal,
-    })
+  async #run({ operation, request }: Cleanup): Promise<void> {
+    const { status } = await this.sendUntilAnswered(operation, () => request)
+    const isGone = status === 404 && endpoints[operation].method === 'DELETE'
+    if (status >= 300 && !isGone) throw new Error(`the service answered ${status}`)
   }
 }
 
@@ -134,6 +138,7 @@ export function requireWrites({ writes }: TestedService): void {
   if (!writes) throw new Unchecked('it writes, and writing was not allowed')
 }
 
-export function isNoAnswer(error: unknown): error is NoAnswer {
-  return error instanceof NoAnswer
+function noAnswerOf(error: unknown): NoAnswer {
+  if (error instanceof NoAnswer) return error
+  throw error
 }

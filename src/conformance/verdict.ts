@@ -17,10 +17,12 @@ export class Unchecked extends Error {
 export interface Verdict {
   readonly differences: readonly Mismatch[]
   readonly notes: readonly Mismatch[]
+  /** The answer was a server error (5xx), which may have been a passing one. */
+  readonly serverError?: boolean
 }
 
 /** The result of one probe of one endpoint. */
-export interface Result extends Verdict {
+export interface Result extends Omit<Verdict, 'serverError'> {
   readonly operation: Operation
   /** The row of the description's table. */
   readonly number: number
@@ -28,15 +30,18 @@ export interface Result extends Verdict {
   readonly path: string
   /** What was tried, such as "no token". */
   readonly probe: string
-  readonly state: 'ok' | 'differs' | 'not-checked'
-  /** Why it was not checked. */
+  readonly state: 'ok' | 'differs' | 'unclear' | 'not-checked'
+  /** Why it was not checked, or what happened in each try if it is unclear whether the service differs. */
   readonly reason?: string
+  /** The server error, or the lack of an answer, after which the next try was as expected. */
+  readonly passingFault?: string
 }
 
 /** Compares with the service in this repository only if the answer is as the description states. */
 export function judge(expectation: Expectation, answer: HttpAnswer): Verdict {
   const differences = expectation.stated(answer)
-  return { differences, notes: differences.length > 0 ? [] : expectation.reference(answer) }
+  const notes = differences.length > 0 ? [] : expectation.reference(answer)
+  return { differences, notes, serverError: answer.status >= 500 }
 }
 
 export function differs(expected: string, actual: string): Verdict {

@@ -1,47 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type Conformance,
-  openConformance,
-  type Result,
-  type TestedService,
-} from '../../src/conformance/conformance.ts'
+import { type Conformance, openConformance, type Result } from '../../src/conformance/conformance.ts'
 import { type Endpoint, endpoints, type Operation } from '../../src/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { type RunningService } from '../support/service.ts'
 import { ask, problem } from './api.ts'
-import { MARKER, wideFixture } from './wide-fixture.ts'
+import { wholeTarget } from './whole-target.ts'
+import { wideFixture } from './wide-fixture.ts'
 import { describeService } from './with-service.ts'
-
-/** Everything that the suite can be given, so that nothing is left unchecked. */
-function targetOf(service: RunningService): TestedService {
-  return {
-    baseUrl: service.baseUrl,
-    organizationId: FIXTURE.organizationId,
-    directoryId: FIXTURE.directoryId,
-    token: FIXTURE.token,
-    deviceId: 'contract-suite',
-    writes: true,
-    expendable: true,
-    resetSubscriptionId: FIXTURE.samlSubscriptionId,
-    emailDomain: 'example.org',
-    tokens: {
-      expired: FIXTURE.expiredToken,
-      without: {
-        ORG_READ: FIXTURE.writeOnlyToken,
-        ORG: FIXTURE.readOnlyToken,
-        USER_READ: FIXTURE.userWriteToken,
-        USER: FIXTURE.userReadToken,
-      },
-    },
-    foreign: {
-      organization_id: String(FIXTURE.otherOrganizationId),
-      directory_id: String(FIXTURE.otherDirectoryId),
-      external_id: `theirs ${MARKER}`,
-      subscription_id: String(FIXTURE.otherSubscriptionId),
-      group_id: String(FIXTURE.otherGroupId),
-    },
-  }
-}
 
 const ROWS = (Object.keys(endpoints) as Operation[]).map((operation) => {
   const endpoint: Endpoint = endpoints[operation]
@@ -84,7 +48,10 @@ describeService('every endpoint', { fixture: wideFixture() }, (service) => {
   let conformance: Conformance | undefined
 
   beforeAll(async () => {
-    conformance = await openConformance(targetOf(service()), AbortSignal.timeout(600_000))
+    conformance = await openConformance(
+      { ...wholeTarget(service().baseUrl), expendable: true },
+      AbortSignal.timeout(600_000),
+    )
   })
 
   afterAll(async () => {

@@ -25,18 +25,15 @@ export function pathWidth(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => path.length))
 }
 
-/** One line for an endpoint, and one below it for each difference. */
+/** One line for an endpoint, and one below it for each difference and each unclear case. */
 export function renderContractEndpoint(results: Results, width: number): string[] {
   const [first] = results
   if (first === undefined) return []
-  const differing = results.filter(({ state }) => state === 'differs')
-  const tried = results.filter(({ state }) => state !== 'not-checked')
   const name = `${first.method.padEnd(6)}  ${first.path.padEnd(width)}`
-  const cases = casesOf(tried.length, differing.length)
-  const why = first.reason === undefined ? '' : `${tried.length === 0 ? '' : '; '}${first.reason}`
-  const lines = differing.flatMap(({ probe, differences }) =>
-    differences.map((difference) => `      ${printable(probe)}: ${differenceText(difference)}`),
-  )
+  const cases = casesOf(results)
+  const reason = first.state === 'not-checked' ? (first.reason ?? '') : ''
+  const why = cases === '' || reason === '' ? reason : `; ${reason}`
+  const lines = results.flatMap(textsOf)
   const more =
     lines.length > SHOWN ? [`      … and ${digits(lines.length - SHOWN)} more, --json has them`] : []
   return [
@@ -46,27 +43,51 @@ export function renderContractEndpoint(results: Results, width: number): string[
   ]
 }
 
+function textsOf({ probe, state, differences, reason = '' }: Result): string[] {
+  const texts = state === 'unclear' ? [`unclear; ${printable(reason)}`] : differences.map(differenceText)
+  return texts.map((text) => `      ${printable(probe)}: ${text}`)
+}
+
 /** The first case is the good request: an endpoint where it was not tried is checked in part only. */
 function resultOf(results: Results): string {
   if (results.some(({ state }) => state === 'differs')) return 'differs'
+  if (results.some(({ state }) => state === 'unclear')) return 'unclear'
   if (results.every(({ state }) => state === 'not-checked')) return 'not checked'
   return results[0]?.state === 'ok' ? 'ok' : 'in part'
 }
 
-function casesOf(tried: number, differing: number): string {
+function casesOf(results: Results): string {
+  const { tried, differing, unclear } = countCases(results)
   if (tried === 0) return ''
-  return differing === 0 ? digits(tried) : `${digits(differing)} of ${digits(tried)} differ`
+  const parts = [
+    ...(differing === 0 ? [] : [`${digits(differing)} of ${digits(tried)} differ`]),
+    ...(unclear === 0 ? [] : [`${digits(unclear)} of ${digits(tried)} unclear`]),
+  ]
+  return parts.length === 0 ? digits(tried) : parts.join(', ')
+}
+
+function countCases(results: Results): Record<'tried' | 'differing' | 'unclear', number> {
+  const count = (wanted: Result['state']) => results.filter(({ state }) => state === wanted).length
+  return {
+    tried: results.length - count('not-checked'),
+    differing: count('differs'),
+    unclear: count('unclear'),
+  }
 }
 
 function differenceText({ expected, actual }: Difference): string {
   return `expected ${printable(expected)}, got ${printable(actual)}`
 }
 
-/** What was not checked and why, differences where the description is silent, what is left behind, and the verdict. */
+/** What was not checked and why, notes, passing faults, what is left behind, and the verdict. */
 export function renderContractEnd(results: Results, left: readonly string[]): string[] {
   return [
     ...section('Also not checked:', notChecked(results)),
-    ...section("Where the description is silent, different from this repository's service:", notes(results)),
+    ...section(
+      "Where the description is silent (expected is what this repository's service answers):",
+      notes(results),
+    ),
+    ...section('Faults that were gone when the case was tried again:', passingFaults(results)),
     ...section('Lists (directory.createBatch):', lists(results)),
     ...section('Left behind:', left.map(printable)),
     '',
@@ -94,9 +115,21 @@ function isGood({ probe }: Result): boolean {
 }
 
 function notes(results: Results): string[] {
-  const all = results.flatMap((result) =>
-    result.notes.map((note) => ({ result, text: differenceText(note) })),
+  return grouped(
+    results.flatMap((result) => result.notes.map((note) => ({ result, text: differenceText(note) }))),
   )
+}
+
+function passingFaults(results: Results): string[] {
+  return grouped(
+    results.flatMap((result) =>
+      result.passingFault === undefined ? [] : [{ result, text: printable(result.passingFault) }],
+    ),
+  )
+}
+
+/** One line for each text, with the first cases that it belongs to. */
+function grouped(all: readonly { readonly result: Result; readonly text: string }[]): string[] {
   return [...Map.groupBy(all, ({ text }) => text)].map(([text, group]) => {
     const examples = group
       .slice(0, EXAMPLES)
@@ -117,14 +150,16 @@ function lists(results: Results): string[] {
 }
 
 function verdict(results: Results): string {
-  const tried = results.filter(({ state }) => state !== 'not-checked')
-  const differing = tried.filter(({ state }) => state === 'differs')
-  const checked = countEndpoints(tried.filter((result) => isGood(result) || result.state === 'differs'))
+  const { tried, differing, unclear } = countCases(results)
+  const clear = results.filter(({ state }) => state === 'ok' || state === 'differs')
+  const checked = countEndpoints(clear.filter((result) => isGood(result) || result.state === 'differs'))
   const rest = countEndpoints(results) - checked
   const skipped = rest === 0 ? '' : `; ${amount(rest, 'endpoint')} not checked`
-  const all = `${amount(tried.length, 'case')} of ${amount(checked, 'endpoint')}`
-  if (differing.length === 0) return `The service follows the API description in ${all}${skipped}.`
-  return `The service differs from the API description in ${digits(differing.length)} of ${all}${skipped}.`
+  const open = unclear === 0 ? '' : `; ${amount(unclear, 'case')} unclear`
+  const all = `${amount(tried - unclear, 'case')} of ${amount(checked, 'endpoint')}`
+  const verb = differing === 0 ? 'follows the API description in' : 'differs from the API description in'
+  const share = differing === 0 ? '' : `${digits(differing)} of `
+  return `The service ${verb} ${share}${all}${open}${skipped}.`
 }
 
 function countEndpoints(results: Results): number {

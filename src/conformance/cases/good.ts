@@ -147,7 +147,7 @@ async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promi
   const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
   const verdict = judge(writes(row.endpoint, inAnswer), answer)
   if (verdict.differences.length > 0) return verdict
-  const shown = await probing.send(read, { params })
+  const shown = await probing.sendUntilAnswered(read, () => ({ params }))
   if (shown.status === 401 || shown.status === 403) return verdict
   const mismatches = inTurn(success, written)(shown)
   const differences = mismatches.map(({ expected, actual }) => ({
@@ -162,7 +162,7 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
   const answer = await sendAllowed(probing, row, { params })
   const verdict = judge(writes(row.endpoint), answer)
   if (verdict.differences.length > 0) return verdict
-  const shown = await probing.send(kind === 'user' ? 'getUser' : 'getGroup', { params })
+  const shown = await probing.sendUntilAnswered(kind === 'user' ? 'getUser' : 'getGroup', () => ({ params }))
   const differences = refusal(shown).map(({ expected, actual }) => ({
     expected: `afterwards ${expected}`,
     actual,
@@ -180,13 +180,10 @@ async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> 
     name: `${String(before['name'])} (check)`,
     position: Number(before['position']) + 1,
   }
-  probing.addCleanup(async () => {
-    const { status } = await probing.send(row.operation, { params, form })
-    if (status >= 300) {
-      throw new Error(
-        `subscription ${params.subscription_id} could not be put back: the service answered ${status}`,
-      )
-    }
+  probing.addCleanup({
+    operation: row.operation,
+    request: { params, form },
+    failure: `subscription ${params.subscription_id} could not be restored`,
   })
   const request: ApiRequest = {
     params,

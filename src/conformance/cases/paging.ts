@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../answer.ts'
 import { anything, type Check, decides, inTurn, type Expectation, status } from '../checks.ts'
 import { type PageRequest, page, totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
-import { firstPageOf } from '../fixtures.ts'
+import { firstPageOf, readTotal } from '../fixtures.ts'
 import { differs, NO_DIFFERENCES, judge, Unchecked, type Verdict } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
@@ -70,8 +70,7 @@ async function pagesOf(
   row: Row,
 ): Promise<{ perPage: number; last: number; total: number }> {
   await firstPageOf(probing, row.operation)
-  const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
-  if (total === undefined) throw new Unchecked('the answers have no total')
+  const total = await readTotal(probing, row.operation)
   const perPage = Math.min(PAGE.max, Math.max(1, Math.ceil(total / 3)))
   return { perPage, last: Math.max(1, Math.ceil(total / perPage)), total }
 }
@@ -127,7 +126,8 @@ function allPages(row: Row): Case {
       if (last > MAX_PAGES) throw new Unchecked('there are too many items to read them all for a check')
       const answers: HttpAnswer[] = []
       for (let number = 1; number <= last; number += 1) {
-        answers.push(await probing.send(row.operation, { query: queryOf({ page: number, perPage }) }))
+        const query = queryOf({ page: number, perPage })
+        answers.push(await probing.sendUntilAnswered(row.operation, () => ({ query })))
       }
       const lists = answers.map(({ json }) => json)
       if (!lists.every((list) => Array.isArray(list))) return differs('a list on each page', 'something else')

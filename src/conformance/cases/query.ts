@@ -1,8 +1,8 @@
 import { type Check, decides, type Expectation, type Mismatch, inTurn, reads } from '../checks.ts'
 import { totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
-import { first, type Item, itemsOf } from '../fixtures.ts'
-import { judge, Unchecked } from '../verdict.ts'
+import { first, type Item, itemsOf, readTotal } from '../fixtures.ts'
+import { judge } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
 /** Cases about the query parameters besides `page` and `per_page`. */
@@ -68,8 +68,7 @@ function each(what: string, holds: (item: Item) => boolean, known?: unknown): Ch
 function allOnOnePage(row: Row): Case[] {
   return ['?all=true', '?all=true&page=2&per_page=1'].map((query) =>
     searchCase(row, query, async (probing) => {
-      const total = totalOf(await probing.send(row.operation, { query: '?per_page=1' }))
-      if (total === undefined) throw new Unchecked('the answers have no total')
+      const total = await readTotal(probing, row.operation)
       const all: Check = ({ json }) =>
         Array.isArray(json) && json.length === total
           ? []

@@ -313,40 +313,46 @@ test('approve and reject of a run that is not held', async () => {
   }
 })
 
+const CONTRACT_ROW = {
+  operation: 'getUser',
+  number: 5,
+  method: 'GET',
+  path: '/u/{id}',
+  differences: [],
+  notes: [],
+} as const
+const GOOD_CASE = { ...CONTRACT_ROW, probe: 'good', state: 'ok' } as const
+
+function contractSteps(
+  results: Extract<ContractStep, { step: 'endpoint' }>['results'],
+  left: string[],
+): ContractStep[] {
+  const service = { baseUrl: 'https://x.org', organizationId: 1, directoryId: 1, writes: false }
+  return [
+    { step: 'begin', sync: 'corp', ...service, paths: ['/u/{id}'] },
+    { step: 'endpoint', sync: 'corp', results },
+    { step: 'end', sync: 'corp', left },
+  ]
+}
+
 test('check --api-contract compares, sums up, and ends with 1 where a service differs or was left with something', async () => {
-  const begin = {
-    step: 'begin',
-    sync: 'corp',
-    baseUrl: 'https://x.org',
-    organizationId: 1,
-    directoryId: 1,
-  } as const
-  const row = { operation: 'getUser', number: 5, method: 'GET', path: '/u/{id}', notes: [] } as const
-  const good = { ...row, probe: 'good', state: 'ok', differences: [] } as const
   const bad = {
-    ...row,
+    ...CONTRACT_ROW,
     probe: 'no\u001b[2J token',
     state: 'differs',
     differences: [{ expected: 'a', actual: 'b' }],
   } as const
-  const steps = (
-    results: Extract<ContractStep, { step: 'endpoint' }>['results'],
-    left: string[],
-  ): ContractStep[] => [
-    { ...begin, writes: false, paths: ['/u/{id}'] },
-    { step: 'endpoint', sync: 'corp', results },
-    { step: 'end', sync: 'corp', left },
-  ]
   const argv = ['check', 'corp', '--api-contract']
-  const fine = await dirsyncd(argv, { contract: steps([good], []) })
+  const fine = await dirsyncd(argv, { contract: contractSteps([GOOD_CASE], []) })
   expect(fine).toMatchObject({ code: 0, stderr: '', compared: { sync: 'corp', writes: false } })
   expect(fine.stdout).toContain('The service follows the API description in 1 case of 1 endpoint.')
-  const differing = await dirsyncd(argv, { contract: steps([good, bad], []) })
+  const differing = await dirsyncd(argv, { contract: contractSteps([GOOD_CASE, bad], []) })
   expect(differing.code).toBe(1)
   expect(differing.stdout).toContain(
     ' 5  GET     /u/{id}  differs      1 of 2 differ\n      no\\u001b[2J token: expected a, got b\n',
   )
-  const leaving = await dirsyncd([...argv, '--json'], { contract: steps([good], ['u could not be removed']) })
+  const contract = contractSteps([GOOD_CASE], ['u could not be removed'])
+  const leaving = await dirsyncd([...argv, '--json'], { contract })
   expect(leaving.code).toBe(1)
   expect(
     leaving.stdout
@@ -354,6 +360,30 @@ test('check --api-contract compares, sums up, and ends with 1 where a service di
       .split('\n')
       .map((line) => JSON.parse(line).step),
   ).toEqual(['begin', 'case', 'end'])
+})
+
+test('check --api-contract shows what is unclear and which faults passed, and ends with 4 if nothing differs', async () => {
+  const unclear = {
+    ...CONTRACT_ROW,
+    probe: 'no token',
+    state: 'unclear',
+    reason: 'try 1: expected a, got b; try 2: as expected',
+  } as const
+  const passing = { ...CONTRACT_ROW, probe: 'no device id', state: 'ok', passingFault: '500' } as const
+  const contract = contractSteps([GOOD_CASE, unclear, passing], [])
+  const { code, stdout } = await dirsyncd(['check', 'corp', '--api-contract'], { contract })
+  expect(code).toBe(4)
+  expect(stdout).toContain(
+    ' 5  GET     /u/{id}  unclear      1 of 3 unclear\n' +
+      '      no token: unclear; try 1: expected a, got b; try 2: as expected\n',
+  )
+  expect(stdout).toContain('tried again:\n  500: #5 no device id\n')
+  expect(stdout).toContain(
+    'The service follows the API description in 2 cases of 1 endpoint; 1 case unclear.',
+  )
+  const json = await dirsyncd(['check', 'corp', '--api-contract', '--json'], { contract })
+  expect(json.code).toBe(4)
+  expect(json.stdout).toContain('"state":"unclear","reason":"try 1: expected a, got b; try 2: as expected"')
 })
 
 test('check --api-contract says whether the service takes lists', async () => {

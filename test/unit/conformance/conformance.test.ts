@@ -49,21 +49,6 @@ test('a limit that never ends is no difference', async () => {
   await conformance.close()
 })
 
-test('silence is a difference', async () => {
-  let silent = false
-  await using service = await startService((_request, response) => {
-    if (!silent) json(response, 200, DIRECTORY)
-  })
-  const conformance = await openConformance(serviceAt(service.baseUrl, { timeoutMs: 200 }), never)
-  silent = true
-  const { value } = await conformance.check('getDirectory').next()
-  expect(value).toMatchObject({
-    state: 'differs',
-    differences: [{ expected: 'an answer', actual: 'no answer within 0.2 s' }],
-  })
-  await conformance.close()
-})
-
 test('every request waits for the budget', async () => {
   let waited = 0
   await using service = await startService((_request, response) => json(response, 200, DIRECTORY))
@@ -93,9 +78,11 @@ test('what cannot be removed is told', async () => {
   })
   const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
   await conformance.check('createUsers').next()
-  expect(await conformance.close()).toEqual([
-    expect.stringMatching(/^dirsyncd-check-\S+ could not be removed: the service answered 403$/),
-  ])
+  const left = await conformance.close()
+  expect(left).not.toEqual([])
+  for (const each of left) {
+    expect(each).toMatch(/^dirsyncd-check-\S+ could not be removed: the service answered 403$/)
+  }
 })
 
 test('a token that an answer repeats is not passed on', async () => {

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import type { Operation } from '../contract/endpoints.ts'
+import { exchange, type HttpAnswer } from './answer.ts'
+import { type ApiRequest, toHttpRequest } from './request.ts'
+import type { TestedService } from './tested-service.ts'
+import { Unchecked } from './verdict.ts'
+
+const TIMEOUT_MS = 30_000
+/** How many times a request is sent if it is answered with 429, and the longest wait before each. */
+const LIMIT_TRIES = 5
+export const LIMIT_WAIT_MS = 60_000
+
+export interface Connection {
+  readonly tested: TestedService
+  readonly dispatcher: Dispatcher
+}
+
+/** Sends one request, and again as long as the answer is 429. Throws `Unchecked` if it stays so, and `NoAnswer`. */
+export async function sendWithinLimits(
+  connection: Connection,
+  operation: Operation,
+  request: ApiRequest,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  let answer = await sendOnce(connection, operation, request, signal)
+  for (let tries = 1; answer.status === 429 && tries < LIMIT_TRIES; tries += 1) {
+    const seconds = Number(answer.header('retry-after') ?? 1)
+    const wait = Number.isFinite(seconds) ? seconds * 1000 : 1000
+    await sleep(Math.min(Math.max(wait, 50), LIMIT_WAIT_MS), undefined, { signal })
+    answer = await sendOnce(connection, operation, request, signal)
+  }
+  if (answer.status === 429) throw new Unchecked('the service lets no more requests through (429)')
+  return answer
+}
+
+async function sendOnce(
+  { tested, dispatcher }: Connection,
+  operation: Operation,
+  request: ApiRequest,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  signal.throwIfAborted()
+  await tested.limit?.(signal)
+  const { origin } = new URL(tested.baseUrl)
+  const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
+  return exchange(dispatcher, origin, toHttpRequest(tested, operation, request), { timeoutMs, signal })
+}
