@@ -4,7 +4,8 @@ import { anything, type Check, decides, inTurn, type Expectation, status } from 
 import { type PageRequest, page, totalOf } from '../pages.ts'
 import type { Probing } from '../probing.ts'
 import { firstPageOf, readTotal } from '../fixtures.ts'
-import { differs, NO_DIFFERENCES, judge, Unchecked, type Verdict } from '../verdict.ts'
+import { notesOn } from '../user-ids.ts'
+import { differs, judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
 /** The most pages that one case reads. */
@@ -134,19 +135,24 @@ function allPages(row: Row): Case {
       if (answers.some((answer) => totalOf(answer) !== total)) {
         throw new Unchecked('the list changed while it was read')
       }
-      return countKeys(row.endpoint, lists.flat(), total)
+      const expectation = { stated: eachOnce(row.endpoint, total), reference: notesOn(row.operation) }
+      return judge(expectation, { ...answers[0]!, json: lists.flat() })
     },
   }
 }
 
-function countKeys({ paged }: Endpoint, items: readonly unknown[], total: number): Verdict {
-  const keys = items.map((item) => (item as Record<string, unknown> | null)?.[paged?.key ?? 'id'])
-  const distinct = new Set(keys).size
-  if (distinct < items.length) {
-    return differs('each item on one page', `${items.length - distinct} of ${items.length} come again`)
+/** The items of all pages together are as many as `total`, and no two are the same. */
+function eachOnce({ paged }: Endpoint, total: number): Check {
+  return ({ json }) => {
+    const items = json as readonly (Record<string, unknown> | null)[]
+    const distinct = new Set(items.map((item) => item?.[paged?.key ?? 'id'])).size
+    if (distinct < items.length) {
+      const actual = `${items.length - distinct} of ${items.length} come again`
+      return [{ expected: 'each item on one page', actual }]
+    }
+    if (items.length === total) return []
+    return [{ expected: `${total} items on all pages together`, actual: `${items.length}` }]
   }
-  if (items.length !== total) return differs(`${total} items on all pages together`, `${items.length}`)
-  return NO_DIFFERENCES
 }
 
 function queryOf({ page: number, perPage }: PageRequest): string {
