@@ -13,7 +13,7 @@ const ROWS = (Object.keys(endpoints) as Operation[]).map((operation) => {
 })
 
 /** What the suite tries with every endpoint, and with those that it is about. */
-function mustBeTried({ path, paged, form, method }: Endpoint): string[] {
+function mustBeTried({ number, path, paged, form, method }: Endpoint): string[] {
   return [
     'good',
     'no token',
@@ -33,6 +33,7 @@ function mustBeTried({ path, paged, form, method }: Endpoint): string[] {
     ...(paged === undefined ? [] : ['the first page', 'a page between', 'the last page', 'past the end']),
     ...(paged === undefined ? [] : ['all pages together']),
     ...(method === 'GET' ? ['device id of 255 characters'] : []),
+    ...(number === 4 ? ['an entry with an unknown field only', 'an entry with a field without a name'] : []),
   ]
 }
 

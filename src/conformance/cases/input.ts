@@ -47,15 +47,14 @@ function listCases(row: Row, list: string): Case[] {
   return [
     changed(row, 'no entries', () => ({ body: empty }), decides(400)),
     changed(row, 'no form at all', () => ({ body: { type: FORM, text: '' } }), decides(400)),
-    changed(
-      row,
-      'an entry that is a text',
-      (probing) => {
-        requireExpendable(probing)
-        return { body: { type: FORM, text: `${list}[]=x` } }
-      },
-      decides(400),
-    ),
+    entryCase(row, 'an entry that is a text', `${list}[]=x`, decides(400)),
+    // A group without its fields is a case below: it needs them.
+    ...(row.operation === 'createUsers'
+      ? [
+          entryCase(row, 'an entry with an unknown field only', `${list}[][exernal_id]=x`, decides(422)),
+          entryCase(row, 'an entry with a field without a name', `${list}[][]=1`, decides(422)),
+        ]
+      : []),
     changed(
       row,
       `${MAX_ENTRIES + 1} entries`,
@@ -67,6 +66,19 @@ function listCases(row: Row, list: string): Case[] {
       decides(400),
     ),
   ]
+}
+
+/** A form of one entry that has no id. */
+function entryCase(row: Row, name: string, text: string, expectation: Expectation): Case {
+  return changed(
+    row,
+    name,
+    (probing) => {
+      requireExpendable(probing)
+      return { body: { type: FORM, text } }
+    },
+    expectation,
+  )
 }
 
 /** Finds out from the contract's schema which values a field refuses. */

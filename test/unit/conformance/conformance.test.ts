@@ -128,6 +128,28 @@ test.each(['listSubscriptions', 'listEvents'] as const)(
   },
 )
 
+test.each([
+  ['refuses', 422, true, { state: 'ok', notes: [] }],
+  ['accepts', 201, true, { state: 'ok', notes: [{ expected: 'status 422', actual: '201' }] }],
+  ['is not asked, because it holds something of value', 201, false, { state: 'not-checked' }],
+] as const)(
+  'a user without any known field, where the service %s',
+  async (_, status, expendable, expected) => {
+    const problem = { type: 'about:blank', title: 'Not allowed', status: 422, detail: 'The entry is empty.' }
+    await using service = await startService((request, response) => {
+      if (request.method === 'POST') {
+        json(response, status, problem, { 'content-type': 'application/problem+json' })
+      } else json(response, 200, DIRECTORY)
+    })
+    const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true, expendable }), never)
+    const results = await Array.fromAsync(conformance.check('createUsers'))
+    await conformance.close()
+    for (const probe of ['an entry with an unknown field only', 'an entry with a field without a name']) {
+      expect(results.find((result) => result.probe === probe)).toMatchObject(expected)
+    }
+  },
+)
+
 interface Named {
   readonly external_id: string
   readonly name: string
