@@ -5,6 +5,7 @@ import { addImport } from './service/import.ts'
 import { addKey } from './service/key.ts'
 import { addResource } from './service/resource.ts'
 import { runService } from './service/run.ts'
+import { addSaml } from './service/saml.ts'
 import { addToken } from './service/token.ts'
 import { addUser } from './service/user.ts'
 
@@ -20,6 +21,7 @@ Examples:
   dirsyncd service contact create --organization 1 --name "Directory Sync" --email sync@northgate.example
   dirsyncd service directory create --organization 1 --name "Northgate people"
   dirsyncd service token create --contact 1 --scope ORG_READ --scope ORG
+  dirsyncd service saml metadata --organization 1
   dirsyncd service import access.yaml`
 
 export function addService(program: Command, run: Runner): void {
@@ -32,5 +34,5 @@ export function addService(program: Command, run: Runner): void {
       run((session) => runService(session, options.faults), { longRunning: true }),
     )
   for (const resource of Object.values(resources)) addResource(service, run, resource)
-  for (const add of [addToken, addUser, addImport, addKey]) add(service, run)
+  for (const add of [addToken, addUser, addSaml, addImport, addKey]) add(service, run)
 }

@@ -68,6 +68,7 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
   await migrateService(pool)
   const perform = createPerform(
     depsOf(
+      service,
       pool,
       () => openKeys(service),
       () => rotateFor(service, pool),
@@ -119,9 +120,15 @@ function openKeys(service: ServiceConfig): Keys {
   return { vault: openReloadableVault(service.keyFile), estimate: createEstimator() }
 }
 
-function depsOf(pool: Pool, keys: () => Keys, rotate: () => Promise<KeyRotation>): AdminDeps {
+function depsOf(
+  service: ServiceConfig,
+  pool: Pool,
+  keys: () => Keys,
+  rotate: () => Promise<KeyRotation>,
+): AdminDeps {
   const writeContext = () => ({ ...keys(), now: clock() })
-  return { pool, db: openDatabase(pool), now: clock, writeContext, rotateKeys: rotate }
+  const publicUrl = service.publicUrl ?? ''
+  return { pool, db: openDatabase(pool), now: clock, publicUrl, writeContext, rotateKeys: rotate }
 }
 
 function clock(): Date {
@@ -146,6 +153,7 @@ export async function listenForServiceAdmin(
   const socket = socketPath(service.dataDir, 'service.sock')
   const app = buildServiceAdminApp(
     depsOf(
+      service,
       pool,
       () => ({ vault, estimate }),
       () => rotateKeys(pool, vault),

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Assertion } from '../../src/contract/subscription.ts'
-import { identityProviderOf } from '../../src/service/store/identity-providers.ts'
+import { currentSigningKey } from '../../src/service/store/signing-keys.ts'
 import { openDatabase } from '../../src/service/store/database.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { testVault } from '../support/service.ts'
@@ -215,18 +215,18 @@ describeService('a SAML assertion', {}, (service) => {
 
     test('has a private key that only the vault opens, for this organization', async () => {
       await create()
-      const [row] = await query('select * from access_management.identity_providers')
+      const [row] = await query('select * from access_management.signing_keys')
       expect(JSON.stringify(row)).not.toContain('PRIVATE KEY')
       const vault = testVault()
-      const purpose = `identity-provider:${FIXTURE.organizationId}`
-      expect(vault.open(row.private_key, row.key_id, purpose)).toContain('PRIVATE KEY')
-      expect(() => vault.open(row.private_key, row.key_id, 'identity-provider:2')).toThrow('opened')
+      const open = (id: number) => vault.open(row.private_key, row.key_id, `identity-provider:${id}`)
+      expect(open(row.id)).toContain('PRIVATE KEY')
+      expect(() => open(row.id + 1)).toThrow('opened')
     })
 
     test('is the same for all who make it at once', async () => {
-      await query('delete from access_management.identity_providers')
+      await query('delete from access_management.signing_keys')
       const db = openDatabase(service().pool)
-      const make = async () => identityProviderOf(db, testVault(), FIXTURE.organizationId, new Date())
+      const make = async () => currentSigningKey(db, testVault(), FIXTURE.organizationId, new Date())
       const made = await Promise.all([make(), make(), make(), make()])
       expect(new Set(made.map(({ certificate }) => certificate)).size).toBe(1)
       expect(new Set(made.map(({ privateKey }) => privateKey)).size).toBe(1)

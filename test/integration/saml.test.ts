@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import type { Assertion } from '../../src/contract/subscription.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { type Mellon, mellonAcsUrl, startMellon } from '../support/saml-mellon.ts'
+import { operatorOf } from '../support/operator.ts'
 import { TAMPERINGS, VICTIM } from '../support/saml-tampering.ts'
 import { freePort } from '../support/server-process.ts'
 import { type RunningService, startService } from '../support/service.ts'
@@ -58,7 +59,7 @@ async function sendTo(serviceProvider: object): Promise<void> {
 
 /** What the service signs with once its key was replaced; the old one is back afterwards. */
 async function signedByAnotherKey(): Promise<Assertion> {
-  const table = 'access_management.identity_providers'
+  const table = 'access_management.signing_keys'
   await service.pool.query(`create table kept as select * from ${table}`)
   await service.pool.query(`delete from ${table}`)
   const assertion = await createAssertion()
@@ -285,5 +286,57 @@ describe('mod_auth_mellon', () => {
     await mellon.newLog()
     expect(await mellon.login(response)).toBeUndefined()
     expect(await mellon.newLog()).toContain(why)
+  })
+})
+
+describe('a change of keys', () => {
+  test('lets contacts in all the time, where the application has the metadata with both', async () => {
+    const perform = operatorOf(service)
+    const organization = { organizationId: FIXTURE.organizationId }
+    const [old] = await perform('listSamlKeys', organization)
+    const next = await perform('createSamlKey', organization)
+    expect([old?.current, next.current]).toEqual([true, false])
+    const { metadata } = await perform('readSamlMetadata', organization)
+    expect(metadata.match(/<ds:X509Certificate>/g)).toHaveLength(2)
+    const ready = await startMellon({ port: await freePort(), entityId: ENTITY_ID, metadata })
+    try {
+      const [before, again] = [await createAssertion(), await createAssertion()]
+      expect(await mellon.login(before.saml_response)).toMatchObject({ nameId: 'ada@example.org' })
+      await sendTo({ acsUrl: ready.acsUrl })
+      expect(again.certificate).toBe(before.certificate)
+      expect(await ready.login((await createAssertion()).saml_response)).toBeDefined()
+
+      await perform('useSamlKey', { id: next.id })
+      const after = await createAssertion()
+      expect(after.certificate).not.toBe(before.certificate)
+      expect(await ready.login(after.saml_response)).toMatchObject({ nameId: 'ada@example.org' })
+      await sendTo({ acsUrl: mellonAcsUrl(port) })
+      expect(await mellon.login((await createAssertion()).saml_response)).toBeUndefined()
+
+      await expect(perform('removeSamlKey', { id: next.id })).rejects.toThrow(`The key ${next.id} signs for`)
+      await perform('useSamlKey', { id: old!.id })
+      await perform('removeSamlKey', { id: next.id })
+      expect(await perform('listSamlKeys', organization)).toEqual([old])
+      expect(await mellon.login((await createAssertion()).saml_response)).toBeDefined()
+    } finally {
+      await ready.close()
+    }
+  })
+
+  test('is not a change of the entity id, which the operator chooses', async () => {
+    const perform = operatorOf(service)
+    const change = (entityId: string) =>
+      perform('changeResource', {
+        resource: 'organization',
+        id: FIXTURE.organizationId,
+        values: { entityId },
+      })
+    await change('https://access.example/northgate')
+    const { issuer, metadata } = await createAssertion()
+    expect(issuer).toBe('https://access.example/northgate')
+    expect(metadata).toContain('entityID="https://access.example/northgate"')
+    await change(`urn:access-management:organization:${FIXTURE.organizationId}`)
+    const other = { organizationId: FIXTURE.otherOrganizationId }
+    expect((await perform('readSamlMetadata', other)).entityId).toMatch(/^urn:uuid:[0-9a-f-]{36}$/)
   })
 })

@@ -2,14 +2,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { createPerform } from '../../src/service/admin/perform.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
-import { openDatabase } from '../../src/service/store/database.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
-import { startService, testContext } from '../support/service.ts'
+import { operatorOf } from '../support/operator.ts'
+import { startService } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
@@ -229,14 +228,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
 test('a token is not revoked by the beginning of an id that another one has, too', async () => {
   await using stack = new AsyncDisposableStack()
   const service = stack.adopt(await startService(), (running) => running.close())
-  const db = openDatabase(service.pool)
-  const perform = createPerform({
-    pool: service.pool,
-    db,
-    now: () => new Date(),
-    writeContext: testContext,
-    rotateKeys: () => Promise.reject(new Error('not here')),
-  })
+  const perform = operatorOf(service)
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
   for (const hash of [`abcdef${'0'.repeat(58)}`, `abcdef${'1'.repeat(58)}`]) {
     await perform('addToken', { contactId: FIXTURE.contactId, hash, scopes: ['ORG'], expiresAt })

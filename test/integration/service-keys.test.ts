@@ -48,7 +48,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
   /** Everything is sealed with the old key: the subscriptions of the fixture, `MANY` more, and a private key. */
   beforeEach(async () => {
     await pool.query(`delete from ${SUBSCRIPTIONS} where id >= 1000`)
-    await pool.query('delete from access_management.identity_providers')
+    await pool.query('delete from access_management.signing_keys')
     const { rows } = await pool.query<{ id: number }>(`select id from ${SUBSCRIPTIONS}`)
     for (const { id } of rows) await seal(before, id)
     await pool.query(
@@ -58,7 +58,8 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     )
     for (let id = 1000; id < 1000 + MANY; id += 1) await seal(before, id)
     await pool.query(
-      `insert into access_management.identity_providers values ($1, 'certificate', $2, 'old', now())`,
+      `insert into access_management.signing_keys (id, organization_id, certificate, private_key, key_id, created_at)
+       values ($1, $1, 'certificate', $2, 'old', now())`,
       [FIXTURE.organizationId, before.seal('private key', `identity-provider:${FIXTURE.organizationId}`)],
     )
   })
@@ -89,7 +90,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     expect(await rotateKey(pool, after)).toBe(5 + MANY + 1)
     expect(new Set(await valuesOpenedWith(onlyNew))).toEqual(new Set(['new']))
     const { rows } = await pool.query<{ private_key: string; key_id: string }>(
-      'select private_key, key_id from access_management.identity_providers',
+      'select private_key, key_id from access_management.signing_keys',
     )
     const [{ private_key: sealed, key_id: keyId }] = rows as [(typeof rows)[number]]
     expect(onlyNew.open(sealed, keyId, `identity-provider:${FIXTURE.organizationId}`)).toBe('private key')
@@ -198,7 +199,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
 
   test('a key that only the identity provider needs is missed as well', async () => {
     await rotateKey(pool, after)
-    await pool.query(`update access_management.identity_providers set key_id = 'lost'`)
+    await pool.query(`update access_management.signing_keys set key_id = 'lost'`)
     await expect(requireKeys(pool, after)).rejects.toMatchObject({
       message: expect.stringContaining('the key lost'),
     })

@@ -1,27 +1,13 @@
 import { expect, test } from 'vitest'
-import type { AdminInput, AdminOperation, AdminOutput } from '../../src/service/admin/operations.ts'
-import { createPerform } from '../../src/service/admin/perform.ts'
+import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
 import type { ResourceName } from '../../src/service/resources/resources.ts'
-import { openDatabase } from '../../src/service/store/database.ts'
 import { ask, problem } from '../contract/api.ts'
 import { describeService } from '../contract/with-service.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
-import { type RunningService, testContext } from '../support/service.ts'
+import { operatorOf } from '../support/operator.ts'
 
 /** What an operator does, on a service that runs; the commands are tested elsewhere. */
-
-type Perform = <O extends AdminOperation>(operation: O, input: AdminInput<O>) => Promise<AdminOutput<O>>
-
-function operatorOf({ pool }: RunningService): Perform {
-  return createPerform({
-    pool,
-    db: openDatabase(pool),
-    now: () => new Date(),
-    writeContext: testContext,
-    rotateKeys: () => Promise.reject(new Error('not here')),
-  })
-}
 
 const PROVIDER = {
   name: 'Meridian',

@@ -111,12 +111,12 @@ async function useInVain(service: RunningService): Promise<void> {
 
 /** The lines of the key that assertions are signed with. */
 async function privateKeyLines(pool: Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ private_key: string; key_id: string }>(
-    'select private_key, key_id from access_management.identity_providers where organization_id = $1',
+  const { rows } = await pool.query<{ id: number; private_key: string; key_id: string }>(
+    'select id, private_key, key_id from access_management.signing_keys where organization_id = $1',
     [FIXTURE.organizationId],
   )
-  const { private_key: sealed, key_id: keyId } = rows[0]!
-  const pem = testVault().open(sealed, keyId, `identity-provider:${FIXTURE.organizationId}`)
+  const { id, private_key: sealed, key_id: keyId } = rows[0]!
+  const pem = testVault().open(sealed, keyId, `identity-provider:${id}`)
   return pem.split('\n').filter((line) => line.length > 40)
 }
 

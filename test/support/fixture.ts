@@ -60,6 +60,7 @@ organizations:
   - id: ${FIXTURE.organizationId}
     name: Example
     allowedDomains: [example.org]
+    entityId: urn:access-management:organization:${FIXTURE.organizationId}
     installations:
       - id: 31
         provider: 1

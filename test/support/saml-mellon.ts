@@ -24,6 +24,7 @@ export interface MellonPage {
 }
 
 export interface Mellon {
+  readonly acsUrl: string
   /** Posts a SAML response as a browser does and opens the protected page; `undefined` when the response is refused. */
   login(samlResponse: string, relayState?: string): Promise<MellonPage | undefined>
   /** Requests the protected page without a login. Resolves with the URL of the redirect. */
@@ -60,6 +61,7 @@ export async function startMellon(options: MellonOptions): Promise<Mellon> {
   })
   let read = 0
   return {
+    acsUrl: mellonAcsUrl(options.port),
     login: (samlResponse, relayState) => login(origin, samlResponse, relayState),
     async requestWithoutLogin() {
       const answer = await fetch(`${origin}/private/default`, { redirect: 'manual' })

@@ -8,6 +8,8 @@ export interface AdminDeps {
   readonly pool: Pool
   readonly db: Database
   readonly now: () => Date
+  /** The address of the service for its clients; empty where the configuration names none. */
+  readonly publicUrl: string
   /** Throws `DirsyncdError('secret-unavailable')` where the key file is not usable. */
   readonly writeContext: () => WriteContext
   /** Reads the key file again and seals everything with its first key. */

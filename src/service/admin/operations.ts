@@ -5,6 +5,7 @@ import { type ResourceName, resources } from '../resources/resources.ts'
 import { id, isoTime } from '../resources/values.ts'
 import type { AdminDeps } from './deps.ts'
 import { changeResource, createResource, listResources, removeResource } from './resources.ts'
+import { createSamlKey, listSamlKeys, readSamlMetadata, removeSamlKey, useSamlKey } from './saml.ts'
 import { addToken, listTokens, revokeToken } from './tokens.ts'
 import { listUsersWithoutId, removeUsersWithoutId } from './users.ts'
 
@@ -21,6 +22,7 @@ function operation<Input extends z.ZodType, Output>(
 }
 
 const resource = z.enum(Object.keys(resources) as [ResourceName, ...ResourceName[]])
+const ofOrganization = z.strictObject({ organizationId: id })
 const values = z.record(z.string(), z.unknown())
 const items = z.record(z.string(), z.array(z.union([z.string(), z.number()]))).default({})
 
@@ -43,6 +45,11 @@ export const adminOperations = {
   ),
   listUsersWithoutId: operation(z.strictObject({ directoryId: id.optional() }), listUsersWithoutId),
   removeUsersWithoutId: operation(z.strictObject({ ids: z.array(id).min(1) }), removeUsersWithoutId),
+  readSamlMetadata: operation(ofOrganization, readSamlMetadata),
+  listSamlKeys: operation(ofOrganization, listSamlKeys),
+  createSamlKey: operation(ofOrganization, createSamlKey),
+  useSamlKey: operation(z.strictObject({ id }), useSamlKey),
+  removeSamlKey: operation(z.strictObject({ id }), removeSamlKey),
   addToken: operation(
     z.strictObject({
       contactId: id,

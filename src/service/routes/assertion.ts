@@ -4,7 +4,7 @@ import { metadataOf } from '../saml/metadata.ts'
 import { createResponse, type ServiceProvider } from '../saml/response.ts'
 import { isClean } from '../saml/xml.ts'
 import { recordEvents } from '../store/events.ts'
-import { identityProviderOf } from '../store/identity-providers.ts'
+import { currentSigningKey, listSigningKeys } from '../store/signing-keys.ts'
 import { findLaunch, type Launch, recordLogin } from '../store/launches.ts'
 import { timestamp } from '../timestamp.ts'
 import { splitPersonName } from '../values.ts'
@@ -21,9 +21,10 @@ export async function createAssertion(
   if (launch === undefined) throw notFound()
   const to = serviceProviderOf(launch)
   const nameId = nameIdOf(to, grant.contactEmail, launch.login)
-  const idp = await identityProviderOf(db, vault, organizationId, origin.at)
+  const key = await currentSigningKey(db, vault, organizationId, origin.at)
+  const certificates = (await listSigningKeys(db, organizationId)).map(({ certificate }) => certificate)
   const attributes = attributesOf(grant.contactEmail, grant.contactName)
-  const { xml, expiresAt } = createResponse(idp, to, { nameId, attributes }, origin.at)
+  const { xml, expiresAt } = createResponse(launch.entityId, key, to, { nameId, attributes }, origin.at)
   await db.transaction().execute(async (trx) => {
     if (!(await recordLogin(trx, grant.contactId, subscriptionId, origin.at))) throw notFound()
     await recordEvents(trx, origin, [
@@ -39,9 +40,9 @@ export async function createAssertion(
     saml_response: Buffer.from(xml).toString('base64'),
     acs_url: to.acsUrl,
     ...(form.RelayState === undefined ? {} : { relay_state: form.RelayState }),
-    issuer: idp.issuer,
-    metadata: metadataOf(idp, call.baseUrl === '' ? idp.issuer : call.baseUrl),
-    certificate: idp.certificate,
+    issuer: launch.entityId,
+    metadata: metadataOf({ entityId: launch.entityId, certificates }, call.baseUrl),
+    certificate: key.certificate,
     expires_at: timestamp(expiresAt),
   }
 }

@@ -1,33 +1,41 @@
-import { certificateBody, type IdentityProvider } from './identity-provider.ts'
 import { NAME_ID_FORMATS, NAMESPACES, REDIRECT_BINDING } from './names.ts'
-import { element } from './xml.ts'
+import { certificateBody } from './signing-key.ts'
+import { element, type Xml } from './xml.ts'
+
+/** What a service provider needs to know of an organization. */
+export interface IdentityProvider {
+  readonly entityId: string
+  /** PEM; the first one signs, the others are about to sign or have signed. */
+  readonly certificates: readonly string[]
+}
 
 /**
  * The metadata of the identity provider, for setting up a service provider. The schema requires the `location` of a
- * single sign-on service, but every login begins here, and authentication requests are not answered.
+ * single sign-on service, but every login begins here, and authentication requests are not answered: without the address
+ * of the service it is the entity id.
  */
-export function metadataOf({ issuer, certificate }: IdentityProvider, location: string): string {
-  const signingKey = element(
-    'md:KeyDescriptor',
-    { use: 'signing' },
-    element(
-      'ds:KeyInfo',
-      {},
-      element('ds:X509Data', {}, element('ds:X509Certificate', {}, certificateBody(certificate))),
-    ),
-  )
+export function metadataOf({ entityId, certificates }: IdentityProvider, location: string): string {
   const descriptor = element(
     'md:IDPSSODescriptor',
     { WantAuthnRequestsSigned: 'false', protocolSupportEnumeration: NAMESPACES.protocol },
-    signingKey,
+    ...certificates.map(signingKey),
     element('md:NameIDFormat', {}, NAME_ID_FORMATS.email),
     element('md:NameIDFormat', {}, NAME_ID_FORMATS.login),
-    element('md:SingleSignOnService', { Binding: REDIRECT_BINDING, Location: location }),
+    element('md:SingleSignOnService', {
+      Binding: REDIRECT_BINDING,
+      Location: location === '' ? entityId : location,
+    }),
   )
   const entity = element(
     'md:EntityDescriptor',
-    { 'xmlns:md': NAMESPACES.metadata, 'xmlns:ds': NAMESPACES.signature, entityID: issuer },
+    { 'xmlns:md': NAMESPACES.metadata, 'xmlns:ds': NAMESPACES.signature, entityID: entityId },
     descriptor,
   )
   return `<?xml version="1.0" encoding="UTF-8"?>\n${entity.xml}\n`
+}
+
+function signingKey(certificate: string): Xml {
+  const body = element('ds:X509Certificate', {}, certificateBody(certificate))
+  const info = element('ds:KeyInfo', {}, element('ds:X509Data', {}, body))
+  return element('md:KeyDescriptor', { use: 'signing' }, info)
 }

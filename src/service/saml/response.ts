@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IdentityProvider } from './identity-provider.ts'
+import type { SigningKey } from './signing-key.ts'
 import { BASIC_NAME, BEARER, NAME_ID_FORMATS, NAMESPACES, SUCCESS, UNSPECIFIED_LOGIN } from './names.ts'
 import { sign } from './sign.ts'
 import { clean, element, type Xml } from './xml.ts'
@@ -38,7 +38,8 @@ interface ResponseInput {
  * a `RangeError` where the name id, the entity id or the address is not clean.
  */
 export function createResponse(
-  { issuer, certificate, privateKey }: IdentityProvider,
+  issuer: string,
+  key: SigningKey,
   to: ServiceProvider,
   subject: Subject,
   now: Date,
@@ -46,8 +47,8 @@ export function createResponse(
   const expiresAt = new Date(now.getTime() + LIFETIME_MS)
   const { xml } = response({ issuer, to, subject, now, expiresAt })
   const assertionPath = `/*/*[local-name(.)='Assertion']`
-  const signed = sign(xml, assertionPath, { certificate, privateKey })
-  return { xml: sign(signed, '/*', { certificate, privateKey }), expiresAt }
+  const signed = sign(xml, assertionPath, key)
+  return { xml: sign(signed, '/*', key), expiresAt }
 }
 
 function response(input: ResponseInput): Xml {

@@ -1,11 +1,6 @@
 import { SignedXml } from 'xml-crypto'
 import { SIGNING } from './names.ts'
-
-export interface SigningKey {
-  /** PEM, both. */
-  readonly certificate: string
-  readonly privateKey: string
-}
+import type { SigningKey } from './signing-key.ts'
 
 /**
  * Signs the element at `path`, an absolute XPath, and puts the signature after its issuer, where the SAML schema

@@ -104,9 +104,12 @@ export interface Tables {
     credentials: string
     key_id: string
   }
-  /** For signing SAML assertions; the private key is PEM, sealed for `identity-provider:<organization>`. */
-  identity_providers: {
+  /** For signing SAML assertions; the private key is PEM, sealed for `identity-provider:<id>`. */
+  signing_keys: {
+    id: Generated<number>
     organization_id: number
+    /** Signs; the others are in the metadata only. */
+    current: boolean
     certificate: string
     private_key: string
     key_id: string

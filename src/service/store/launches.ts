@@ -10,6 +10,8 @@ export interface Launch {
   readonly configuration: Configuration
   readonly serviceProvider: ServiceProvider | null
   readonly capabilities: Provider['capabilities']
+  /** Of the organization, which signs. */
+  readonly entityId: string
 }
 
 /** `undefined` where the contact has no such subscription. */
@@ -22,6 +24,7 @@ export async function findLaunch(
     .selectFrom('subscriptions as s')
     .innerJoin('installations as i', 'i.id', 's.installation_id')
     .innerJoin('providers as p', 'p.id', 'i.provider_id')
+    .innerJoin('organizations as o', 'o.id', 'i.organization_id')
     .select([
       's.name',
       's.kind',
@@ -29,6 +32,7 @@ export async function findLaunch(
       'i.configuration',
       'i.service_provider as serviceProvider',
       'p.capabilities',
+      'o.entity_id as entityId',
     ])
     .where('s.id', '=', subscriptionId)
     .where('s.contact_id', '=', contactId)

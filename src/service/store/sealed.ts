@@ -3,16 +3,15 @@ import { type Database, SCHEMA, type Trx } from './database.ts'
 
 /** A column whose values the vault seals, each for `<purpose>:<id>`; `key_id` beside it names the key. */
 export interface SealedColumn {
-  readonly table: 'subscriptions' | 'identity_providers'
-  readonly id: 'id' | 'organization_id'
+  readonly table: 'subscriptions' | 'signing_keys'
   readonly value: 'credentials' | 'private_key'
   readonly purpose: string
 }
 
 /** Everything in the store that is sealed. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  { table: 'subscriptions', id: 'id', value: 'credentials', purpose: 'subscription' },
-  { table: 'identity_providers', id: 'organization_id', value: 'private_key', purpose: 'identity-provider' },
+  { table: 'subscriptions', value: 'credentials', purpose: 'subscription' },
+  { table: 'signing_keys', value: 'private_key', purpose: 'identity-provider' },
 ]
 
 export interface SealedValue {
@@ -88,5 +87,5 @@ function selectSealed(column: SealedColumn, condition: ReturnType<typeof sql>) {
 }
 
 function partsOf(column: SealedColumn) {
-  return { table: sql.id(SCHEMA, column.table), id: sql.id(column.id), value: sql.id(column.value) }
+  return { table: sql.id(SCHEMA, column.table), id: sql.id('id'), value: sql.id(column.value) }
 }

@@ -124,7 +124,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-the-saml-key-is-sealed-again-in-a-rotation',
     file: 'service/store/sealed.ts',
-    find: "  { table: 'identity_providers', id: 'organization_id', value: 'private_key', purpose: 'identity-provider' },\n",
+    find: "  { table: 'signing_keys', value: 'private_key', purpose: 'identity-provider' },\n",
     replace: '',
     test: 'integration/service-keys.test.ts',
     only: 'the keys of a store, on embedded > a rotation seals',
@@ -156,7 +156,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-the-response-is-signed',
     file: 'service/saml/response.ts',
-    find: "xml: sign(signed, '/*', { certificate, privateKey })",
+    find: "xml: sign(signed, '/*', key)",
     replace: 'xml: signed',
     test: 'unit/service/saml/response.test.ts',
     only: 'which key it was signed with',
@@ -164,7 +164,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-the-assertion-is-signed',
     file: 'service/saml/response.ts',
-    find: 'const signed = sign(xml, assertionPath, { certificate, privateKey })',
+    find: 'const signed = sign(xml, assertionPath, key)',
     replace: 'const signed = xml',
     test: 'unit/service/saml/response.test.ts',
     only: 'which key it was signed with',
@@ -219,20 +219,35 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-the-saml-key-is-sealed',
-    file: 'service/store/identity-providers.ts',
-    find: 'private_key: vault.seal(privateKey, purposeOf(organizationId))',
+    file: 'service/store/signing-keys.ts',
+    find: 'private_key: vault.seal(privateKey, purposeOf(made.id))',
     replace: 'private_key: privateKey',
     test: 'contract/assertion.test.ts',
     only: 'a SAML assertion, on embedded > the identity provider > has a private key',
   },
   {
     name: 'service-all-processes-sign-with-the-key-that-was-first',
-    file: 'service/store/identity-providers.ts',
-    find: 'const made = await find(db, vault, organizationId)',
-    replace:
-      'const made: IdentityProvider | undefined = { issuer: issuerOf(organizationId), certificate, privateKey }',
+    file: 'service/store/signing-keys.ts',
+    find: 'const made = await openCurrent(db, vault, organizationId)',
+    replace: 'const made: SigningKey | undefined = await createKeyPair(organizationId, now)',
     test: 'contract/assertion.test.ts',
     only: 'a SAML assertion, on embedded > the identity provider > is the same',
+  },
+  {
+    name: 'service-the-metadata-names-the-key-that-follows',
+    file: 'service/admin/saml.ts',
+    find: '(await listSigningKeys(db, organizationId)).map(({ certificate }) => certificate)',
+    replace: '(await listSigningKeys(db, organizationId)).slice(0, 1).map(({ certificate }) => certificate)',
+    test: 'integration/saml.test.ts',
+    only: 'a change of keys',
+  },
+  {
+    name: 'service-the-key-that-signs-is-not-removed',
+    file: 'service/store/signing-keys.ts',
+    find: "    .where('current', '=', false)\n",
+    replace: '',
+    test: 'integration/saml.test.ts',
+    only: 'a change of keys',
   },
   {
     name: 'service-an-expired-token-is-refused',

@@ -9,6 +9,7 @@ import { createEvents } from './0004-events.ts'
 import { createBlocks } from './0005-blocks.ts'
 import { createEntryFunctions } from './0006-create-entries.ts'
 import { changeResources } from './0007-resources.ts'
+import { allowSigningKeys } from './0008-signing-keys.ts'
 
 /**
  * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
@@ -22,6 +23,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0005-blocks': { up: createBlocks },
   '0006-create-entries': { up: createEntryFunctions },
   '0007-resources': { up: changeResources },
+  '0008-signing-keys': { up: allowSigningKeys },
 }
 
 /**

@@ -1,10 +1,7 @@
 import { SAML } from '@node-saml/node-saml'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import {
-  createIdentityProvider,
-  type IdentityProvider,
-} from '../../../../src/service/saml/identity-provider.ts'
+import { createKeyPair, type SigningKey } from '../../../../src/service/saml/signing-key.ts'
 import { createResponse, type ServiceProvider, type Subject } from '../../../../src/service/saml/response.ts'
 import { clean, element, isClean } from '../../../../src/service/saml/xml.ts'
 import { inLong } from '../../../support/long.ts'
@@ -15,20 +12,22 @@ const TO: ServiceProvider = {
   nameId: 'email',
 }
 
-let idp: IdentityProvider
+const ISSUER = 'urn:example:issuer'
+
+let key: SigningKey
 
 beforeAll(async () => {
-  idp = await createIdentityProvider(1, new Date())
+  key = await createKeyPair(1, new Date())
 })
 
 /** What another library reads in the response to a subject. */
 async function read(subject: Subject) {
-  const { xml } = createResponse(idp, TO, subject, new Date())
+  const { xml } = createResponse(ISSUER, key, TO, subject, new Date())
   const serviceProvider = new SAML({
     issuer: TO.entityId,
     audience: TO.entityId,
     callbackUrl: TO.acsUrl,
-    idpCert: idp.certificate,
+    idpCert: key.certificate,
     wantAuthnResponseSigned: true,
     wantAssertionsSigned: true,
   })
@@ -90,7 +89,7 @@ describe('a response', () => {
 
   test('is good for five minutes, from a little before it was made', () => {
     const now = new Date('2026-01-31T08:15:00.250Z')
-    const { xml, expiresAt } = createResponse(idp, TO, { nameId: 'ada', attributes: {} }, now)
+    const { xml, expiresAt } = createResponse(ISSUER, key, TO, { nameId: 'ada', attributes: {} }, now)
     expect(expiresAt.toISOString()).toBe('2026-01-31T08:20:00.250Z')
     expect(xml).toContain(`NotBefore="2026-01-31T08:14:00.250Z" NotOnOrAfter="2026-01-31T08:20:00.250Z"`)
     expect(xml.match(/NotOnOrAfter="2026-01-31T08:20:00.250Z"/g)).toHaveLength(2)
@@ -98,7 +97,7 @@ describe('a response', () => {
   })
 
   test('says which key it was signed with, and how', () => {
-    const { xml } = createResponse(idp, TO, { nameId: 'ada', attributes: {} }, new Date())
+    const { xml } = createResponse(ISSUER, key, TO, { nameId: 'ada', attributes: {} }, new Date())
     const algorithms = [...xml.matchAll(/Algorithm="([^"]+)"/g)].map(([, algorithm]) => algorithm)
     expect(new Set(algorithms)).toEqual(
       new Set([

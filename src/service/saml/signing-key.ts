@@ -1,7 +1,5 @@
-/** The identity that signs the assertions of an organization. */
-export interface IdentityProvider {
-  /** The entity id; it does not depend on the address of the service. */
-  readonly issuer: string
+/** Signs the assertions of an organization. */
+export interface SigningKey {
   /** PEM. */
   readonly certificate: string
   /** PEM, PKCS #8. */
@@ -21,12 +19,8 @@ const VALID_YEARS = 10
 /** Clocks differ, and a service provider refuses a certificate that is not valid yet. */
 const BACKDATE_MS = 86_400_000
 
-export function issuerOf(organizationId: number): string {
-  return `urn:access-management:organization:${organizationId}`
-}
-
 /** Makes a key, which takes up to a second, and its self-signed certificate. */
-export async function createIdentityProvider(organizationId: number, now: Date): Promise<IdentityProvider> {
+export async function createKeyPair(organizationId: number, now: Date): Promise<SigningKey> {
   const keys = await crypto.subtle.generateKey(RSA, true, ['sign', 'verify'])
   const x509 = await loadX509()
   const notAfter = new Date(now)
@@ -42,7 +36,7 @@ export async function createIdentityProvider(organizationId: number, now: Date):
     ],
   })
   const privateKey = toPem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey))
-  return { issuer: issuerOf(organizationId), certificate: `${certificate.toString('pem')}\n`, privateKey }
+  return { certificate: `${certificate.toString('pem')}\n`, privateKey }
 }
 
 /** Loading takes 150 ms and 20 MB and is needed once per organization; the package's decorators need the polyfill. */

@@ -1,0 +1,110 @@
+import { X509Certificate } from 'node:crypto'
+import { DirsyncdError } from '../../errors.ts'
+import { requireResource, unknownId } from '../resources/write.ts'
+import { metadataOf } from '../saml/metadata.ts'
+import {
+  addSigningKey,
+  currentSigningKey,
+  deleteSigningKey,
+  findSigningKey,
+  listSigningKeys,
+  setCurrentKey,
+  type SigningKeyRow,
+} from '../store/signing-keys.ts'
+import type { AdminDeps } from './deps.ts'
+
+/** A key that signs the SAML assertions of an organization, or that its metadata names beside the one that signs. */
+export interface SigningKeyView {
+  readonly id: number
+  readonly organization: number
+  readonly current: boolean
+  /** SHA-256 of the certificate, in hexadecimal digits with colons. */
+  readonly fingerprint: string
+  readonly createdAt: string
+  /** After this time applications refuse it. */
+  readonly expiresAt: string
+}
+
+export interface SamlMetadata {
+  readonly entityId: string
+  /** XML. */
+  readonly metadata: string
+}
+
+interface OfOrganization {
+  readonly organizationId: number
+}
+
+/** What applications need, with the certificates of all keys; makes the first key. */
+export async function readSamlMetadata(
+  { db, now, publicUrl, writeContext }: AdminDeps,
+  { organizationId }: OfOrganization,
+): Promise<SamlMetadata> {
+  const { fields } = await requireResource(db, 'organization', organizationId)
+  const entityId = String(fields['entityId'])
+  await currentSigningKey(db, writeContext().vault, organizationId, now())
+  const certificates = (await listSigningKeys(db, organizationId)).map(({ certificate }) => certificate)
+  return { entityId, metadata: metadataOf({ entityId, certificates }, publicUrl) }
+}
+
+export async function listSamlKeys(
+  { db }: AdminDeps,
+  { organizationId }: OfOrganization,
+): Promise<readonly SigningKeyView[]> {
+  await requireResource(db, 'organization', organizationId)
+  return (await listSigningKeys(db, organizationId)).map(viewOf)
+}
+
+/** Adds a key to the metadata, which does not sign yet; the first one signs at once. */
+export async function createSamlKey(
+  { db, now, writeContext }: AdminDeps,
+  { organizationId }: OfOrganization,
+): Promise<SigningKeyView> {
+  await requireResource(db, 'organization', organizationId)
+  const current = (await listSigningKeys(db, organizationId)).length === 0
+  const id = await addSigningKey(db, writeContext().vault, { organizationId, current }, now())
+  if (id === undefined) throw new DirsyncdError('usage', 'Another command is making a key; try again.')
+  return viewOf(await requireKey({ db }, id))
+}
+
+/** Lets a key sign from now on; the one before stays in the metadata. */
+export async function useSamlKey(
+  { db }: AdminDeps,
+  { id }: { readonly id: number },
+): Promise<SigningKeyView> {
+  const key = await requireKey({ db }, id)
+  await db.transaction().execute((trx) => setCurrentKey(trx, key))
+  return viewOf(await requireKey({ db }, id))
+}
+
+/** Takes a key that does not sign out of the metadata. */
+export async function removeSamlKey(
+  { db }: AdminDeps,
+  { id }: { readonly id: number },
+): Promise<SigningKeyView> {
+  const key = await requireKey({ db }, id)
+  if (await deleteSigningKey(db, id)) return viewOf(key)
+  throw new DirsyncdError(
+    'usage',
+    `The key ${id} signs for organization ${key.organizationId}; let another one sign first: dirsyncd service saml key use ID.`,
+  )
+}
+
+async function requireKey({ db }: Pick<AdminDeps, 'db'>, id: number): Promise<SigningKeyRow> {
+  const key = await findSigningKey(db, id)
+  if (key === undefined) throw unknownId('saml key', id)
+  return key
+}
+
+function viewOf({ id, organizationId, current, certificate, createdAt }: SigningKeyRow): SigningKeyView {
+  const { fingerprint256: fingerprint, validToDate } = new X509Certificate(certificate)
+  const expiresAt = validToDate.toISOString()
+  return {
+    id,
+    organization: organizationId,
+    current,
+    fingerprint,
+    createdAt: createdAt.toISOString(),
+    expiresAt,
+  }
+}

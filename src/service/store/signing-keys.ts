@@ -1,0 +1,119 @@
+import type { Vault } from '../keys/vault.ts'
+import { createKeyPair, type SigningKey } from '../saml/signing-key.ts'
+import type { Database, Trx } from './database.ts'
+
+/** A key without its secret. */
+export interface SigningKeyRow {
+  readonly id: number
+  readonly organizationId: number
+  /** PEM. */
+  readonly certificate: string
+  /** Whether it signs; only one of an organization does. */
+  readonly current: boolean
+  readonly createdAt: Date
+}
+
+/** The keys of an organization, the current one first. */
+export async function listSigningKeys(db: Database, organizationId: number): Promise<SigningKeyRow[]> {
+  return selectKeys(db).where('organization_id', '=', organizationId).execute()
+}
+
+export async function findSigningKey(db: Database, id: number): Promise<SigningKeyRow | undefined> {
+  return selectKeys(db).where('id', '=', id).executeTakeFirst()
+}
+
+function selectKeys(db: Database) {
+  return db
+    .selectFrom('signing_keys')
+    .select(['id', 'organization_id as organizationId', 'certificate', 'current', 'created_at as createdAt'])
+    .orderBy('current', 'desc')
+    .orderBy('id')
+}
+
+/**
+ * The key that signs for an organization, made on first use. When several processes make it at the same time, all of
+ * them get the first one. Do not call it in a transaction: making a key takes long. Throws a `DirsyncdError`
+ * (`secret-unavailable`) where the vault no longer has the key for it.
+ */
+export async function currentSigningKey(
+  db: Database,
+  vault: Vault,
+  organizationId: number,
+  now: Date,
+): Promise<SigningKey> {
+  const known = await openCurrent(db, vault, organizationId)
+  if (known !== undefined) return known
+  await addSigningKey(db, vault, { organizationId, current: true }, now)
+  const made = await openCurrent(db, vault, organizationId)
+  if (made === undefined) throw new Error('The signing key that was just made is not there.')
+  return made
+}
+
+async function openCurrent(
+  db: Database,
+  vault: Vault,
+  organizationId: number,
+): Promise<SigningKey | undefined> {
+  const row = await db
+    .selectFrom('signing_keys')
+    .select(['id', 'certificate', 'private_key as sealed', 'key_id as keyId'])
+    .where('organization_id', '=', organizationId)
+    .where('current', '=', true)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  return { certificate: row.certificate, privateKey: vault.open(row.sealed, row.keyId, purposeOf(row.id)) }
+}
+
+/** Makes a key and resolves with its id; `undefined` where a current one is wanted and there is one meanwhile. */
+export async function addSigningKey(
+  db: Database,
+  vault: Vault,
+  { organizationId, current }: { readonly organizationId: number; readonly current: boolean },
+  now: Date,
+): Promise<number | undefined> {
+  const { certificate, privateKey } = await createKeyPair(organizationId, now)
+  return db.transaction().execute(async (trx) => {
+    const row = {
+      organization_id: organizationId,
+      certificate,
+      private_key: '',
+      key_id: vault.keyId,
+      created_at: now,
+    }
+    const made = await trx
+      .insertInto('signing_keys')
+      .values({ ...row, current })
+      .onConflict((conflict) => conflict.column('organization_id').where('current', '=', true).doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (made === undefined) return undefined
+    await trx
+      .updateTable('signing_keys')
+      .set({ private_key: vault.seal(privateKey, purposeOf(made.id)) })
+      .where('id', '=', made.id)
+      .execute()
+    return made.id
+  })
+}
+
+/** Lets this key of an organization sign from now on. */
+export async function setCurrentKey(trx: Trx, { id, organizationId }: SigningKeyRow): Promise<void> {
+  const keys = () => trx.updateTable('signing_keys').where('organization_id', '=', organizationId)
+  await keys().set({ current: false }).where('current', '=', true).execute()
+  await keys().set({ current: true }).where('id', '=', id).execute()
+}
+
+/** Deletes a key that does not sign; returns whether it did. */
+export async function deleteSigningKey(db: Database, id: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('signing_keys')
+    .where('id', '=', id)
+    .where('current', '=', false)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** What the sealed key is bound to. */
+function purposeOf(id: number): string {
+  return `identity-provider:${id}`
+}
