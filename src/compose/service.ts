@@ -7,6 +7,7 @@ import { buildApp } from '../service/app.ts'
 import { closeApp } from '../service/http/close-app.ts'
 import type { RateLimit } from '../service/http/limits.ts'
 import { parseFaults } from '../service/faults/faults.ts'
+import { keepEventsFor } from '../service/events/retention.ts'
 import { loadFixture } from '../service/fixture/load.ts'
 import { readFixture } from '../service/fixture/read.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
@@ -68,6 +69,9 @@ export async function startService(
     requestLog,
   })
   stack.defer(() => closeApp(app, GRACE_MS))
+  if (service.eventRetentionMs !== undefined) {
+    stack.use(keepEventsFor(service.eventRetentionMs, { pool, log }))
+  }
   await listenForServiceAdmin(stack, service, { pool, vault, estimate, log })
   return listen(app, service.listen)
 }

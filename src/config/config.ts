@@ -71,6 +71,8 @@ export interface ServiceConfig {
   readonly publicUrl: string | undefined
   readonly trustedProxies: readonly string[]
   readonly fixture: string | undefined
+  /** `undefined` keeps events for ever. */
+  readonly eventRetentionMs: number | undefined
   readonly requestLog: string | undefined
   /** `undefined` is no limit. */
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined

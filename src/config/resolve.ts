@@ -260,6 +260,7 @@ function serviceConfig(service: ParsedService, dataDir: string, context: Resolve
     publicUrl: service.publicUrl?.replace(/\/+$/, ''),
     trustedProxies: service.trustedProxies,
     fixture: optionalPath(service.fixture),
+    eventRetentionMs: service.eventRetention ?? undefined,
     requestLog: optionalPath(service.requestLog),
     rateLimit: resolveRateLimit(service.rateLimit),
     faults: service.faults,

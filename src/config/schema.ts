@@ -222,6 +222,10 @@ const service = z
     fixture: path
       .optional()
       .describe('YAML file with organizations, directories and tokens to begin with; read once.'),
+    eventRetention: retentionTime
+      .nullable()
+      .prefault('730d')
+      .describe('How long the history of events is kept. null keeps it for ever.'),
     requestLog: path.optional().describe('File that gets one line for every request.'),
     faults: text
       .optional()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Event } from '../../src/contract/event.ts'
+import { deleteOldEvents } from '../../src/service/events/retention.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type ApiAnswer, type ApiRequest, ask, filterQuery, linksOf, problem } from './api.ts'
 import { describeService } from './with-service.ts'
@@ -387,5 +388,26 @@ describeService('behind a proxy', { trustedProxies: ['127.0.0.1'] }, (service) =
       'select host(ip) as ip from access_management.events order by id desc limit 1',
     )
     expect(rows).toEqual([{ ip }])
+  })
+})
+
+describeService('the retention of events', {}, (service) => {
+  test('deletes what is older, in every organization, and the totals follow', async () => {
+    const { pool } = service()
+    const many = `insert into access_management.events
+        (organization_id, created_at, type, operation, description, actor, actor_id)
+      select o, now() - n * interval '1 minute', 't', 'update', '{"en":"E."}', '{}', 1
+      from generate_series(1, 2) o, generate_series(1, 1500) n`
+    await pool.query('delete from access_management.events')
+    await pool.query(many)
+    await pool.query('update access_management.organizations set event_count = 1500')
+    expect(await deleteOldEvents(pool, new Date(Date.now() - 100.5 * 60_000))).toBe(2800)
+    const { rows } = await pool.query(
+      `select o.event_count, count(e.id)::int as events, min(e.created_at) > now() - interval '101 minutes' as young
+       from access_management.organizations o join access_management.events e on e.organization_id = o.id group by o.id`,
+    )
+    expect(rows).toEqual([1, 2].map(() => ({ event_count: 100, events: 100, young: true })))
+    expect(await deleteOldEvents(pool, new Date(Date.now() - 100.5 * 60_000))).toBe(0)
+    expect((await ask(service(), 'listEvents')).headers.get('total')).toBe('100')
   })
 })

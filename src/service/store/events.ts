@@ -106,6 +106,27 @@ function isEmpty(search: EventSearch): boolean {
   return Object.keys(search).length === 0
 }
 
+/** Deletes some of the events from before that time, at most `limit`, and resolves with their number. */
+export async function deleteEventsBefore(db: Database, before: Date, limit: number): Promise<number> {
+  const deleted = await sql<{ count: number }>`with gone as (
+    delete from ${EVENTS} where id in (
+      select e.id from ${ORGANIZATIONS} o
+      cross join lateral (
+        select id from ${EVENTS}
+        where organization_id = o.id and created_at < ${before}
+        order by created_at, id limit ${limit}
+      ) e
+      limit ${limit}
+    ) returning organization_id
+  ), counted as (
+    select organization_id, count(*)::integer as count from gone group by organization_id
+  )
+  update ${ORGANIZATIONS} o set event_count = event_count - counted.count
+  from counted where o.id = counted.organization_id
+  returning counted.count`.execute(db)
+  return deleted.rows.reduce((sum, { count }) => sum + count, 0)
+}
+
 /** Runs before the query of the events: with the ids PostgreSQL can estimate whether their events are many or few. */
 async function contactsOf(db: Database, organizationId: number, groupId: number): Promise<number[]> {
   const rows = await db

@@ -1,0 +1,50 @@
+import type { Pool } from 'pg'
+import { sentence } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { openDatabase } from '../store/database.ts'
+import { deleteEventsBefore } from '../store/events.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Few enough that no request waits long for them. */
+const EVENTS_PER_STATEMENT = 1000
+
+/** Deletes events that are older than `ageMs` milliseconds, now and once an hour, until it is disposed. */
+export function keepEventsFor(
+  ageMs: number,
+  { pool, log }: { readonly pool: Pool; readonly log: Log },
+): AsyncDisposable {
+  const stopped = new AbortController()
+  let running = Promise.resolve()
+  const deleteOld = async (): Promise<void> => {
+    await deleteOldEvents(pool, new Date(Date.now() - ageMs), stopped.signal)
+  }
+  const clean = () => {
+    running = running.then(deleteOld).catch((error: unknown) => {
+      if (!stopped.signal.aborted) log.warn({ error: sentence(error) }, 'old events could not be deleted')
+    })
+  }
+  const timer = setInterval(clean, HOUR_MS).unref()
+  clean()
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      stopped.abort()
+      await running
+    },
+  }
+}
+
+/** Resolves with the number of deleted events. An abort ends it between two statements. */
+export async function deleteOldEvents(pool: Pool, before: Date, signal?: AbortSignal): Promise<number> {
+  const db = openDatabase(pool)
+  let deleted = 0
+  for (;;) {
+    const count = signal?.aborted === true ? 0 : await deleteEventsBefore(db, before, EVENTS_PER_STATEMENT)
+    if (count === 0) break
+    deleted += count
+  }
+  // An embedded store has nobody else who frees the space.
+  if (deleted > 0) await pool.query('vacuum access_management.events')
+  return deleted
+}
