@@ -21,5 +21,5 @@ export const link = z
 /** The same picture in two sizes. */
 export const icons = z.looseObject({ small: link, large: link })
 
-/** The largest id and the largest whole number of the service in this repository: 32 bits. */
+/** The largest id and the largest whole number of the API here: 32 bits, as the store has them. */
 export const MAX_ID = 2_147_483_647

@@ -1,3 +1,4 @@
+import { MAX_ID } from '../contract/values.ts'
 import type { FieldError } from './http/problem.ts'
 
 /** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
@@ -32,9 +33,6 @@ export function valueErrors(
   return errors
 }
 
-/** The largest number that the store takes. */
-const MAX_INTEGER = 2_147_483_647
-
 /** One error for each value of a subscription that may not be written. */
 export function subscriptionErrors(values: {
   readonly name?: string | undefined
@@ -44,8 +42,8 @@ export function subscriptionErrors(values: {
   const errors: FieldError[] = []
   const nameMessage = name === undefined ? undefined : nameError(name)
   if (nameMessage !== undefined) errors.push({ field: 'name', message: nameMessage })
-  if (position < 0 || position > MAX_INTEGER) {
-    errors.push({ field: 'position', message: `must be from 0 to ${MAX_INTEGER}` })
+  if (position < 0 || position > MAX_ID) {
+    errors.push({ field: 'position', message: `must be from 0 to ${MAX_ID}` })
   }
   return errors
 }

@@ -1,4 +1,5 @@
 import type { EventFilters } from '../../contract/event.ts'
+import { MAX_ID } from '../../contract/values.ts'
 import { type IpAddress, parseIp } from './ip-address.ts'
 import { type FieldError, fieldProblem } from '../http/problem.ts'
 
@@ -14,9 +15,6 @@ export interface EventSearch {
   readonly groupId?: number
   readonly contactId?: number
 }
-
-/** The largest number that the store takes as an id. */
-const MAX_ID = 2_147_483_647
 
 const FAMILY_ENDS = {
   4: { from: '0.0.0.0', to: '255.255.255.255' },

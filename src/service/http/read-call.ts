@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../../contract/endpoints.ts'
+import { MAX_ID } from '../../contract/values.ts'
 import { parseForm } from './form.ts'
 import { headerSafe, readPageRequest } from './paging.ts'
 import { type FieldError, fieldProblem, notFound, Problem } from './problem.ts'
 import type { Call } from '../routes/handler.ts'
 import type { Origin } from '../events/event.ts'
 import type { Grant } from '../store/tokens.ts'
-
-/** The largest number that the store takes as an id. */
-const MAX_ID = 2_147_483_647
 
 /** The header `link` repeats the query up to four times, and many clients take no more than 16 KiB of headers. */
 const MAX_QUERY = 3000
@@ -27,21 +25,29 @@ export function readCall<O extends Operation>(
   request: FastifyRequest,
   context: CallContext,
 ): Call<O> {
-  const params = request.params as Record<string, string | undefined>
-  const idOf = (name: string) => (params[name] === undefined ? 0 : readId(params[name]))
   const query = queryOf(request)
-  return {
+  const call = {
     ...context,
+    ...readPath(request.params as PathParams),
     organizationId: context.grant.organizationId,
-    directoryId: idOf('directory_id'),
-    subscriptionId: idOf('subscription_id'),
-    groupId: idOf('group_id'),
-    externalId: params['external_id'] === undefined ? '' : readExternalId(params['external_id']),
     page: readPageRequest(endpoint.paged ? query : ''),
-    query: (endpoint.query === undefined ? undefined : readQuery(endpoint.query, query)) as Call<O>['query'],
-    form: (endpoint.form === undefined
-      ? undefined
-      : readForm(endpoint.form, request.body)) as Call<O>['form'],
+    query: endpoint.query === undefined ? undefined : readQuery(endpoint.query, query),
+    form: endpoint.form === undefined ? undefined : readForm(endpoint.form, request.body),
+  }
+  // The contract types the call, and the same contract was read here.
+  return call as Call<O>
+}
+
+type PathParams = Readonly<Record<string, string | undefined>>
+
+/** The values of the parameters that the path has. */
+function readPath(params: PathParams): object {
+  const { directory_id, subscription_id, group_id, external_id } = params
+  return {
+    ...(directory_id !== undefined && { directoryId: readId(directory_id) }),
+    ...(subscription_id !== undefined && { subscriptionId: readId(subscription_id) }),
+    ...(group_id !== undefined && { groupId: readId(group_id) }),
+    ...(external_id !== undefined && { externalId: readExternalId(external_id) }),
   }
 }
 

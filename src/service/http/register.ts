@@ -4,9 +4,9 @@ import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract
 import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
 import type { Limits } from './limits.ts'
-import { type Page, pageHeaders } from './paging.ts'
+import { type Page, pageHeaders, type PageRequest } from './paging.ts'
 import { readCall } from './read-call.ts'
-import type { Call, Handler, HandlerDeps } from '../routes/handler.ts'
+import type { Handler, HandlerDeps } from '../routes/handler.ts'
 import { handlers } from '../routes/index.ts'
 import type { Origin } from '../events/event.ts'
 import type { Grant } from '../store/tokens.ts'
@@ -30,7 +30,7 @@ export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
   app.decorateRequest('grant', undefined)
   const recordActivity = createActivityRecorder(deps.db)
   for (const operation of Object.keys(endpoints) as Operation[]) {
-    registerEndpoint(app, deps, recordActivity, endpoints[operation], handlers[operation])
+    registerEndpoint(app, deps, recordActivity, operation)
   }
 }
 
@@ -38,9 +38,11 @@ function registerEndpoint(
   app: FastifyInstance,
   deps: ApiDeps,
   recordActivity: RecordActivity,
-  endpoint: Endpoint,
-  handler: Handler<Operation>,
+  operation: Operation,
 ): void {
+  const endpoint: Endpoint = endpoints[operation]
+  // The contract pairs each call with its handler, which the type of a loop cannot say.
+  const handler = handlers[operation] as Handler<Operation>
   app.route({
     method: endpoint.method,
     url: routePath(endpoint.path),
@@ -65,7 +67,7 @@ function registerEndpoint(
 
 function answer(
   endpoint: Endpoint,
-  call: Call<Operation>,
+  call: { readonly page: PageRequest; readonly baseUrl: string },
   result: unknown,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -16,26 +16,33 @@ export interface HandlerDeps {
 }
 
 /** One request, checked against the contract. */
-export interface Call<O extends Operation> {
+export type Call<O extends Operation> = CommonCall<O> & PathValues<(typeof endpoints)[O]['path']>
+
+interface CommonCall<O extends Operation> {
   readonly grant: Grant
   readonly organizationId: number
   /** For the events that the request causes. */
   readonly origin: Origin
   /** The address of the service as its clients see it, without a slash at the end. */
   readonly baseUrl: string
-  /** 0, the id of no directory, where the path has none. */
-  readonly directoryId: number
-  /** Empty where the path has none. */
-  readonly externalId: string
-  /** 0, the id of no subscription, where the path has none. */
-  readonly subscriptionId: number
-  /** 0, the id of no group, where the path has none. */
-  readonly groupId: number
   /** The first page where the endpoint is not paged. */
   readonly page: PageRequest
   readonly query: QueryOf<O>
   readonly form: FormOf<O>
 }
+
+/** What each parameter of a path is in a call. */
+interface PathParameters {
+  readonly directory_id: { readonly directoryId: number }
+  readonly external_id: { readonly externalId: string }
+  readonly subscription_id: { readonly subscriptionId: number }
+  readonly group_id: { readonly groupId: number }
+}
+
+/** `{ directoryId, externalId }` for `/admin/directories/{directory_id}/users/{external_id}`. */
+type PathValues<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name extends keyof PathParameters ? PathParameters[Name] : never) & PathValues<Rest>
+  : unknown
 
 /** The query parameters besides those of the page. */
 export type QueryOf<O extends Operation> = (typeof endpoints)[O] extends { query: infer Q extends z.ZodType }
