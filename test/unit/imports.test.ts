@@ -10,6 +10,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   errors: { values: '' },
   printable: { values: '' },
   certificates: { values: '' },
+  duration: { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   contract: { values: '' },
@@ -18,7 +19,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   plan: { values: 'directory' },
   source: { values: 'certificates directory turns' },
   client: { values: 'contract' },
-  service: { values: 'contract' },
+  service: { values: 'contract duration' },
   conformance: { values: 'contract' },
   target: { values: 'client contract directory plan turns' },
   store: { values: 'directory plan' },
@@ -27,13 +28,13 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   admin: { values: 'control', types: 'store plan directory' },
-  config: { values: 'certificates', types: 'plan source sync' },
+  config: { values: 'certificates duration', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
       'contract conformance directory plan source client service target store queue apply sync control admin config shutdown',
   },
-  cli: { values: 'compose control config plan directory shutdown', types: 'store' },
+  cli: { values: 'compose control config plan directory duration shutdown', types: 'store' },
   main: { values: 'cli compose config shutdown' },
 }
 
@@ -276,7 +277,7 @@ describe('this test itself', () => {
     [
       'the client from the service',
       { from: 'service/app.ts', to: 'client/client.ts' },
-      'service may import contract, errors, log, printable',
+      'service may import contract, duration, errors, log, printable',
     ],
     [
       'a value where only types are allowed',

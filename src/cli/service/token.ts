@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '../../config/values.ts'
+import { parseDuration } from '../../duration.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'

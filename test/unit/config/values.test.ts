@@ -1,23 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { editDistance, nearest } from '../../../src/config/nearest.ts'
-import { parseAddress, parseDuration, scheduleProblem, timeout } from '../../../src/config/values.ts'
-
-test.each([
-  ['500ms', 500],
-  ['1s', 1000],
-  ['15m', 900_000],
-  ['2h', 7_200_000],
-  ['1d', 86_400_000],
-  ['15', undefined],
-  ['0s', undefined],
-  ['-1s', undefined],
-  ['1.5h', undefined],
-  ['1 s', undefined],
-  ['15 minutes', undefined],
-])('the duration %s', (text, milliseconds) => {
-  expect(parseDuration(text)).toBe(milliseconds)
-})
+import { parseAddress, scheduleProblem, timeout } from '../../../src/config/values.ts'
 
 test('a time-out is no longer than a timer can be, or it would be over at once', () => {
   expect(timeout.parse('24d')).toBe(24 * 86_400_000)
