@@ -8,7 +8,7 @@ const DURATION_HELP = 'must be a duration with a unit, such as 500ms, 30s, 15m o
 export const duration = z
   .string({ error: DURATION_HELP })
   .regex(DURATION, { error: DURATION_HELP, abort: true })
-  .refine((text) => parseDuration(text) !== undefined, { error: 'must be longer than 0' })
+  .refine((text) => parseDuration(text) !== 0, { error: 'must be longer than 0' })
   .transform((text) => parseDuration(text) ?? 0)
 
 /** A Node timer with a longer delay fires at once. */

@@ -7,12 +7,14 @@ import type { Faults } from './faults/faults.ts'
 import { enforceHttpRules } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
-import { createLimits, NO_LIMITS, type RateLimit } from './http/limits.ts'
+import { createLimits, NO_LIMITS } from './http/limits.ts'
 import { Problem } from './http/problem.ts'
+import { createRateLimiter, type RateLimit } from './http/rate-limiter.ts'
 import { type RequestRecord, startRecord } from './http/record.ts'
 import type { RequestLog } from './http/request-log.ts'
 import { registerEndpoints } from './http/register.ts'
 import type { Estimator } from './password.ts'
+import { CREDENTIAL_READS } from './routes/credentials.ts'
 import { openDatabase } from './store/database.ts'
 import type { Vault } from './keys/vault.ts'
 
@@ -115,9 +117,10 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     uniqueExternalIds: options.uniqueExternalIds ?? true,
     vault: options.vault,
     estimate: options.estimate,
+    credentialReads: createRateLimiter(CREDENTIAL_READS),
     now: options.now ?? (() => new Date()),
     publicUrl: options.publicUrl,
-    limits: options.rateLimit === undefined ? NO_LIMITS : createLimits(app, options.rateLimit),
+    limits: options.rateLimit === undefined ? NO_LIMITS : createLimits(options.rateLimit),
   })
   return app
 }

@@ -121,6 +121,23 @@ describe('the limit of requests', () => {
   })
 })
 
+test('a contact reads credentials 60 times in a minute, so that a stolen token does not empty a vault at once', async () => {
+  const running = await startForTest({ rateLimit: undefined })
+  const read = (token: string) => ask(running, 'readCredentials', { token })
+  const seen = await statuses(61, () => read(FIXTURE.userToken))
+  expect(seen).toEqual([...Array(60).fill(200), 429])
+  const queries = countQueries(running)
+  const refused = await read(FIXTURE.userReadToken)
+  // The query for the token.
+  expect(queries()).toBe(1)
+  expect(refused).toMatchObject(problem(429))
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+  expect((await read(FIXTURE.benToken)).status).not.toBe(429)
+  expect((await ask(running, 'listSubscriptions', { token: FIXTURE.userToken })).status).toBe(200)
+  const query = '?filters[type]=read_credentials'
+  expect((await ask(running, 'listEvents', { query })).headers.get('total')).toBe('60')
+})
+
 /** Sends bytes one by one, as long as the other side takes them, and resolves with what it answered. */
 async function trickle(port: number, head: string, rest: string): Promise<{ answer: string; took: number }> {
   const socket = connect(port, '127.0.0.1')

@@ -8,7 +8,7 @@ test.each([
   ['2h', 7_200_000],
   ['1d', 86_400_000],
   ['15', undefined],
-  ['0s', undefined],
+  ['0s', 0],
   ['-1s', undefined],
   ['1.5h', undefined],
   ['1 s', undefined],

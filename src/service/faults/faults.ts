@@ -1,4 +1,4 @@
-import type { RateLimit } from '../http/limits.ts'
+import type { RateLimit } from '../http/rate-limiter.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { parseDuration } from '../../duration.ts'
 

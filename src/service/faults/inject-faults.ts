@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { drawFault, type Faults, type FaultShare } from './faults.ts'
 import { Problem, tooManyRequests } from '../http/problem.ts'
-import type { RateLimit } from '../http/limits.ts'
+import { createRateLimiter } from '../http/rate-limiter.ts'
 import type { RequestRecord } from '../http/record.ts'
 
 /**
@@ -12,9 +12,9 @@ import type { RequestRecord } from '../http/record.ts'
 export function createFaultInjector(
   faults: Faults,
 ): (request: FastifyRequest, reply: FastifyReply, record: RequestRecord) => Promise<void> {
-  const limiter = faults.limit === undefined ? () => 0 : createRateLimiter(faults.limit)
+  const limiter = faults.limit && createRateLimiter(faults.limit)
   return async (request, reply, record) => {
-    const wait = limiter(performance.now())
+    const wait = limiter?.take('all') ?? 0
     if (wait > 0) {
       record.fault = 'limit'
       throw tooManyRequests(wait)
@@ -33,18 +33,4 @@ async function apply(fault: FaultShare | undefined): Promise<void> {
   if (fault?.kind === '429') throw tooManyRequests(fault.wait)
   // The timer alone does not keep the process alive.
   if (fault?.kind === 'latency') await sleep(fault.wait, undefined, { ref: false })
-}
-
-/**
- * A sliding window over the requests that were let through. Called once per request with the time in milliseconds;
- * returns 0 to let it through, or the milliseconds to wait for the next free slot.
- */
-export function createRateLimiter({ requests, per }: RateLimit): (now: number) => number {
-  const passed: number[] = []
-  return (now) => {
-    while (passed.length > 0 && passed[0]! <= now - per) passed.shift()
-    if (passed.length >= requests) return passed[0]! + per - now
-    passed.push(now)
-    return 0
-  }
 }

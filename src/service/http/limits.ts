@@ -1,14 +1,9 @@
-import rateLimit from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { tokenOf } from '../access-token.ts'
+import { clientKey } from './client-address.ts'
 import { Problem, tooManyRequests } from './problem.ts'
+import { createRateLimiter, type RateLimit } from './rate-limiter.ts'
 import { hashToken } from '../store/tokens.ts'
-
-/** At most this many requests in `per` milliseconds. */
-export interface RateLimit {
-  readonly requests: number
-  readonly per: number
-}
 
 /**
  * Runs the authentication of a request within the limits. Throws a `Problem` (too-many-requests): before it when the
@@ -26,30 +21,24 @@ const MAX_VALID_KEYS = 10_000
  * the limit of an address the store is queried only for recently valid tokens, so that one misbehaving client does not
  * stop the others behind the same address. Each process counts for itself.
  */
-export function createLimits(app: FastifyInstance, { requests, per }: RateLimit): Limits {
-  type Count = ReturnType<FastifyInstance['createRateLimit']>
-  let counts: { readonly token: Count; readonly address: Count } | undefined
-  app.register(rateLimit, { global: false, max: requests, timeWindow: per }).after(() => {
-    counts = {
-      token: app.createRateLimit({ keyGenerator: keyOf }),
-      address: app.createRateLimit({}),
-    }
-  })
+export function createLimits(limit: RateLimit): Limits {
+  const byToken = createRateLimiter(limit)
+  const byAddress = createRateLimiter(limit)
   const validKeys = createRecentKeys(MAX_VALID_KEYS)
 
   return async (request, authenticate) => {
-    if (counts === undefined) throw new Error('the app is not ready')
     const key = keyOf(request)
-    await refuseAbove(counts.token(request, { increment: false }))
-    if (!validKeys.has(key)) await refuseAbove(counts.address(request, { increment: false }))
-    const result = await authenticate().catch(async (error: unknown) => {
+    const address = clientKey(request.ip)
+    refuseToWait(byToken.waitOf(key))
+    if (!validKeys.has(key)) refuseToWait(byAddress.waitOf(address))
+    const result = await authenticate().catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'token-refused') throw error
       validKeys.forget(key)
-      await refuseAbove(counts!.address(request))
+      refuseToWait(byAddress.take(address))
       throw error
     })
     validKeys.add(key)
-    await refuseAbove(counts.token(request))
+    refuseToWait(byToken.take(key))
     return result
   }
 }
@@ -60,11 +49,9 @@ function keyOf(request: FastifyRequest): string {
   return token === undefined ? '' : hashToken(token)
 }
 
-async function refuseAbove(
-  counted: ReturnType<ReturnType<FastifyInstance['createRateLimit']>>,
-): Promise<void> {
-  const count = await counted
-  if (!count.isAllowed && count.isExceeded) throw tooManyRequests(count.ttl)
+/** Throws a `Problem` (too-many-requests) where there are milliseconds to wait. */
+export function refuseToWait(wait: number): void {
+  if (wait > 0) throw tooManyRequests(wait)
 }
 
 interface RecentKeys {

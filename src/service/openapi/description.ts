@@ -82,6 +82,7 @@ each operation lists its codes.
 The operator of the service sets a limit, 10,000 requests in 10 seconds by default: for each token, and, for each
 address (for IPv6, each /64), for the requests without a valid token. Above the limit the answer is 429 with
 \`Retry-After\` in whole seconds. Such a request changed nothing, so a client may send it again.
+Independently, a contact may read credentials (#17) 60 times in a minute.
 
 ## Secrets
 

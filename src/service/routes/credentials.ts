@@ -1,17 +1,23 @@
 import type { NewEvent, Origin } from '../events/event.ts'
 import { generatePassword } from '../password.ts'
+import { refuseToWait } from '../http/limits.ts'
 import { notFound, Problem } from '../http/problem.ts'
+import type { RateLimit } from '../http/rate-limiter.ts'
 import * as store from '../store/credentials.ts'
 import { recordEvents } from '../store/events.ts'
 import { findSubscription } from '../store/subscriptions.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription } from './render-subscription.ts'
 
+/** For each contact: more than a person opens, and so few that a stolen token does not empty a vault at once. */
+export const CREDENTIAL_READS: RateLimit = { requests: 60, per: 60_000 }
+
 /** Returns the decrypted values only after the event of the read is committed. */
 export async function readCredentials(
-  { db, vault }: HandlerDeps,
+  { db, vault, credentialReads }: HandlerDeps,
   { grant, origin, subscriptionId }: Call<'readCredentials'>,
 ): Promise<ResponseOf<'readCredentials'>> {
+  refuseToWait(credentialReads.take(grant.contactId))
   return db.transaction().execute(async (trx) => {
     const row = await store.findCredentials(trx, grant.contactId, subscriptionId)
     if (row === undefined) throw notFound()

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { endpoints, Operation } from '../../contract/endpoints.ts'
 import type { Page, PageRequest } from '../http/paging.ts'
+import type { RateLimiter } from '../http/rate-limiter.ts'
 import type { Origin } from '../events/event.ts'
 import type { Estimator } from '../password.ts'
 import type { Database } from '../store/database.ts'
@@ -13,6 +14,8 @@ export interface HandlerDeps {
   readonly uniqueExternalIds: boolean
   readonly vault: Vault
   readonly estimate: Estimator
+  /** Counts the reads of credentials (#17) of each contact. */
+  readonly credentialReads: RateLimiter
 }
 
 /** One request, checked against the contract. */

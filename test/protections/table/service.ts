@@ -292,7 +292,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-guessing-tokens-is-limited',
     file: 'service/http/limits.ts',
-    find: '      await refuseAbove(counts!.address(request))\n',
+    find: '      refuseToWait(byAddress.take(address))\n',
     replace: '',
     test: 'integration/service-limits.test.ts',
     only: '^the limit of requests > who has no good token',
@@ -300,18 +300,26 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-one-neighbour-gone-wild-does-not-lock-out-others',
     file: 'service/http/limits.ts',
-    find: 'if (!validKeys.has(key)) await refuseAbove',
-    replace: 'await refuseAbove',
+    find: 'if (!validKeys.has(key)) refuseToWait',
+    replace: 'refuseToWait',
     test: 'integration/service-limits.test.ts',
     only: '^the limit of requests > a token that was good',
   },
   {
     name: 'service-refusing-above-the-limit-is-no-work',
     file: 'service/http/limits.ts',
-    find: '    await refuseAbove(counts.token(request, { increment: false }))\n',
+    find: '    refuseToWait(byToken.waitOf(key))\n',
     replace: '',
     test: 'integration/service-limits.test.ts',
     only: '^the limit of requests > it is no work',
+  },
+  {
+    name: 'service-a-stolen-token-does-not-empty-a-vault-at-once',
+    file: 'service/routes/credentials.ts',
+    find: '  refuseToWait(credentialReads.take(grant.contactId))\n',
+    replace: '',
+    test: 'integration/service-limits.test.ts',
+    only: '^a contact reads credentials',
   },
   {
     name: 'service-only-a-trusted-proxy-names-an-address',

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { drawFault, parseFaults, seededRandom } from '../../../../src/service/faults/faults.ts'
-import { createRateLimiter } from '../../../../src/service/faults/inject-faults.ts'
 
 describe('faults', () => {
   test('are read with their shares and waits', () => {
@@ -76,11 +75,3 @@ function drawMany(text: string): string[] {
   const faults = parseFaults(text)
   return Array.from({ length: 10_000 }, () => drawFault(faults)?.kind ?? 'none')
 }
-
-describe('a rate limit', () => {
-  test('lets through so many in any stretch of its time, and says how long to wait', () => {
-    const limiter = createRateLimiter({ requests: 2, per: 1000 })
-    expect([limiter(0), limiter(600), limiter(700), limiter(999)]).toEqual([0, 0, 300, 1])
-    expect([limiter(1000), limiter(1001), limiter(1600)]).toEqual([0, 599, 0])
-  })
-})
