@@ -3,6 +3,11 @@ import { type ApiRequest, ask, problem } from './api.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { describeService } from './with-service.ts'
 
+/** A form of one entry with as many fields as a body may have. */
+function manyUnknown(): string {
+  return Array.from({ length: 30_000 }, (_, number) => `users[][x${number}]=1`).join('&')
+}
+
 describeService('users', {}, (service) => {
   const create = (form: ApiRequest['form']) =>
     ask(service(), 'createUsers', form === undefined ? {} : { form })
@@ -109,7 +114,34 @@ describeService('users', {}, (service) => {
   test('every fault of a request is named', async () => {
     const json = { users: [{ name: '', email: 'x' }, {}, { external_id: '..' }] }
     const answer = await ask(service(), 'createUsers', { json })
-    expect(answer).toMatchObject(problem(422, ['users[0].email', 'users[0].name', 'users[2].external_id']))
+    expect(answer).toMatchObject(
+      problem(422, ['users[0].email', 'users[0].name', 'users[1]', 'users[2].external_id']),
+    )
+  })
+
+  test.each([
+    ['nothing', { json: { users: [{}] } }, 'users[0]'],
+    ['an unknown name only', { json: { users: [{ name: 'x' }, { exernal_id: 'e1' }] } }, 'users[1]'],
+    ['a misspelt field of a form', { form: 'users[][exernal_id]=e1' }, 'users[0]'],
+    ['a field without a name', { form: 'users[][]=1' }, 'users[0]'],
+    ['an employee id, which no answer shows', { json: { users: [{ employee_id: '7' }] } }, 'users[0]'],
+    ['very many unknown names', { form: manyUnknown() }, 'users[0]'],
+  ])('refuses an entry with %s, because nobody could find it again', async (_what, request, field) => {
+    const before = (await ask(service(), 'listUsers')).headers.get('total')
+    expect(await ask(service(), 'createUsers', request)).toMatchObject(problem(422, [field]))
+    expect((await ask(service(), 'listUsers')).headers.get('total')).toBe(before)
+  })
+
+  test('refuses an entry that is a text', async () => {
+    expect(await ask(service(), 'createUsers', { form: 'users[]=x' })).toMatchObject(
+      problem(400, ['users[0]']),
+    )
+  })
+
+  test.each(['name', 'email'])('takes an entry with the %s alone', async (field) => {
+    const user = { [field]: `alone-${field}@example.org` }
+    const answer = await ask(service(), 'createUsers', { json: { users: [user] } })
+    expect(answer).toMatchObject({ status: 201, body: [user] })
   })
 
   test.each(['a@EXAMPLE.org', "o'brien+tag@example.org", 'ä.ö@example.org'])(

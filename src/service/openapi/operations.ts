@@ -46,7 +46,8 @@ export const OPERATIONS: { readonly [O in Operation]: OperationText } = {
   createUsers: {
     tag: 'Directory users',
     answer: 'The users that were created, in the order in which they were sent.',
-    notes: `${CREATE}
+    notes: `${CREATE} An entry needs \`external_id\`,
+\`email\` or \`name\`, because nobody could find another one.
 
 In a form, begin each entry with the same field, best \`users[][external_id]\`: a field that the last entry already has
 begins the next one. ${WRITE_USER} No answer shows \`employee_id\`.

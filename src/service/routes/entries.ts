@@ -1,14 +1,23 @@
 import { type FieldError, fieldProblem, type Problem } from '../http/problem.ts'
 import { valueErrors, type WrittenValues } from '../values.ts'
 
-/** Throws a `Problem` (value-not-allowed) that names every value of these entries that may not be written. */
+/** Throws a `Problem` (value-not-allowed) that names every entry and every value that may not be written. */
 export function checkEntries(
   list: string,
   entries: readonly WrittenValues[],
   allowedDomains: readonly string[],
 ): void {
-  const errors = entries.flatMap((entry, index) => valueErrors(entry, allowedDomains, `${list}[${index}].`))
+  const errors = entries.flatMap((entry, index): FieldError[] => {
+    const field = `${list}[${index}]`
+    if (!isFindable(entry)) return [{ field, message: 'must have external_id, email or name' }]
+    return valueErrors(entry, allowedDomains, `${field}.`)
+  })
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
+}
+
+/** No answer shows anything else, so that nobody could find or remove an entry without these. */
+function isFindable({ external_id, email, name }: WrittenValues): boolean {
+  return external_id !== undefined || email !== undefined || name !== undefined
 }
 
 /** Like `checkEntries` for a form that is one entry. */

@@ -577,6 +577,14 @@ export const SERVICE: readonly Protection[] = [
     only: 'every endpoint, on embedded > #4 ',
   },
   {
+    name: 'service-an-entry-that-nobody-could-find-is-refused',
+    file: 'service/routes/entries.ts',
+    find: 'if (!isFindable(entry))',
+    replace: "if (entry.name === '' && !isFindable(entry))",
+    test: 'contract/users.test.ts',
+    only: 'users, on embedded > refuses an entry with',
+  },
+  {
     name: 'service-an-external-id-that-is-taken-is-refused',
     file: 'service/store/migrations/0006-create-entries.ts',
     find: 'if found then taken := taken || external; end if;',
