@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type RawServerDefault } from 'fastify'
 import type { Pool } from 'pg'
 import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './http/answer.ts'
-import { parseForm } from './http/form.ts'
+import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'
 import { enforceHttpRules } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
@@ -18,8 +18,6 @@ import { CREDENTIAL_READS } from './routes/credentials.ts'
 import { openDatabase } from './store/database.ts'
 import type { Vault } from './keys/vault.ts'
 
-/** Enough for the members of a very large group: 100,000 ids of 100 bytes. */
-const BODY_LIMIT = 16 * 1024 * 1024
 /** An external id in a path: 2,048 bytes, each percent-encoded. */
 const MAX_PARAM_LENGTH = 3 * 2048
 const HEADER_LIMIT = 16 * 1024
@@ -62,8 +60,6 @@ export interface ServiceOptions {
   readonly timeouts?: Partial<Timeouts>
   /** The most connections at one time; the service closes every further one. Default 4,096. */
   readonly maxConnections?: number
-  /** In bytes; default 16 MiB. */
-  readonly bodyLimit?: number
   /** The public address of the service, for links in answers; default: the address of the request. */
   readonly publicUrl?: string | undefined
   /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default none. */
@@ -82,7 +78,7 @@ declare module 'fastify' {
 export function buildApp(options: ServiceOptions): FastifyInstance {
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const app = Fastify<RawServerDefault>({
-    bodyLimit: options.bodyLimit ?? BODY_LIMIT,
+    bodyLimit: BODY_LIMITS.default,
     trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     connectionTimeout: timeouts.silence,
     requestTimeout: timeouts.request,
@@ -135,29 +131,6 @@ function limitConnections(app: FastifyInstance, max: number, log: Log): void {
     lastWarnedAt = performance.now()
     log.warn({ most: max }, 'a connection was closed because too many are open')
   })
-}
-
-function acceptBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    async (_request: unknown, body: string) => parseForm(body),
-  )
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    async (_request: unknown, body: string) => parseJson(body),
-  )
-}
-
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Problem('malformed', 'The body is not valid JSON.')
-  }
 }
 
 /** The record starts first, so that the request log shows what a fault does to the request. */

@@ -1,5 +1,5 @@
 import { MAX_ID } from '../contract/values.ts'
-import type { FieldError } from './http/problem.ts'
+import { type FieldError, MAX_ERRORS } from './http/problem.ts'
 
 /** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
 const MAX_BYTES = 2048
@@ -13,7 +13,7 @@ export interface WrittenValues {
   readonly external_member_ids?: readonly string[] | undefined
 }
 
-/** One error for each value that is not allowed; `prefix` is put before the name of its field. */
+/** One error for each value that is not allowed, of members as many as an answer names; `prefix` is put before the name of its field. */
 export function valueErrors(
   values: WrittenValues,
   allowedDomains: readonly string[],
@@ -28,7 +28,9 @@ export function valueErrors(
   if (values.name !== undefined) check('name', nameError(values.name))
   if (values.employee_id !== undefined) check('employee_id', textError(values.employee_id))
   for (const [index, id] of (values.external_member_ids ?? []).entries()) {
-    check(`external_member_ids[${index}]`, externalIdError(id))
+    const message = externalIdError(id)
+    if (message !== undefined) check(`external_member_ids[${index}]`, message)
+    if (errors.length > MAX_ERRORS) return errors
   }
   return errors
 }
@@ -80,7 +82,9 @@ function nameError(name: string): string | undefined {
 function textError(text: string): string | undefined {
   if (text.includes('\0')) return 'must not hold a NUL character'
   if (!text.isWellFormed()) return 'must be well-formed Unicode'
-  if (Buffer.byteLength(text) > MAX_BYTES) return `must not be longer than ${MAX_BYTES} bytes`
+  // A character has three bytes at most; most texts are so short that nobody has to count.
+  if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES)
+    return `must not be longer than ${MAX_BYTES} bytes`
   return undefined
 }
 

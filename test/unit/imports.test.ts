@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   plan: { values: 'directory' },
   source: { values: 'certificates directory turns' },
   client: { values: 'contract' },
-  service: { values: 'contract duration' },
+  service: { values: 'contract duration turns', types: 'directory' },
   conformance: { values: 'contract' },
   target: { values: 'client contract directory plan turns' },
   store: { values: 'directory plan' },
@@ -277,7 +277,7 @@ describe('this test itself', () => {
     [
       'the client from the service',
       { from: 'service/app.ts', to: 'client/client.ts' },
-      'service may import contract, duration, errors, log, printable',
+      'service may import contract, duration, turns, types of directory, errors, log, printable',
     ],
     [
       'a value where only types are allowed',

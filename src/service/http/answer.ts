@@ -5,7 +5,7 @@ import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.
 
 /** Errors of Fastify itself that a client can cause. */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than the service accepts.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than the service accepts here.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'media-type-unsupported',
     'The body must be application/x-www-form-urlencoded or application/json.',

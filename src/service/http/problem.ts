@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 /** Every problem that the service answers with; the code is the last part of the problem's `type`. */
 export const PROBLEMS = {
   malformed: { status: 400, title: 'The request is malformed' },
@@ -75,16 +77,24 @@ export function problemBody(problem: Problem): ProblemBody {
 }
 
 /** No answer lists more field errors than this. */
-const MAX_ERRORS = 100
+export const MAX_ERRORS = 100
 
-/** A problem about fields; the detail is made of their messages. */
+/** A problem about fields; the detail is made of their messages. The caller may stop after `MAX_ERRORS` and one more. */
 export function fieldProblem(
   code: 'malformed' | 'external-id-taken' | 'value-not-allowed',
   errors: readonly FieldError[],
 ): Problem {
   const shown = errors.slice(0, 3).map((error) => `${error.field} ${error.message}`)
-  const more = errors.length > shown.length ? `, and ${errors.length - shown.length} more` : ''
-  return new Problem(code, `${shown.join('; ')}${more}.`, { errors: errors.slice(0, MAX_ERRORS) })
+  const more = errors.length > MAX_ERRORS ? 'many' : errors.length - shown.length
+  const rest = errors.length > shown.length ? `, and ${more} more` : ''
+  return new Problem(code, `${shown.join('; ')}${rest}.`, { errors: errors.slice(0, MAX_ERRORS) })
+}
+
+/** What a schema found, in words for a client. */
+export function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be of type ${issue.expected}`
+  if (issue.code === 'too_small' && issue.origin === 'string') return 'must not be empty'
+  return issue.message
 }
 
 /** Asks the client to wait at least `wait` milliseconds. */

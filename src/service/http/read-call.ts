@@ -1,10 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { type Endpoint, type Form, MAX_ENTRIES, type Operation } from '../../contract/endpoints.ts'
+import type { Endpoint, Operation } from '../../contract/endpoints.ts'
 import { MAX_ID } from '../../contract/values.ts'
+import { inTurns } from '../../turns.ts'
+import { checkForm } from './check-form.ts'
 import { parseForm } from './form.ts'
 import { headerSafe, readPageRequest } from './paging.ts'
-import { type FieldError, fieldProblem, notFound, Problem } from './problem.ts'
+import { type FieldError, fieldProblem, messageOf, notFound, Problem } from './problem.ts'
 import type { Call } from '../routes/handler.ts'
 import type { Origin } from '../events/event.ts'
 import type { Grant } from '../store/tokens.ts'
@@ -20,11 +22,11 @@ export interface CallContext {
 }
 
 /** The input of the handler, checked against the contract of the endpoint. Throws a `Problem`. */
-export function readCall<O extends Operation>(
+export async function readCall<O extends Operation>(
   endpoint: Endpoint,
   request: FastifyRequest,
   context: CallContext,
-): Call<O> {
+): Promise<Call<O>> {
   const query = queryOf(request)
   const call = {
     ...context,
@@ -32,7 +34,7 @@ export function readCall<O extends Operation>(
     organizationId: context.grant.organizationId,
     page: readPageRequest(endpoint.paged ? query : ''),
     query: endpoint.query === undefined ? undefined : readQuery(endpoint.query, query),
-    form: endpoint.form === undefined ? undefined : readForm(endpoint.form, request.body),
+    form: endpoint.form === undefined ? undefined : await inTurns(checkForm(endpoint.form, request.body)),
   }
   // The contract types the call, and the same contract was read here.
   return call as Call<O>
@@ -84,54 +86,4 @@ function queryErrors(issue: z.core.$ZodIssue): FieldError[] {
   const field = `${first}${rest.map((part) => `[${part}]`).join('')}`
   if (issue.code !== 'unrecognized_keys') return [{ field, message: messageOf(issue) }]
   return issue.keys.map((key) => ({ field: `${field}[${key}]`, message: 'is not known' }))
-}
-
-function readForm(form: Form, body: unknown): unknown {
-  const fields = body ?? {}
-  if (!isRecord(fields)) {
-    throw fieldProblem('malformed', [{ field: 'body', message: 'must be a form or a JSON object' }])
-  }
-  return form.list === undefined
-    ? checkFields(form.fields, fields)
-    : readEntries(form.list, form.fields, fields)
-}
-
-function readEntries(list: string, schema: z.ZodObject, body: Record<string, unknown>): unknown[] {
-  const entries = body[list]
-  if (!Array.isArray(entries) || entries.length === 0 || entries.length > MAX_ENTRIES) {
-    throw fieldProblem('malformed', [
-      { field: list, message: `must be a list of 1 to ${MAX_ENTRIES} entries` },
-    ])
-  }
-  return checkFields(schema.array(), entries, list) as unknown[]
-}
-
-function checkFields(schema: z.ZodType, value: unknown, at: string = ''): unknown {
-  const result = schema.safeParse(value, { reportInput: true })
-  if (result.success) return result.data
-  const errors = result.error.issues.map((issue) => fieldError(issue, at))
-  // A value of the right type that is not allowed is not malformed.
-  const malformed = result.error.issues.some(
-    ({ code }) => code === 'invalid_type' || code === 'invalid_union',
-  )
-  throw fieldProblem(malformed ? 'malformed' : 'value-not-allowed', errors)
-}
-
-function fieldError(issue: z.core.$ZodIssue, at: string): FieldError {
-  const field = issue.path.reduce<string>((path, part) => {
-    if (typeof part === 'number') return `${path}[${part}]`
-    return path === '' ? String(part) : `${path}.${String(part)}`
-  }, at)
-  const missing = issue.code === 'invalid_type' && issue.input === undefined
-  return { field, message: missing ? 'is required' : messageOf(issue) }
-}
-
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return `must be of type ${issue.expected}`
-  if (issue.code === 'too_small' && issue.origin === 'string') return 'must not be empty'
-  return issue.message
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
 import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
+import { bodyLimitOf } from './body.ts'
 import type { Limits } from './limits.ts'
 import { type Page, pageHeaders, type PageRequest } from './paging.ts'
 import { readCall } from './read-call.ts'
@@ -46,6 +47,7 @@ function registerEndpoint(
   app.route({
     method: endpoint.method,
     url: routePath(endpoint.path),
+    bodyLimit: bodyLimitOf(endpoint),
     onRequest: async (request, reply) => {
       // Answers hold personal data, and some of them secrets: no cache may keep them.
       reply.header('cache-control', 'no-store')
@@ -56,7 +58,7 @@ function registerEndpoint(
       const grant = request.grant!
       const baseUrl = baseUrlOf(request, deps.publicUrl)
       const origin = originOf(grant, request.ip, deps.now())
-      const call = readCall<Operation>(endpoint, request, { grant, origin, baseUrl })
+      const call = await readCall<Operation>(endpoint, request, { grant, origin, baseUrl })
       if (request.record?.begin() === false) return reply.hijack()
       const result = await handler(deps, call)
       if (request.record !== undefined) request.record.done = true

@@ -37,6 +37,7 @@ answer to any other type is 415. In a form:
   may get the next one's e-mail address.
 - \`external_member_ids[]=a&external_member_ids[]=b\` is a list of values; \`external_member_ids[]=\` alone is the empty
   list.
+- One name used in two ways (\`name=a&name[b]=c\`) is refused with 400; a name that comes twice has its last value.
 - A boolean is \`true\` or \`false\` (\`1\` and \`0\` work, too), a number is written in decimal digits.
 
 The query follows the same convention: \`filters[type]=…\`. A value that is not sent is not changed.
@@ -71,8 +72,9 @@ each operation lists its codes.
   contact is always 404, so that a client cannot tell these cases apart. 403 is for a visible resource that the token
   may not use: the scope is missing, or the subscription does not permit it (\`permissions\`).
 - 409: an external id is taken, or the installation or its provider cannot do what the request wants.
-- 413, 414, 431: the body (over 16 MiB unless the operator sets another limit), the path, the query (over 3,000
-  characters) or the headers are too large.
+- 413, 414, 431: the body, the path, the query (over 3,000 characters) or the headers are too large. A body may have 64
+  KiB; where lists are written (#4, #9, #12) 1 MiB, and as a form of #9 and #12, which may have the members of a very
+  large group, 16 MiB and 250,000 fields.
 - 408: the request did not arrive in time.
 - 500 and 503: the service failed, or cannot work for now. It may have made the change or not: read before sending the
   request again.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseForm } from '../../../../src/service/http/form.ts'
+import { FormReader, parseForm } from '../../../../src/service/http/form.ts'
 import { inLong } from '../../../support/long.ts'
 
 /** Without the missing prototypes, which a comparison would see. */
@@ -65,6 +65,17 @@ describe('a form', () => {
     ['a=1&a[]=2', 'two ways'],
     ['a[]=1&a[b]=2', 'two ways'],
     ['a[b]=1&a[]=2', 'two ways'],
+    ['a[]=1&a=2', 'two ways'],
+    ['a[b]=1&a=2', 'two ways'],
+    ['a=1&a[b]=2', 'two ways'],
+    ['a[]=1&a[][b]=2', 'two ways'],
+    ['a[][b]=1&a[]=2', 'two ways'],
+    ['a[b]=1&a[b][c]=2', 'two ways'],
+    ['a[b][c]=1&a[b]=2', 'two ways'],
+    ['a[][b]=1&a[][b][c]=2', 'two ways'],
+    ['a[][b][c]=1&a[][b]=2', 'two ways'],
+    ['a[][b][]=1&a[][b]=2', 'two ways'],
+    [`a=${'x'.repeat(65_535)}`, 'more than 65536 characters'],
     [`a${'[]'.repeat(9)}=1`, 'nested too deep'],
   ])('refuses %s', (text, why) => {
     expect(() => parseForm(text)).toThrow(why)
@@ -107,6 +118,27 @@ describe('a form', () => {
       { numRuns: inLong(400, 2000) },
     )
   })
+})
+
+/** The form as JSON, or why it is none. */
+function readInParts(parts: readonly string[]): string {
+  try {
+    const reader = new FormReader()
+    for (const text of parts) reader.push(text)
+    return JSON.stringify(reader.end())
+  } catch (error) {
+    return String(error)
+  }
+}
+
+test('a form that arrives in parts is the form that arrives at once', () => {
+  const piece = fc.constantFrom('a', 'b', '[', ']', '[]', '=', '&', '%41', '%C3%BC', '+', 'a[]=', 'a[][b]=1&')
+  fc.assert(
+    fc.property(fc.array(fc.array(piece)), (parts) => {
+      const texts = parts.map((part) => part.join(''))
+      expect(readInParts(texts)).toBe(readInParts([texts.join('')]))
+    }),
+  )
 })
 
 test('more fields than any form needs are refused', () => {

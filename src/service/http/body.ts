@@ -1,0 +1,116 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TextDecoder } from 'node:util'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Endpoint } from '../../contract/endpoints.ts'
+import { type FormObject, FormReader } from './form.ts'
+import { Problem } from './problem.ts'
+
+const KIB = 1024
+
+/** In bytes. A body of JSON is parsed at once, so even where lists are written it has no more than `list`. */
+export const BODY_LIMITS = {
+  default: 64 * KIB,
+  /** Where lists are written: 100 entries with values of full length. */
+  list: 1024 * KIB,
+  /** A form with the members of a group: 100,000 ids of 100 bytes. */
+  members: 16 * 1024 * KIB,
+} as const
+
+/** How deep JSON may be nested; the API needs four levels. */
+const MAX_DEPTH = 20
+
+/** The most bytes in the body of this endpoint. */
+export function bodyLimitOf({ form }: Endpoint): number {
+  if (form !== undefined && 'external_member_ids' in form.fields.shape) return BODY_LIMITS.members
+  return form?.list === undefined ? BODY_LIMITS.default : BODY_LIMITS.list
+}
+
+/** Lets the app read forms and JSON, and refuses every other body with a problem. */
+export function acceptBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/x-www-form-urlencoded', readForm)
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => parseJson(body),
+  )
+}
+
+/** Parses each part as it arrives, so that a large form neither blocks the process nor is in memory as a whole. */
+async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<FormObject> {
+  const limit = request.routeOptions.bodyLimit
+  if (Number(request.headers['content-length']) > limit) throw tooLarge()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const reader = new FormReader()
+  let size = 0
+  for await (const chunk of chunksOf(payload)) {
+    // Many parts may have arrived at once.
+    if (size > 0) await nextTurn()
+    size += chunk.length
+    if (size > limit) throw tooLarge()
+    reader.push(decode(decoder, chunk))
+  }
+  reader.push(decode(decoder))
+  return reader.end()
+}
+
+async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    // The connection must stay open for the answer to a body that is refused half-way.
+    yield* payload.iterator({ destroyOnReturn: false })
+  } catch (cause) {
+    throw new Problem('malformed', 'The body ended too early.', { cause })
+  }
+}
+
+/** Without a chunk, what an unfinished character at the end of the body makes an error. */
+function decode(decoder: TextDecoder, chunk?: Buffer): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
+  } catch {
+    throw notUtf8()
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length > BODY_LIMITS.list) throw tooLarge()
+  if (!isUtf8(body)) throw notUtf8()
+  if (isTooDeep(body)) throw new Problem('malformed', `The body is nested deeper than ${MAX_DEPTH} levels.`)
+  const text = body.toString()
+  if (text.trim() === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Problem('malformed', 'The body is not valid JSON.')
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'))
+const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'))
+
+/** Looks at brackets outside of strings before anything is parsed: deep nesting takes a parser long, and much memory. */
+function isTooDeep(json: Buffer): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at]!
+    if (inString && byte === BACKSLASH) at += 1
+    else if (byte === QUOTE) inString = !inString
+    else if (!inString && OPENING.has(byte)) depth += 1
+    else if (!inString && CLOSING.has(byte)) depth -= 1
+    if (depth > MAX_DEPTH) return true
+  }
+  return false
+}
+
+function tooLarge(): Problem {
+  return new Problem('body-too-large', 'The body is larger than the service accepts here.')
+}
+
+function notUtf8(): Problem {
+  return new Problem('malformed', 'The body is not valid UTF-8.')
+}
