@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './http/answer.ts'
 import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'
-import { enforceHttpRules } from './http/rules.ts'
+import { enforceHttpRules, knowAllMethods, pathOfTarget, refuseOtherMethods } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
 import { createLimits, NO_LIMITS } from './http/limits.ts'
@@ -92,13 +92,14 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    exposeHeadRoutes: false,
+    rewriteUrl: ({ url = '' }) => pathOfTarget(url),
     frameworkErrors: (error, request, reply) => {
       answerError(options.log, error, request, reply)
     },
     clientErrorHandler: answerClientError,
   })
   limitConnections(app, options.maxConnections ?? MAX_CONNECTIONS, options.log)
+  knowAllMethods(app)
   acceptBodies(app)
   addHooks(app, options)
   enforceHttpRules(app)
@@ -171,4 +172,5 @@ function addHealth(app: FastifyInstance, pool: Pool): void {
     }
     return { status: 'ok' }
   })
+  refuseOtherMethods(app, HEALTH_PATH, ['GET'])
 }

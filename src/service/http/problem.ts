@@ -8,6 +8,7 @@ export const PROBLEMS = {
   'scope-missing': { status: 403, title: 'The token lacks the scope' },
   'not-permitted': { status: 403, title: 'The resource does not permit this' },
   'not-found': { status: 404, title: 'There is no such resource' },
+  'method-not-allowed': { status: 405, title: 'The path has no such method' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'external-id-taken': { status: 409, title: 'The external id is taken' },
   'not-supported': { status: 409, title: 'The resource does not support this' },

@@ -7,6 +7,7 @@ import { bodyLimitOf } from './body.ts'
 import type { Limits } from './limits.ts'
 import { type Page, pageHeaders, type PageRequest } from './paging.ts'
 import { readCall } from './read-call.ts'
+import { refuseOtherMethods } from './rules.ts'
 import type { Handler, HandlerDeps } from '../routes/handler.ts'
 import { handlers } from '../routes/index.ts'
 import type { Origin } from '../events/event.ts'
@@ -32,6 +33,14 @@ export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
   const recordActivity = createActivityRecorder(deps.db)
   for (const operation of Object.keys(endpoints) as Operation[]) {
     registerEndpoint(app, deps, recordActivity, operation)
+  }
+  const paths = Map.groupBy(Object.values<Endpoint>(endpoints), ({ path }) => path)
+  for (const [path, ofPath] of paths) {
+    refuseOtherMethods(
+      app,
+      routePath(path),
+      ofPath.map(({ method }) => method),
+    )
   }
 }
 

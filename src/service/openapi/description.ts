@@ -30,7 +30,7 @@ parameters of a query are ignored; a client should ignore unknown fields of an a
 ## Forms and JSON
 
 A body is \`application/x-www-form-urlencoded\`, as in the description, or \`application/json\` with the same names; the
-answer to any other type is 415. In a form:
+answer to any other type, and to a body with a \`Content-Encoding\`, is 415. In a form:
 
 - \`users[][external_id]=a&users[][email]=b\` is a list of entries, as in Rack and Rails: a field that the last entry
   already has begins the next entry. So begin each entry with the same field, best \`external_id\`: otherwise one person
@@ -75,6 +75,7 @@ each operation lists its codes.
 - 413, 414, 431: the body, the path, the query (over 3,000 characters) or the headers are too large. A body may have 64
   KiB; where lists are written (#4, #9, #12) 1 MiB, and as a form of #9 and #12, which may have the members of a very
   large group, 16 MiB and 250,000 fields.
+- 405: the path has no such method; \`Allow\` names those that it has. \`HEAD\` works where \`GET\` does.
 - 408: the request did not arrive in time.
 - 500 and 503: the service failed, or cannot work for now. It may have made the change or not: read before sending the
   request again.

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { baseUrlOf } from '../http/register.ts'
+import { refuseOtherMethods } from '../http/rules.ts'
 import { createDocument } from './document.ts'
 import type { JsonObject } from './schemas.ts'
 
@@ -28,6 +29,7 @@ export function registerDocumentation(app: FastifyInstance, publicUrl: string | 
     return url === '' ? document : { ...document, servers: [{ url }] }
   }
   app.get(DOCUMENT_PATH, async (request) => documentFor(request))
+  for (const path of [DOCUMENT_PATH, PAGE_PATH, `${PAGE_PATH}/`]) refuseOtherMethods(app, path, ['GET'])
   // The plugin's types know only OpenAPI 3.0, but it serves what `transformSpecification` returns.
   const specification = { document: document as never }
   app.register(async (page) => {

@@ -24,6 +24,7 @@ export function componentHeaders(): Record<string, JsonObject> {
       schema: { type: 'string' },
     },
     'retry-after': { description: 'Seconds to wait before sending the request again.', schema: whole },
+    allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
     'www-authenticate': { description: 'How to authenticate.', schema: { type: 'string' } },
   }
 }
@@ -110,7 +111,11 @@ function problemGroups(operation: Operation, endpoint: Endpoint): ProblemGroup[]
   return [...groups].map(([status, ofStatus]) => ({ status, codes: ofStatus }))
 }
 
-const HEADERS_OF_STATUS: Readonly<Record<number, string>> = { 401: 'www-authenticate', 429: 'retry-after' }
+const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
+  401: 'www-authenticate',
+  405: 'allow',
+  429: 'retry-after',
+}
 
 function problemResponse(status: number, codes: readonly ProblemCode[]): JsonObject {
   const header = HEADERS_OF_STATUS[status]

@@ -385,6 +385,22 @@ export const SERVICE: readonly Protection[] = [
     only: '^a form > refuses',
   },
   {
+    name: 'service-two-hosts-are-refused',
+    file: 'service/http/rules.ts',
+    find: 'if (hosts.length > 1 || !hosts.every',
+    replace: 'if (!hosts.every',
+    test: 'integration/service-http.test.ts',
+    only: '^the header Host',
+  },
+  {
+    name: 'service-a-compressed-body-is-refused',
+    file: 'service/http/rules.ts',
+    find: "  app.addHook('preParsing', async (request) => refuseCodedBody(request))\n",
+    replace: '',
+    test: 'integration/service-http.test.ts',
+    only: '^a body with a content coding',
+  },
+  {
     name: 'service-connections-have-a-largest-number',
     file: 'service/app.ts',
     find: '  app.server.maxConnections = max\n',
