@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../log.ts'
+import { maskTokens } from './loggable.ts'
 import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.ts'
 
 /** Errors of Fastify itself that a client can cause. */
@@ -57,10 +58,10 @@ function isConnectionLoss(code: string): boolean {
   return /^(ECONN|ETIMEDOUT|ENOTFOUND|EPIPE|EAI_AGAIN|08|57P)/.test(code)
 }
 
-/** Without the error's details: PostgreSQL puts values of rows into them. */
+/** Without the error's details: PostgreSQL puts values of rows into them. A message may quote what a client sent. */
 function logFailure(log: Log, error: unknown, request: FastifyRequest): void {
   const { name, code, message, stack } = error as Partial<FastifyError>
-  const failure = { name, code, message, stack }
+  const failure = { name, code, message: maskTokens(message ?? ''), stack: maskTokens(stack ?? '') }
   log.error({ failure, method: request.method, route: request.routeOptions.url }, 'request failed')
 }
 

@@ -1,6 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { deviceIdOf } from './authenticate.ts'
+import { loggableUrl, maskTokens } from './loggable.ts'
 import type { RequestLine, RequestLog } from './request-log.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The query parameters whose values a log may have; absent where there are none. */
+    queryNames?: ReadonlySet<string>
+  }
+}
 
 /** The state of one request until its line is written into the request log. */
 export interface RequestRecord {
@@ -40,12 +48,6 @@ export function startRecord(request: FastifyRequest, reply: FastifyReply, log: R
   return record
 }
 
-/** Only a GET has query parameters; the query of any other request may be a secret that a client sent by mistake. */
-function loggedUrl(request: FastifyRequest): string {
-  const url = request.raw.url ?? ''
-  return request.method === 'GET' ? url : url.replace(/\?.*/s, '')
-}
-
 function lineOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -53,13 +55,14 @@ function lineOf(
   at: number,
 ): RequestLine {
   const answered = reply.raw.writableFinished && !record.fault?.startsWith('drop-')
+  const deviceId = deviceIdOf(request)
   return {
     at,
     method: request.method,
-    url: loggedUrl(request),
+    url: loggableUrl(request.url, request.routeOptions.config.queryNames ?? new Set()),
     status: answered ? reply.raw.statusCode : null,
     done: record.done,
-    deviceId: deviceIdOf(request) ?? null,
+    deviceId: deviceId === undefined ? null : maskTokens(deviceId),
     ...(record.fault === undefined ? {} : { fault: record.fault }),
   }
 }

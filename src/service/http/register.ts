@@ -5,6 +5,7 @@ import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
 import { bodyLimitOf } from './body.ts'
 import type { Limits } from './limits.ts'
+import { queryNames } from './loggable.ts'
 import { type Page, pageHeaders, type PageRequest } from './paging.ts'
 import { readCall } from './read-call.ts'
 import { refuseOtherMethods } from './rules.ts'
@@ -57,6 +58,7 @@ function registerEndpoint(
     method: endpoint.method,
     url: routePath(endpoint.path),
     bodyLimit: bodyLimitOf(endpoint),
+    config: { queryNames: queryNames(endpoint) },
     onRequest: async (request, reply) => {
       // Answers hold personal data, and some of them secrets: no cache may keep them.
       reply.header('cache-control', 'no-store')

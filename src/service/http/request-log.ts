@@ -6,7 +6,7 @@ export interface RequestLine {
   /** When the request was received, in milliseconds since 1970, with a fraction. */
   readonly at: number
   readonly method: string
-  /** The path as it was sent; of a GET with the query. */
+  /** The path and the query; the values of unknown parameters are left out. */
   readonly url: string
   /** The status that was answered, or null when the connection was cut before the answer was out. */
   readonly status: number | null

@@ -409,10 +409,18 @@ export const SERVICE: readonly Protection[] = [
     only: 'connections above the limit',
   },
   {
+    name: 'service-no-log-has-a-token-from-a-path-or-a-query',
+    file: 'service/http/loggable.ts',
+    find: "return text.replace(TOKEN, 'am_…')",
+    replace: 'return text.trim()',
+    test: 'integration/service-limits.test.ts',
+    only: 'no log has',
+  },
+  {
     name: 'service-no-log-has-the-query-of-a-write',
-    file: 'service/http/record.ts',
-    find: "return request.method === 'GET' ? url : url.replace(/\\?.*/s, '')",
-    replace: 'return url',
+    file: 'service/http/loggable.ts',
+    find: 'return known.has(decoded(name)) ? pair : `${name}=…`',
+    replace: 'return pair',
     test: 'integration/service-limits.test.ts',
     only: 'no log has',
   },
@@ -902,8 +910,8 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-no-log-has-the-details-of-an-error-of-the-store',
     file: 'service/http/answer.ts',
-    find: 'const failure = { name, code, message, stack }',
-    replace: 'const failure = { name, code, message, stack, detail: (error as { detail?: string }).detail }',
+    find: 'const failure = { name, code, ',
+    replace: 'const failure = { name, code, detail: (error as { detail?: string }).detail, ',
     test: 'unit/service/http/answer.test.ts',
   },
   {
