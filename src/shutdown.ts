@@ -7,6 +7,12 @@ type Signal = keyof typeof EXIT_CODES
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 
+/** Calls `listener` at each SIGHUP, which would otherwise end the process, until it is disposed. */
+export function onHangup(listener: () => void): Disposable {
+  process.on('SIGHUP', listener)
+  return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) }
+}
+
 /** Shorter than the ten seconds that a container gets before it is killed. */
 const GRACE_MS = 8000
 

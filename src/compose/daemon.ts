@@ -16,6 +16,7 @@ import type { Times } from '../queue/times.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
 import { openServicePool } from './open-service.ts'
+import { openRequestLog } from './request-log.ts'
 import { listen, startService } from './service.ts'
 import {
   openClients,
@@ -106,12 +107,13 @@ async function startOwnService(
 ): Promise<void> {
   const { service } = config
   if (service?.withDaemon !== true) return
+  const requestLog = openRequestLog(stack, service, site.log)
   const isShared =
     service.store.kind === 'embedded' &&
     config.store.kind === 'embedded' &&
     service.dataDir === config.dataDir
   const pool = isShared ? site.store.pool : await openServicePool(stack, service, 'dirsyncd start', site.log)
-  const url = await startService(stack, service, pool, site.log)
+  const url = await startService(stack, service, { pool, log: site.log, requestLog })
   output.announce(`The access-management service listens on ${url}`)
 }
 

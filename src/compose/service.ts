@@ -12,10 +12,11 @@ import { loadFixture } from '../service/fixture/load.ts'
 import { readFixture } from '../service/fixture/read.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
 import { createEstimator } from '../service/password.ts'
-import { createRequestLog } from '../service/http/request-log.ts'
+import type { RequestLog } from '../service/http/request-log.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
 import { openServicePool, requireService } from './open-service.ts'
+import { openRequestLog } from './request-log.ts'
 import { listenForServiceAdmin } from './service-admin.ts'
 
 /** How long requests in flight may take to end. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
@@ -30,8 +31,10 @@ export async function runService(
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const service = requireService(config)
+  // First of all: from then on SIGHUP does not end the process.
+  const requestLog = openRequestLog(stack, service, log)
   const pool = await openServicePool(stack, service, 'dirsyncd service', log)
-  const url = await startService(stack, service, pool, log)
+  const url = await startService(stack, service, { pool, log, requestLog })
   announce(`The access-management service listens on ${url}`)
   if (!signal.aborted) await once(signal, 'abort')
 }
@@ -40,9 +43,9 @@ export async function runService(
 export async function startService(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
-  pool: Pool,
-  log: Log,
+  parts: { readonly pool: Pool; readonly log: Log; readonly requestLog: RequestLog | undefined },
 ): Promise<string> {
+  const { pool, log, requestLog } = parts
   const vault = openReloadableVault(service.keyFile)
   const estimate = createEstimator()
   await migrateService(pool)
@@ -52,10 +55,6 @@ export async function startService(
     const now = new Date()
     await loadFixture(pool, content, { path: service.fixture, existing: 'leave', vault, estimate, now })
   }
-  const requestLog =
-    service.requestLog === undefined
-      ? undefined
-      : stack.adopt(createRequestLog(service.requestLog), (opened) => opened.close())
   const app = buildApp({
     pool,
     log,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../src/log.ts'
 import { createRequestLog, type RequestLine } from '../../src/service/http/request-log.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
@@ -131,7 +132,7 @@ describe('the request log', () => {
     const dir = mkdtempSync(join(tmpdir(), 'dirsyncd-log-'))
     onTestFinished(() => rmSync(dir, { recursive: true }))
     const path = join(dir, 'requests.jsonl')
-    const requestLog = createRequestLog(path)
+    const requestLog = createRequestLog(path, silentLog())
     onTestFinished(() => requestLog.close())
     const running = await startForTest({ requestLog })
     const before = Date.now()

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { Pool } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
 import { createRequestLog } from '../../src/service/http/request-log.ts'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
 import { type ApiRequest, ask } from '../contract/api.ts'
@@ -148,7 +149,7 @@ async function startLogs(stack: AsyncDisposableStack) {
   const lines: string[] = []
   return {
     log: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
-    requestLog: stack.adopt(createRequestLog(path), (log) => log.close()),
+    requestLog: stack.adopt(createRequestLog(path, silentLog()), (log) => log.close()),
     read: async () => `${lines.join('')}${await readFile(path, 'utf8')}`,
   }
 }

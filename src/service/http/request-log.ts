@@ -1,4 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { DirsyncdError, sentence } from '../../errors.ts'
+import type { Log } from '../../log.ts'
 import type { FaultKind } from '../faults/faults.ts'
 
 /** What the log says about one request; never a header, so never a token. */
@@ -23,20 +25,69 @@ export interface RequestLog {
   close(): void
 }
 
+/** The log of requests in a file, which may be moved away and opened again. */
+export interface RequestLogFile extends RequestLog {
+  /** Opens the file again, after it was moved away; where that fails, lines go on into the old one. */
+  reopen(): void
+}
+
 /**
  * Appends one line of JSON per request to the file. Writes each line synchronously, so that the file holds every
- * answered request even when a process is killed. Throws when the file cannot be opened.
+ * answered request even when a process is killed. On a full disk lines are lost and the requests go on; the log says so
+ * once, and once more when a line can be written again. Throws `DirsyncdError` (config-invalid) when the file cannot be
+ * opened.
  */
-export function createRequestLog(path: string): RequestLog {
-  const file = openSync(path, 'a', 0o600)
-  let open = true
+export function createRequestLog(path: string, log: Log): RequestLogFile {
+  let file: number | undefined = openFile(path)
+  let lost = 0
+  /** After half a line, the next one needs a line of its own. */
+  let isTorn = false
+
+  function append(descriptor: number, text: string): void {
+    const bytes = Buffer.from(isTorn ? `\n${text}` : text)
+    for (let done = 0; done < bytes.length;) {
+      done += writeSync(descriptor, bytes, done)
+      isTorn = done < bytes.length
+    }
+  }
+
   return {
     write(line) {
-      if (open) writeSync(file, `${JSON.stringify(line)}\n`)
+      if (file === undefined) return
+      try {
+        append(file, `${JSON.stringify(line)}\n`)
+        if (lost > 0) log.warn({ file: path, lost }, 'the request log can be written again')
+        lost = 0
+      } catch (error) {
+        lost += 1
+        if (lost === 1) log.error({ file: path, error: sentence(error) }, LOST)
+      }
+    },
+    reopen() {
+      if (file === undefined) return
+      try {
+        const opened = openFile(path)
+        closeSync(file)
+        file = opened
+      } catch (error) {
+        log.error({ error: sentence(error) }, 'lines go on into the old request log')
+      }
     },
     close() {
-      if (open) closeSync(file)
-      open = false
+      if (file !== undefined) closeSync(file)
+      file = undefined
     },
+  }
+}
+
+const LOST =
+  'the request log cannot be written and its lines are lost: free space on its disk, or set requestLog to another file'
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, 'a', 0o600)
+  } catch (cause) {
+    const what = `The request log ${path} cannot be opened (${sentence(cause)}): make its folder, or set requestLog to another file.`
+    throw new DirsyncdError('config-invalid', what, { cause })
   }
 }

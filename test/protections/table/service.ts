@@ -908,6 +908,22 @@ export const SERVICE: readonly Protection[] = [
     only: 'a token is not revoked',
   },
   {
+    name: 'service-a-full-disk-below-the-request-log-ends-nothing',
+    file: 'service/http/request-log.ts',
+    find: '        lost += 1\n',
+    replace: '        if (lost === 0) throw error\n',
+    test: 'integration/service-request-log.test.ts',
+    only: '^a full disk',
+  },
+  {
+    name: 'service-a-request-log-that-was-moved-is-opened-again',
+    file: 'compose/request-log.ts',
+    find: 'file?.reopen()',
+    replace: 'file?.close()',
+    test: 'integration/service-request-log.test.ts',
+    only: '^SIGHUP does not end dirsyncd service',
+  },
+  {
     name: 'service-no-log-has-the-details-of-an-error-of-the-store',
     file: 'service/http/answer.ts',
     find: 'const failure = { name, code, ',
@@ -917,8 +933,8 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-the-log-of-requests-is-for-its-user-only',
     file: 'service/http/request-log.ts',
-    find: "openSync(path, 'a', 0o600)",
-    replace: "openSync(path, 'a', 0o644)",
+    find: "return openSync(path, 'a', 0o600)",
+    replace: "return openSync(path, 'a', 0o644)",
     test: 'unit/service/http/request-log.test.ts',
   },
   {

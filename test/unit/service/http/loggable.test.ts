@@ -6,7 +6,7 @@ import { loggableUrl, maskTokens, queryNames } from '../../../../src/service/htt
 const token = newToken()
 
 function percentEncode(text: string): string {
-  return [...text].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')
+  return Array.from(text, (character) => `%${character.charCodeAt(0).toString(16)}`).join('')
 }
 
 test.each([
