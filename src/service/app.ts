@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import { answerClientError, answerError, answerNotFound } from './http/answer.ts'
 import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'
+import { limitConnections } from './http/connections.ts'
 import { enforceHttpRules, knowAllMethods, pathOfTarget, refuseOtherMethods } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
@@ -58,7 +59,7 @@ export interface ServiceOptions {
   /** The limit of each token, and of each address for requests without a valid token; default: no limit. */
   readonly rateLimit?: RateLimit | undefined
   readonly timeouts?: Partial<Timeouts>
-  /** The most connections at one time; the service closes every further one. Default 4,096. */
+  /** The most connections at one time, a quarter of them for one address; further ones are closed. Default 4,096. */
   readonly maxConnections?: number
   /** The public address of the service, for links in answers; default: the address of the request. */
   readonly publicUrl?: string | undefined
@@ -98,7 +99,8 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     },
     clientErrorHandler: answerClientError,
   })
-  limitConnections(app, options.maxConnections ?? MAX_CONNECTIONS, options.log)
+  const { maxConnections: max = MAX_CONNECTIONS, trustedProxies = [] } = options
+  limitConnections(app, { max, trustedProxies }, options.log)
   knowAllMethods(app)
   acceptBodies(app)
   addHooks(app, options)
@@ -120,18 +122,6 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     limits: options.rateLimit === undefined ? NO_LIMITS : createLimits(options.rateLimit),
   })
   return app
-}
-
-const WARN_INTERVAL_MS = 60_000
-
-function limitConnections(app: FastifyInstance, max: number, log: Log): void {
-  app.server.maxConnections = max
-  let lastWarnedAt: number | undefined
-  app.server.on('drop', () => {
-    if (lastWarnedAt !== undefined && performance.now() - lastWarnedAt < WARN_INTERVAL_MS) return
-    lastWarnedAt = performance.now()
-    log.warn({ most: max }, 'a connection was closed because too many are open')
-  })
 }
 
 /** The record starts first, so that the request log shows what a fault does to the request. */

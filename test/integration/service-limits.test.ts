@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { describe, expect, test, vi } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog, type Log } from '../../src/log.ts'
 import { newToken } from '../../src/service/access-token.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
@@ -198,22 +198,51 @@ describe('clients that are slow, many or large', () => {
   })
 
   test('connections above the limit are closed, and said once', async () => {
-    const lines: string[] = []
-    const log = createLog('warn', { destination: { write: (line) => void lines.push(line) } })
-    const running = await startForTest({ maxConnections: 2, log })
-    const sockets: Socket[] = []
-    for (let count = 0; count < 5; count += 1) {
-      const socket = connect(portOf(running), '127.0.0.1')
-      socket.on('error', () => undefined)
-      await once(socket, 'connect')
-      sockets.push(socket)
-    }
+    const { log, lines } = collect()
+    const running = await startForTest({ maxConnections: 2, trustedProxies: ['127.0.0.0/8'], log })
+    const sockets = await connectOften(running, 5)
     await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
     for (const socket of sockets) socket.destroy()
     expect(lines.filter((line) => line.includes('too many are open'))).toHaveLength(1)
     await vi.waitFor(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
   })
+
+  test('one address has a quarter of the connections, and others have theirs', async () => {
+    const { log, lines } = collect()
+    const running = await startForTest({ maxConnections: 12, log })
+    const sockets = await connectOften(running, 6, '127.0.0.2')
+    await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
+    expect((await ask(running, 'listDirectories')).status).toBe(200)
+    expect(lines.filter((line) => line.includes('127.0.0.2'))).toHaveLength(1)
+    for (const socket of sockets) socket.destroy()
+    await vi.waitFor(async () => {
+      const [again] = await connectOften(running, 1, '127.0.0.2')
+      await sleep(50)
+      expect(again?.closed).toBe(false)
+      again?.destroy()
+    })
+  })
 })
+
+function collect(): { log: Log; lines: string[] } {
+  const lines: string[] = []
+  return { log: createLog('warn', { destination: { write: (line) => void lines.push(line) } }), lines }
+}
+
+async function connectOften(
+  running: RunningService,
+  count: number,
+  localAddress = '127.0.0.1',
+): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let number = 0; number < count; number += 1) {
+    const socket = connect({ port: portOf(running), host: '127.0.0.1', localAddress })
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    sockets.push(socket)
+  }
+  return sockets
+}
 
 test('no log has a token, a body, a password or a value of the query that nothing reads, at any level', async () => {
   const lines: string[] = []

@@ -385,6 +385,14 @@ export const SERVICE: readonly Protection[] = [
     only: '^a form > refuses',
   },
   {
+    name: 'service-one-address-does-not-take-all-connections',
+    file: 'service/http/connections.ts',
+    find: '    if (count >= most) {',
+    replace: '    if (count >= max) {',
+    test: 'integration/service-limits.test.ts',
+    only: '^clients that are slow, many or large > one address',
+  },
+  {
     name: 'service-two-hosts-are-refused',
     file: 'service/http/rules.ts',
     find: 'if (hosts.length > 1 || !hosts.every',
@@ -402,7 +410,7 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-connections-have-a-largest-number',
-    file: 'service/app.ts',
+    file: 'service/http/connections.ts',
     find: '  app.server.maxConnections = max\n',
     replace: '',
     test: 'integration/service-limits.test.ts',

@@ -1,0 +1,71 @@
+import { BlockList } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Log } from '../../log.ts'
+import { type IpAddress, parseIp } from '../events/ip-address.ts'
+import { clientKey } from './client-address.ts'
+
+export interface ConnectionLimits {
+  /** The most connections at one time. One client may have a quarter of them. */
+  readonly max: number
+  /** Addresses and networks that may have all of them. */
+  readonly trustedProxies: readonly string[]
+}
+
+/** Closes every connection above the limits at once, and says so at most once a minute for each limit. */
+export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, log: Log): void {
+  const { max } = limits
+  const most = Math.ceil(max / 4)
+  const isProxy = createMatcher(limits.trustedProxies)
+  const open = new Map<string, number>()
+  const warnOfAll = seldom(() => log.warn({ most: max }, 'a connection was closed because too many are open'))
+  const warnOfClient = seldom((address: string) => {
+    log.warn({ address, most }, 'a connection was closed because its address has too many')
+  })
+
+  app.server.maxConnections = max
+  app.server.on('drop', () => warnOfAll())
+  app.server.on('connection', (socket) => {
+    const ip = parseIp(socket.remoteAddress ?? '')
+    if (ip === undefined || isProxy(ip)) return
+    const client = clientKey(ip.text)
+    const count = open.get(client) ?? 0
+    if (count >= most) {
+      socket.destroy()
+      warnOfClient(ip.text)
+      return
+    }
+    open.set(client, count + 1)
+    socket.once('close', () => {
+      const left = (open.get(client) ?? 1) - 1
+      if (left === 0) open.delete(client)
+      else open.set(client, left)
+    })
+  })
+}
+
+function createMatcher(networks: readonly string[]): (ip: IpAddress) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/')
+    const family = familyOf(parseIp(address))
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (ip) => list.check(ip.text, familyOf(ip))
+}
+
+function familyOf(ip: IpAddress | undefined): 'ipv4' | 'ipv6' {
+  return ip?.family === 4 ? 'ipv4' : 'ipv6'
+}
+
+const WARN_INTERVAL_MS = 60_000
+
+/** The function, which does nothing within a minute after its last call. */
+function seldom<Args extends unknown[]>(warn: (...args: Args) => void): (...args: Args) => void {
+  let lastAt: number | undefined
+  return (...args) => {
+    if (lastAt !== undefined && performance.now() - lastAt < WARN_INTERVAL_MS) return
+    lastAt = performance.now()
+    warn(...args)
+  }
+}
