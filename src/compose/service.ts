@@ -11,6 +11,7 @@ import { keepEventsFor } from '../service/events/retention.ts'
 import { loadFixture } from '../service/fixture/load.ts'
 import { readFixture } from '../service/fixture/read.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
+import { othersMay } from '../service/keys/vault.ts'
 import { createEstimator } from '../service/password.ts'
 import type { RequestLog } from '../service/http/request-log.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
@@ -47,6 +48,7 @@ export async function startService(
 ): Promise<string> {
   const { pool, log, requestLog } = parts
   const vault = openReloadableVault(service.keyFile)
+  warnOfReaders(service.keyFile, log)
   const estimate = createEstimator()
   await migrateService(pool)
   await requireKeys(pool, vault)
@@ -73,6 +75,14 @@ export async function startService(
   }
   await listenForServiceAdmin(stack, service, { pool, vault, estimate, log })
   return listen(app, service.listen)
+}
+
+/** Whoever mounts secrets into a container often cannot set their modes. */
+const MOUNTED = '/run/secrets/'
+
+function warnOfReaders(keyFile: string, log: Log): void {
+  if (keyFile.startsWith(MOUNTED) || !othersMay('read', keyFile)) return
+  log.warn({ keyFile }, 'others than its user may read the key file: chmod 600')
 }
 
 function rateLimitOf({ rateLimit }: ServiceConfig): RateLimit | undefined {

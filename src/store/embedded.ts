@@ -1,8 +1,9 @@
-import { rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import { Pool, type PoolClient } from 'pg'
+import { systemCode } from '../errors.ts'
 import { Session, SessionStream } from './embedded-session.ts'
 
 /** A `pg.Pool` whose server is PGlite inside this process. `end()` (or dispose) closes the database as well. */
@@ -22,6 +23,7 @@ export type EmbeddedPool = Pool & AsyncDisposable
 export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
   compileOnce()
   await createOnce(dir)
+  await closeToOthers(dir)
   const database = await PGlite.create({ dataDir: dir, relaxedDurability: false })
   const session = new Session(database)
   const pool = new ClosingPool(session, () => database.close())
@@ -50,9 +52,20 @@ async function createOnce(dir: string): Promise<void> {
   if (await exists(join(dir, 'PG_VERSION'))) return
   const unfinished = `${dir}.new`
   await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { mode: 0o700 })
   const database = await PGlite.create({ dataDir: unfinished })
   await database.close()
   await rename(unfinished, dir)
+}
+
+/**
+ * PGlite makes its files readable and writable by everybody, whatever the umask is, so the directory has to protect them.
+ * Who does not own an older directory may not change its mode, and its owner decides.
+ */
+async function closeToOthers(dir: string): Promise<void> {
+  await chmod(dir, 0o700).catch((error: unknown) => {
+    if (systemCode(error) !== 'EPERM') throw error
+  })
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -228,6 +228,19 @@ describe('dirsyncd service', () => {
     expect(stderr).not.toContain('secretsecret')
   })
 
+  test.each([
+    [0o640, true],
+    [0o600, false],
+  ])('warns of a key file that others may read: mode %o, %s', async (mode, warns) => {
+    await using site = await configure(newKeyLine('k1'))
+    await chmod(site.keys, mode)
+    await using program: Program = startProgram(['service', '--config', site.config])
+    await program.waitForOutput(/listens on/)
+    program.kill('SIGTERM')
+    const { code, stderr } = await program.ended
+    expect([code, stderr.includes('others than its user may read the key file')]).toEqual([0, warns])
+  })
+
   test('does not start without the key of its store, and starts when it is back', async () => {
     const first = newKeyLine('first')
     await using site = await configure(first)
@@ -251,7 +264,8 @@ describe('dirsyncd service', () => {
 
 async function configure(keys: string | undefined) {
   const dir = await tempDir()
-  const writeKeys = (text: string) => writeFile(join(dir.path, 'keys'), text)
+  const keyFile = join(dir.path, 'keys')
+  const writeKeys = (text: string) => writeFile(keyFile, text)
   if (keys !== undefined) await writeKeys(keys)
   await writeFile(join(dir.path, 'fixture.yaml'), FIXTURE_YAML)
   const config = join(dir.path, 'service.yaml')
@@ -259,5 +273,5 @@ async function configure(keys: string | undefined) {
   const store = await createDatabase(SERVICE_TEMPLATE)
   const service = { listen, store, keyFile: './keys', fixture: './fixture.yaml' }
   await writeFile(config, stringify({ dataDir: './data', service }))
-  return { config, writeKeys, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
+  return { config, keys: keyFile, writeKeys, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
@@ -76,7 +76,22 @@ function addMissing(known: Map<string, Buffer>, readAgain: () => Keys): void {
 
 /** Synchronous, because `open` is; the file is small and rarely read. */
 function readKeys(path: string): Keys {
-  return parseKeys(readKeyFile(path), path)
+  const text = readKeyFile(path)
+  if (othersMay('write', path)) {
+    throw unusable(
+      `Others than its user may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
+    )
+  }
+  return parseKeys(text, path)
+}
+
+/** The keys of the demo are public, and Git gives them the mode that the umask says. */
+const DEMO = /(^|\/)config\/demo\//
+
+/** Whether the group of a key file or everybody may read or write it. */
+export function othersMay(what: 'read' | 'write', path: string): boolean {
+  const mode = what === 'read' ? 0o044 : 0o022
+  return !DEMO.test(path) && (statSync(path).mode & mode) !== 0
 }
 
 function readKeyFile(path: string): string {

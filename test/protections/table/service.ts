@@ -844,6 +844,14 @@ export const SERVICE: readonly Protection[] = [
     only: 'has an id twice',
   },
   {
+    name: 'service-a-key-file-that-others-may-write-is-refused',
+    file: 'service/keys/vault.ts',
+    find: "if (othersMay('write', path)) {",
+    replace: "if (othersMay('write', path) && text === '') {",
+    test: 'unit/service/keys/vault.test.ts',
+    only: 'a key file that others than its user',
+  },
+  {
     name: 'service-a-known-key-is-not-replaced',
     file: 'service/keys/vault.ts',
     find: 'if (!known.has(id)) known.set(id, key)',

@@ -7,6 +7,14 @@ const REFUSALS = 'integration/run-refusals.test.ts'
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
   {
+    name: 'store-nobody-else-gets-at-an-embedded-store',
+    file: 'store/embedded.ts',
+    find: '  await closeToOthers(dir)\n',
+    replace: "  if (dir === '') await closeToOthers(dir)\n",
+    test: 'unit/store/embedded.test.ts',
+    only: '^nobody else gets at the files',
+  },
+  {
     name: 'stores-token-is-warned-of-once-a-day',
     file: 'store/token-watch.ts',
     find: "where('warned_at', 'is', null),",

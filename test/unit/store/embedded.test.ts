@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -38,6 +38,19 @@ const add = 'insert into public.t (n) values ($1)'
 test('the search path is that of the queue', async () => {
   const { rows } = await pool.query('show search_path')
   expect(rows).toEqual([{ search_path: 'bullmq, public' }])
+})
+
+async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777
+}
+
+test('nobody else gets at the files, also of a database that others could reach before', async () => {
+  expect(await modeOf(join(temp.path, 'store'))).toBe(0o700)
+  const older = join(temp.path, 'older')
+  await cp(join(temp.path, 'store'), older, { recursive: true })
+  await chmod(older, 0o755)
+  await using _opened = await openEmbeddedPool(older)
+  expect(await modeOf(older)).toBe(0o700)
 })
 
 test('several statements without parameters run at once, and give several results', async () => {

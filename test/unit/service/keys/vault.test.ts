@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
-import { createVault, newKeyLine, openVault, type Vault } from '../../../../src/service/keys/vault.ts'
+import {
+  createVault,
+  newKeyLine,
+  openVault,
+  othersMay,
+  type Vault,
+} from '../../../../src/service/keys/vault.ts'
 import { tempDir } from '../../../support/temp.ts'
 
 const KEY = Buffer.alloc(32, 7)
@@ -178,3 +184,40 @@ async function keyFile(text: string) {
   await write(text)
   return { path, text, write, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }
+
+describe('a key file that others than its user', () => {
+  test.each([0o620, 0o602, 0o666, 0o664])('may write, with mode %o, is refused', async (mode) => {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'keys')
+    await writeFile(path, newKeyLine('k1'))
+    await chmod(path, mode)
+    expect(errorOf(() => openVault(path))).toMatchObject({
+      code: 'secret-unavailable',
+      message: `Others than its user may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
+    })
+  })
+
+  test.each<[number, boolean]>([
+    [0o600, false],
+    [0o400, false],
+    [0o640, true],
+    [0o604, true],
+  ])('may read is opened, and known: %o', async (mode, others) => {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'keys')
+    await writeFile(path, newKeyLine('k1'))
+    await chmod(path, mode)
+    expect(openVault(path).keyId).toBe('k1')
+    expect(othersMay('read', path)).toBe(others)
+  })
+
+  test('may write is opened where it is that of the demo, whose keys are public', async () => {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'config', 'demo', 'keys.txt')
+    await mkdir(join(dir.path, 'config', 'demo'), { recursive: true })
+    await writeFile(path, newKeyLine('demo'))
+    await chmod(path, 0o664)
+    expect(openVault(path).keyId).toBe('demo')
+    expect(othersMay('read', path)).toBe(false)
+  })
+})
