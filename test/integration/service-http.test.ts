@@ -40,7 +40,7 @@ describe('the header Host', () => {
     ['is missing', ''],
   ])('that %s is refused', async (_what, host) => {
     const { status, body } = await sendRaw(`GET ${DIRECTORIES} HTTP/1.1\r\n${host}${LINES}\r\n`)
-    expect([status, JSON.parse(body)]).toMatchObject([400, { detail: expect.stringContaining('Host') }])
+    expect([status, JSON.parse(body)]).toMatchObject([400, { detail: expect.stringMatching(/header host/i) }])
   })
 
   test.each(['a', 'a.example:8090', '127.0.0.1', '[::1]:80', '', 'a_b', 'xn--bcher-kva.example'])(
@@ -50,6 +50,36 @@ describe('the header Host', () => {
       expect(status).toBe(200)
     },
   )
+})
+
+test.each(['Authorization: token other', 'Content-Type: text/plain', 'content-type: application/json'])(
+  'a header that is there twice is refused, whatever the second one says: %s',
+  async (second) => {
+    const { status, body } = await sendRaw(
+      `POST ${DIRECTORIES}/7/users HTTP/1.1\r\nHost: x\r\n${LINES}Content-Type: application/json\r\n${second}\r\n` +
+        'Content-Length: 2\r\n\r\n{}',
+    )
+    expect([status, JSON.parse(body)]).toMatchObject([
+      400,
+      { detail: expect.stringContaining('more than once') },
+    ])
+  },
+)
+
+test('a body with another transfer coding than chunked is refused', async () => {
+  const { status, body } = await sendRaw(
+    `POST ${DIRECTORIES}/7/users HTTP/1.1\r\nHost: x\r\n${LINES}Content-Type: application/json\r\n` +
+      'Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+  )
+  expect([status, JSON.parse(body)]).toMatchObject([
+    400,
+    { detail: expect.stringContaining('Transfer-Encoding') },
+  ])
+})
+
+test('what is not HTTP is answered with a status line that is', async () => {
+  const { head } = await sendRaw('nonsense\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
 })
 
 test('a request may name its target with the whole address, and links do not repeat it', async () => {

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../log.ts'
@@ -74,7 +75,7 @@ export function answerClientError(error: ConnectionError, socket: Socket): void 
   const problem = clientProblem(error)
   const body = JSON.stringify(problemBody(problem))
   socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.name}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 }

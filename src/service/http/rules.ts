@@ -5,18 +5,25 @@ import { Problem, problemBody, PROBLEM_TYPE } from './problem.ts'
 /** A name or an address, with or without a port; empty where the target of the request has no host. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d*)?$/i
 
+/** Of these headers Node shows the first one only, and somebody in front of the service may have looked at another. */
+const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
+
 /**
  * Refuses, with a problem as body, what HTTP demands to refuse: HTTP/1.1 without a usable Host (Node must not require
- * it: its answer has no body), a body with a content coding, and an `Expect` other than `100-continue`.
+ * it: its answer has no body), a header that is there twice, a body that is encoded, and an `Expect` other than
+ * `100-continue`.
  */
 export function enforceHttpRules(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw }) => {
-    const hosts = hostsOf(raw)
-    if (hosts.length === 0 && raw.httpVersion === '1.1') {
+    const repeated = repeatedHeader(raw)
+    if (repeated !== undefined)
+      throw new Problem('malformed', `The header ${repeated} is there more than once.`)
+    const { host } = raw.headers
+    if (host === undefined && raw.httpVersion === '1.1') {
       throw new Problem('malformed', 'The header Host is missing.')
     }
-    if (hosts.length > 1 || !hosts.every((host) => HOST.test(host))) {
-      throw new Problem('malformed', 'The header Host must be one name or address.')
+    if (host !== undefined && !HOST.test(host)) {
+      throw new Problem('malformed', 'The header Host must be a name or an address.')
     }
   })
   app.addHook('preParsing', async (request) => refuseCodedBody(request))
@@ -27,15 +34,28 @@ export function enforceHttpRules(app: FastifyInstance): void {
   })
 }
 
-/** Every Host of a request: `headers` has only the first. */
-function hostsOf({ rawHeaders }: IncomingMessage): string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host')
+function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    const key = name.toLowerCase()
+    if (seen.has(key)) return name
+    if (SINGLE.has(key)) seen.add(key)
+  }
+  return undefined
 }
 
 function refuseCodedBody({ headers }: FastifyRequest): void {
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  const { 'content-encoding': coding = 'identity' } = headers
-  if (!hasBody || coding.toLowerCase() === 'identity') return
+  const {
+    'transfer-encoding': transfer,
+    'content-length': length = '0',
+    'content-encoding': coding,
+  } = headers
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    throw new Problem('malformed', 'The header Transfer-Encoding may only be chunked.')
+  }
+  const hasBody = transfer !== undefined || Number(length) > 0
+  if (!hasBody || coding === undefined || coding.toLowerCase() === 'identity') return
   throw new Problem('media-type-unsupported', 'The body must not be compressed or otherwise encoded.', {
     headers: { 'accept-encoding': 'identity' },
   })

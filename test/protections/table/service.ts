@@ -393,12 +393,12 @@ export const SERVICE: readonly Protection[] = [
     only: '^clients that are slow, many or large > one address',
   },
   {
-    name: 'service-two-hosts-are-refused',
+    name: 'service-a-header-that-is-there-twice-is-refused',
     file: 'service/http/rules.ts',
-    find: 'if (hosts.length > 1 || !hosts.every',
-    replace: 'if (!hosts.every',
+    find: '    if (SINGLE.has(key)) seen.add(key)\n',
+    replace: '',
     test: 'integration/service-http.test.ts',
-    only: '^the header Host',
+    only: '^(the header Host|a header that is there twice)',
   },
   {
     name: 'service-a-compressed-body-is-refused',
