@@ -92,7 +92,7 @@ describeService('reading credentials', {}, (service) => {
       `${service().baseUrl}/api/v2/organizations/1/subscriptions/${FIXTURE.samlSubscriptionId}/credentials`,
       { headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'device' } },
     )
-    expect(response.status).toBe(404)
+    expect(response.status).toBe(405)
     expect(await response.text()).not.toContain('planted')
   })
 })
