@@ -928,8 +928,8 @@ export const SERVICE: readonly Protection[] = [
     file: 'service/http/request-log.ts',
     find: '        lost += 1\n',
     replace: '        if (lost === 0) throw error\n',
-    test: 'integration/service-request-log.test.ts',
-    only: '^a full disk',
+    test: 'unit/service/http/request-log.test.ts',
+    only: 'is on a full disk',
   },
   {
     name: 'service-a-request-log-that-was-moved-is-opened-again',
