@@ -57,6 +57,23 @@ describe('a body', () => {
     expect((await ask(running, 'listGroups')).status).toBe(200)
   })
 
+  test('with a fault at its beginning is read to its end, or the client would lose the answer', async () => {
+    const running = await startForTest({})
+    const socket = connect(Number(new URL(running.baseUrl).port), '127.0.0.1')
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+    socket.write(
+      `POST /api/v2/organizations/1/admin/directories/7/groups HTTP/1.1\r\nHost: x\r\nX-Device-Id: d\r\n` +
+        `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+        `Content-Length: 200000\r\n\r\na[=1&${'b'.repeat(100_000)}`,
+    )
+    await sleep(300)
+    expect(answer).toBe('')
+    socket.write('b'.repeat(200_000 - 100_005))
+    await vi.waitFor(() => expect(answer).toContain('not well-formed'))
+    socket.destroy()
+  })
+
   test('that ends too early is nobody else’s fault, and nothing is done', async () => {
     const lines: string[] = []
     const log = createLog('debug', { destination: { write: (line) => void lines.push(line) } })

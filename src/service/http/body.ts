@@ -38,20 +38,29 @@ export function acceptBodies(app: FastifyInstance): void {
   )
 }
 
-/** Parses each part as it arrives, so that a large form neither blocks the process nor is in memory as a whole. */
+/**
+ * Parses each part as it arrives, so that a large form neither blocks the process nor is in memory as a whole. Reads on
+ * after a fault: a client that is still sending would lose the answer with the connection.
+ */
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<FormObject> {
   const limit = request.routeOptions.bodyLimit
   if (Number(request.headers['content-length']) > limit) throw tooLarge()
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const reader = new FormReader()
+  let fault: unknown
   let size = 0
   for await (const chunk of chunksOf(payload)) {
     // Many parts may have arrived at once.
     if (size > 0) await nextTurn()
     size += chunk.length
     if (size > limit) throw tooLarge()
-    reader.push(decode(decoder, chunk))
+    try {
+      if (fault === undefined) reader.push(decode(decoder, chunk))
+    } catch (error) {
+      fault = error
+    }
   }
+  if (fault !== undefined) throw fault
   reader.push(decode(decoder))
   return reader.end()
 }
