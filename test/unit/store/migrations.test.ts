@@ -29,6 +29,9 @@ const MIGRATIONS = {
     '0003-subscriptions.ts': 'e6de2c2f6a766e66',
     '0004-events.ts': '4480f1bb4c7c3840',
     '0005-blocks.ts': '05dc02e3f3bde9a7',
+    '0006-create-entries.ts': 'f4c8acb65ffdb6d2',
+    '0007-resources.ts': '7ab9b3e8ba2d9c93',
+    '0008-signing-keys.ts': '85c6686225f95b11',
   },
 }
 
