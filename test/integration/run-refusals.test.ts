@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
@@ -10,6 +11,9 @@ import type { MutableCompany } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
 const PEOPLE = inLong(72, 300)
+
+/** As on a network. Within it, the workers hear of each other's refusals. */
+const WRITE_MS = 20
 
 function idOf(index: number): string {
   return `u${String(index).padStart(3, '0')}`
@@ -38,8 +42,9 @@ function hire(id: string): void {
 /** Answers those writes with 403 for which `isRefused` is true; it gets the number of the write, from 1. */
 function refuse(isRefused: (request: ProxiedRequest, number: number) => boolean): void {
   writes = { all: 0, refused: 0 }
-  bed.proxy.intercept = (request) => {
+  bed.proxy.intercept = async (request) => {
     if (request.method === 'GET') return undefined
+    await sleep(WRITE_MS)
     writes.all += 1
     if (!isRefused(request, writes.all)) return undefined
     writes.refused += 1

@@ -23,6 +23,7 @@ export interface ServiceSite extends AsyncDisposable {
 
 /** A service in its own process, which a test can kill. */
 export interface ServiceProcess extends ServiceSite {
+  readonly pid: number
   /** `signal` is SIGTERM by default. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
@@ -84,6 +85,9 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   const owned = stack.move()
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    get pid() {
+      return program!.pid
+    },
     start,
     stop: async (signal = 'SIGTERM') => {
       program?.kill(signal)
