@@ -33,11 +33,11 @@ export function startProbe(task: Task): { stop(): Promise<Delays> } {
 }
 
 async function probe({ origin, path, headers }: Task): Promise<Delays> {
-  let stopped = false
-  parentPort!.once('message', () => void (stopped = true))
+  const stopped = new AbortController()
+  parentPort!.once('message', () => stopped.abort())
   const client = new Client(origin)
   const times: number[] = []
-  while (!stopped) {
+  while (!stopped.signal.aborted) {
     const start = performance.now()
     const { statusCode, body } = await client.request({ path, method: 'GET', headers })
     await body.dump()

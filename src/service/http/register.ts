@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Pool } from 'pg'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
 import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
@@ -15,7 +14,6 @@ import type { Origin } from '../events/event.ts'
 import type { Grant } from '../store/tokens.ts'
 
 export interface ApiDeps extends HandlerDeps {
-  readonly pool: Pool
   readonly now: () => Date
   readonly publicUrl: string | undefined
   readonly limits: Limits

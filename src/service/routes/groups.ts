@@ -18,12 +18,12 @@ export async function listGroups(
 }
 
 export async function createGroups(
-  { db, uniqueExternalIds: uniqueIds }: HandlerDeps,
+  { pool, uniqueExternalIds: uniqueIds }: HandlerDeps,
   { grant, origin, directoryId, form }: Call<'createGroups'>,
 ): Promise<ResponseOf<'createGroups'>> {
   checkEntries('groups', form, grant.allowedDomains)
   const entries = form.map(toNewGroup)
-  const created = await createEntries(db, origin, directoryId, { kind: 'group', entries }, { uniqueIds })
+  const created = await createEntries(pool, origin, directoryId, { kind: 'group', entries }, { uniqueIds })
   if (created === undefined) throw notFound()
   if ('taken' in created) throw idsTaken('groups', form, created.taken)
   return entries.map(({ external_id, name, members }) => ({

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import type { z } from 'zod'
 import type { endpoints, Operation } from '../../contract/endpoints.ts'
 import type { Page, PageRequest } from '../http/paging.ts'
@@ -10,6 +11,8 @@ import type { Vault } from '../keys/vault.ts'
 
 /** What every handler works with. */
 export interface HandlerDeps {
+  readonly pool: Pool
+  /** Queries over the pool. */
   readonly db: Database
   readonly uniqueExternalIds: boolean
   readonly vault: Vault

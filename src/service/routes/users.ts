@@ -19,12 +19,12 @@ export async function listUsers(
 }
 
 export async function createUsers(
-  { db, uniqueExternalIds: uniqueIds }: HandlerDeps,
+  { pool, uniqueExternalIds: uniqueIds }: HandlerDeps,
   { grant, origin, directoryId, form }: Call<'createUsers'>,
 ): Promise<ResponseOf<'createUsers'>> {
   checkEntries('users', form, grant.allowedDomains)
   const entries = form.map(toNewUser)
-  const created = await createEntries(db, origin, directoryId, { kind: 'user', entries }, { uniqueIds })
+  const created = await createEntries(pool, origin, directoryId, { kind: 'user', entries }, { uniqueIds })
   if (created === undefined) throw notFound()
   if ('taken' in created) throw idsTaken('users', form, created.taken)
   return entries.map((entry, index) => toUser({ ...entry, id: created.ids[index]! }))

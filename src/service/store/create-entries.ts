@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, json, SCHEMA, type Trx } from './database.ts'
+import type { Pool } from 'pg'
+import { json, SCHEMA, type Trx } from './database.ts'
 import { parseIp } from '../events/ip-address.ts'
 import { entryEvent, type Origin } from '../events/event.ts'
 import type { NewGroup } from './groups.ts'
@@ -13,7 +14,11 @@ export type NewEntries =
 export type Creation = { readonly ids: readonly number[] } | { readonly taken: ReadonlySet<string> }
 
 const INSERT = sql.id(SCHEMA, 'insert_entries')
-const CREATE = sql.id(SCHEMA, 'create_entries')
+/** Named, so that PostgreSQL plans it once for each connection. */
+const CREATE = {
+  name: 'create-entries',
+  text: `select ids, taken from ${SCHEMA}.create_entries($1, $2, $3, $4, $5::jsonb, $6::jsonb)`,
+}
 
 /** A value holds no NUL, so an event text is split at it where the name of the directory belongs. */
 const DIRECTORY_NAME = '\0'
@@ -23,7 +28,7 @@ const DIRECTORY_NAME = '\0'
  * of a directory take turns (see `writeDirectory`). `undefined` where the organization has no such directory.
  */
 export async function createEntries(
-  db: Database,
+  pool: Pool,
   origin: Origin,
   directoryId: number,
   given: NewEntries,
@@ -37,10 +42,16 @@ export async function createEntries(
     return { ...entry, subject, before_name, after_name }
   })
   const from = { actor: origin.actor, at: origin.at, ip: parseIp(origin.ip)?.text ?? null }
-  const { rows: created } = await sql<{ ids: number[] | null; taken: string[] | null }>`
-    select ids, taken from ${CREATE}(${origin.organizationId}::integer, ${directoryId}::integer, ${kind}::text,
-      ${uniqueIds}::boolean, ${json(rows)}, ${json(from)})`.execute(db)
-  const [row] = created
+  const values = [
+    origin.organizationId,
+    directoryId,
+    kind,
+    uniqueIds,
+    JSON.stringify(rows),
+    JSON.stringify(from),
+  ]
+  const created = await pool.query<{ ids: number[] | null; taken: string[] }>({ ...CREATE, values })
+  const [row] = created.rows
   if (row === undefined) return undefined
   return row.ids === null ? { taken: new Set(row.taken) } : { ids: row.ids }
 }
