@@ -6,7 +6,7 @@ export default defineConfig({
     name: 'long',
     include: [
       'test/faults/**/*.test.ts',
-      'test/contract/{blocks,conformance-faults,event-filters,fuzz}.test.ts',
+      'test/contract/{blocks,conformance-faults,event-filters,fuzz,fuzz-load}.test.ts',
       'test/integration/{backend,large-groups,request-budget,run-behaviour-*,run-{holds,identity,refusals},service-admin,store}.test.ts',
       'test/e2e/**/*.test.ts',
       'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection}.test.ts',

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Agent } from 'undici'
 import { expect, test } from 'vitest'
 import { FIXTURE } from '../support/fixture.ts'
 import { inLong, isLong } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
+import { collectGarbage } from '../support/inspected.ts'
 import { startProbe } from '../support/probe.ts'
+import { freePort } from '../support/server-process.ts'
 import { startServiceProcess } from '../support/site.ts'
 import { type FuzzedRequest, fuzzedRequest } from './fuzz-requests.ts'
 
@@ -41,7 +42,8 @@ function heavyRequest(number: number): FuzzedRequest {
 }
 
 test(`${REQUESTS} fuzzed requests delay nobody else, and leave the memory of the service where it was`, async () => {
-  await using service = await startServiceProcess()
+  const inspector = await freePort()
+  await using service = await startServiceProcess({ nodeArgs: [`--inspect=127.0.0.1:${inspector}`] })
   await using stack = new AsyncDisposableStack()
   const agent = stack.adopt(new Agent({ connections: AT_ONCE, pipelining: 1 }), (each) => each.destroy())
   const send = async ({ path, method, headers, body }: FuzzedRequest) => {
@@ -59,6 +61,7 @@ test(`${REQUESTS} fuzzed requests delay nobody else, and leave the memory of the
   }
   for (const number of HEAVY.keys()) await send(heavyRequest(number))
   await fuzz(BATCH)
+  await collectGarbage(inspector)
   const before = await residentMegabytes(service.pid)
 
   const probe = startProbe({
@@ -70,9 +73,10 @@ test(`${REQUESTS} fuzzed requests delay nobody else, and leave the memory of the
     await Promise.all([fuzz(BATCH), send(heavyRequest(batch))])
   }
   const delays = await probe.stop()
-  await sleep(inLong(0, 5000))
+  const grown = await residentMegabytes(service.pid)
+  await collectGarbage(inspector)
   const after = await residentMegabytes(service.pid)
-  console.info({ before, after, delays })
+  console.info({ before, grown, after, delays })
   expect(delays.count).toBeGreaterThan(REQUESTS / 1000)
   if (!isLong()) return
   expect(delays.p999).toBeLessThan(scaleToLoad(100))

@@ -38,6 +38,8 @@ export interface ProgramOptions {
   readonly cwd?: string
   /** Runs `src/main.ts` with the timeouts of production, as an administrator does. */
   readonly asInProduction?: boolean
+  /** Arguments of Node. */
+  readonly nodeArgs?: readonly string[]
   /** Runs this file instead, such as one that starts the program with other timeouts. */
   readonly main?: string
 }
@@ -45,8 +47,9 @@ export interface ProgramOptions {
 /** Starts the program in its own process; disposing it kills the process. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
   const main = options.main ?? (options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM)
+  const { nodeArgs = [] } = options
   // The kernel kills the program when the test run is killed.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, main, ...args], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, ...nodeArgs, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...environment(options), NODE_COMPILE_CACHE: COMPILE_CACHE },
     ...(options.cwd !== undefined && { cwd: options.cwd }),

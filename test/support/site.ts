@@ -58,7 +58,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
 }
 
 /** Starts `dirsyncd service` in its own process, with the fixture of the tests. */
-export async function startServiceProcess(): Promise<ServiceProcess> {
+export async function startServiceProcess(options: ProgramOptions = {}): Promise<ServiceProcess> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
@@ -77,7 +77,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
   let program: Program | undefined
   const start = async () => {
-    program = startProgram(['service', '--config', config])
+    program = startProgram(['service', '--config', config], options)
     await program.waitForOutput(/listens on/)
   }
   stack.defer(() => program?.[Symbol.asyncDispose]())
