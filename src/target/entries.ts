@@ -34,7 +34,8 @@ export class OtherEntry extends Error {
   constructor(id: string, shown: string) {
     super(
       `The service shows the entry "${shown}" where it is asked for "${id}", so it takes the two ids for one ` +
-        '(perhaps it ignores upper and lower case); that entry was left as it is.',
+        '(perhaps it ignores upper and lower case); that entry was left as it is. Give one of the two another id, or put ' +
+        `"${id}" on the list entries.users.exclude or entries.groups.exclude of the sync.`,
     )
   }
 }
