@@ -99,6 +99,16 @@ describeService('an operator', {}, (service) => {
     expect(await ask(service(), 'getOrganizationGroup', { groupId: group.id })).toMatchObject(problem(404))
   })
 
+  test('and another one change a list at once, and nothing is lost', async () => {
+    const group = await create('group', { name: 'Both' }, FIXTURE.organizationId)
+    const add = (id: number) => change('group', group.id, {}, { add: { contacts: [id] } })
+    await Promise.all([add(FIXTURE.contactId), add(FIXTURE.benId)])
+    const groups = await list('group', FIXTURE.organizationId)
+    expect(groups.find(({ id }) => id === group.id)).toMatchObject({
+      contacts: [FIXTURE.contactId, FIXTURE.benId],
+    })
+  })
+
   test('opens a domain for the e-mail addresses of an organization, and closes it', async () => {
     expect(await createOf('one')).toMatchObject(problem(422))
     await change('organization', FIXTURE.organizationId, {}, { add: { allowedDomains: ['New.Example'] } })

@@ -2,19 +2,13 @@ import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
-import {
-  parseValue,
-  type Patch,
-  requireResource,
-  unknownId,
-  withReferences,
-  writeChange,
-} from '../resources/write.ts'
+import { parseValue, type Patch, requireResource, withReferences, writeChange } from '../resources/write.ts'
 import { SCHEMA, type Trx } from '../store/database.ts'
 import {
   countContents,
   deleteResource,
   insertResources,
+  lockResources,
   selectResources,
   STORAGE,
   type StoredResource,
@@ -29,7 +23,7 @@ export async function createResource(
   { resource, ownerId, values }: { resource: ResourceName; ownerId?: number | undefined; values: Patch },
 ): Promise<ResourceView> {
   const context = deps.writeContext()
-  return deps.db.transaction().execute(async (trx) => {
+  return inTurn(deps, async (trx) => {
     await requireOwner(trx, resource, ownerId)
     const value = parseValue(resource, { ...values, id: await nextId(trx, resource) })
     const complete = await withReferences(trx, resource, ownerId, value)
@@ -57,7 +51,7 @@ export interface ResourceChange {
 export async function changeResource(deps: AdminDeps, change: ResourceChange): Promise<ResourceView> {
   const { resource, id, values, add, remove } = change
   const context = deps.writeContext()
-  return deps.db.transaction().execute(async (trx) => {
+  return inTurn(deps, async (trx) => {
     const before = await requireResource(trx, resource, id)
     const lists = Object.fromEntries(
       [...new Set([...Object.keys(add), ...Object.keys(remove)])].map((field) => {
@@ -71,10 +65,10 @@ export async function changeResource(deps: AdminDeps, change: ResourceChange): P
 
 /** Also removes what belongs to it, which `withContents` must allow. */
 export async function removeResource(
-  { db }: AdminDeps,
+  deps: AdminDeps,
   { resource, id, withContents }: { resource: ResourceName; id: number; withContents: boolean },
 ): Promise<ResourceView> {
-  return db.transaction().execute(async (trx) => {
+  return inTurn(deps, async (trx) => {
     const found = await requireResource(trx, resource, id)
     const contents = await countContents(trx, resource, id)
     if (contents.length > 0 && !withContents) throw notEmpty(resource, id, contents)
@@ -99,25 +93,25 @@ function pluralOf(noun: string): string {
   return noun === 'directory' ? 'directories' : `${noun}s`
 }
 
-/** Locks what it belongs to, so that it is not removed meanwhile. Throws `id-unknown`. */
+/** Runs the work of one command at a time. */
+async function inTurn<Result>({ db }: AdminDeps, work: (trx: Trx) => Promise<Result>): Promise<Result> {
+  return db.transaction().execute(async (trx) => {
+    await lockResources(trx)
+    return work(trx)
+  })
+}
+
+/** Throws `id-unknown`. */
 async function requireOwner(trx: Trx, resource: ResourceName, ownerId: number | undefined): Promise<void> {
   const { owner }: Resource = resources[resource]
   if (owner === undefined) return
   if (ownerId === undefined) throw new DirsyncdError('usage', `The ${owner} is missing.`)
-  const { rowCount } = await lockRow(trx, owner, ownerId)
-  if (rowCount === 0) throw unknownId(owner, ownerId)
+  await requireResource(trx, owner, ownerId)
 }
 
-async function lockRow(trx: Trx, resource: ResourceName, id: number): Promise<{ rowCount: number }> {
-  const table = sql.id(SCHEMA, STORAGE[resource].table)
-  const { rows } = await sql`select id from ${table} where id = ${id} for share`.execute(trx)
-  return { rowCount: rows.length }
-}
-
-/** The next free id; the table is locked against other inserts, because a file may choose ids. */
+/** The next free id, of resources that are locked: no sequence has it, because a file may choose ids. */
 async function nextId(trx: Trx, resource: ResourceName): Promise<number> {
   const table = sql.id(SCHEMA, STORAGE[resource].table)
-  await sql`lock table ${table} in share row exclusive mode`.execute(trx)
   const { rows } = await sql<{ id: number }>`select coalesce(max(id), 0) + 1 as id from ${table}`.execute(trx)
   return rows[0]!.id
 }

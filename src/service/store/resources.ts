@@ -156,6 +156,17 @@ export interface StoredResource {
   readonly row: Columns
 }
 
+/** Any number that no other lock of the database has. */
+const LOCK = 5_121_913
+
+/**
+ * Lets commands of operators, imports and starting services take turns until the transaction ends. Requests to the API
+ * go on meanwhile.
+ */
+export async function lockResources(trx: Trx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(trx)
+}
+
 /** The fields that a later import may change. */
 export function importedFields(resource: ResourceName): readonly string[] {
   const { kept = [] }: Storage<never> = STORAGE[resource]

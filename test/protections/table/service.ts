@@ -797,9 +797,9 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-two-who-create-at-once-get-two-ids',
-    file: 'service/admin/resources.ts',
-    find: '  await sql`lock table ${table} in share row exclusive mode`.execute(trx)\n',
-    replace: '',
+    file: 'service/store/resources.ts',
+    find: '  await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(trx)\n',
+    replace: '  await sql`select ${sql.lit(LOCK)}`.execute(trx)\n',
     test: 'integration/service-admin.test.ts',
     only: 'many at once',
   },
