@@ -21,6 +21,7 @@ import {
   openReloadableVault,
 } from '../service/keys/key-file.ts'
 import { createEstimator, type Estimator } from '../service/password.ts'
+import { requireKeys } from '../service/keys/rotate-key.ts'
 import { openDatabase } from '../service/store/database.ts'
 import type { WriteContext } from '../service/store/resources.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
@@ -70,7 +71,7 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
     depsOf(
       service,
       pool,
-      () => openKeys(service),
+      () => openKeys(service, pool),
       () => rotateFor(service, pool),
     ),
   )
@@ -115,18 +116,20 @@ function toAdmin(perform: Perform, owned: AsyncDisposable): ServiceAdmin {
 
 type Keys = Pick<WriteContext, 'vault' | 'estimate'>
 
-/** Only a command that writes secrets needs the keys. */
-function openKeys(service: ServiceConfig): Keys {
-  return { vault: openReloadableVault(service.keyFile), estimate: createEstimator() }
+/** Only a command that writes needs the keys; with others than those of the store it would write what nobody can read. */
+async function openKeys(service: ServiceConfig, pool: Pool): Promise<Keys> {
+  const vault = openReloadableVault(service.keyFile)
+  await requireKeys(pool, vault)
+  return { vault, estimate: createEstimator() }
 }
 
 function depsOf(
   service: ServiceConfig,
   pool: Pool,
-  keys: () => Keys,
+  keys: () => Promise<Keys>,
   rotate: () => Promise<KeyRotation>,
 ): AdminDeps {
-  const writeContext = () => ({ ...keys(), now: clock() })
+  const writeContext = async () => ({ ...(await keys()), now: clock() })
   const publicUrl = service.publicUrl ?? ''
   return { pool, db: openDatabase(pool), now: clock, publicUrl, writeContext, rotateKeys: rotate }
 }
@@ -155,7 +158,7 @@ export async function listenForServiceAdmin(
     depsOf(
       service,
       pool,
-      () => ({ vault, estimate }),
+      () => Promise.resolve({ vault, estimate }),
       () => rotateKeys(pool, vault),
     ),
     log,

@@ -90,7 +90,7 @@ describeService('the fixture', {}, (service) => {
     await writeFile(path, `organizations:${organization(100, tokens.join(', '))}`)
     const context = { path, existing: 'leave', ...testContext() } as const
     const result = await loadFixture(service().pool, await readFixture(path), context)
-    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, changed: {} })
+    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, changed: {}, leftOut: [] })
     for (const token of ['plain-token', 'hashed-token', 'token-in-a-file']) {
       expect((await askWith(token, 100)).status).toBe(200)
     }

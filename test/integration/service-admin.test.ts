@@ -158,6 +158,36 @@ test('a broken key file rotates nothing, and the service goes on with the keys t
   expect((await ask(site, FIXTURE.userToken, path, 'POST')).body.password).toBe(FIXTURE.secrets[0])
 })
 
+test('with other keys than those of the store, no command writes, and a running service goes on with its own', async () => {
+  await using stack = new AsyncDisposableStack()
+  const site = await openAdminSite(stack)
+  const service = await site.serve()
+  const good = await readFile(join(site.dir, 'keys'), 'utf8')
+  const path = `1/subscriptions/${FIXTURE.samlSubscriptionId}/credentials`
+  for (const [keys, sentence] of [
+    [newKeyLine('k1'), 'The key k1 of the key file does not decrypt'],
+    [newKeyLine('k2'), 'encrypted with the key k1, which is not in the key file'],
+  ] as const) {
+    await site.write('keys', keys)
+    await site.write('secrets', '{ login: a, password: b }')
+    const create = ['subscription', 'create', '--contact', '11', '--installation', '31', '--name', 'S']
+    for (const args of [
+      [...create, '--credentials', join(site.dir, 'secrets')],
+      ['saml', 'key', 'create', '--organization', '1'],
+      ['key', 'rotate'],
+    ]) {
+      const { code, stderr } = await site.run('service', ...args)
+      expect([code, stderr]).toEqual([78, expect.stringContaining(sentence)])
+    }
+    expect((await ask(site, FIXTURE.userToken, path, 'POST')).body.password).toBe(FIXTURE.secrets[0])
+  }
+  await site.write('keys', good)
+  service.kill('SIGTERM')
+  await service.ended
+  await site.serve()
+  expect((await ask(site, FIXTURE.userToken, path, 'POST')).body.password).toBe(FIXTURE.secrets[0])
+})
+
 test('the socket is for this user only, also that of a service within the daemon', async () => {
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite())

@@ -155,7 +155,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     let late: Promise<void> | undefined
     const vault: ReloadableVault = {
       ...after,
-      reload: () => ({ keyId: 'new', keyIds: ['new', 'old'] }),
+      reload: () => Promise.resolve({ keyId: 'new', keyIds: ['new', 'old'] }),
       // The private key is the last to be sealed again: the subscriptions are behind the walk.
       seal(plain, purpose) {
         if (purpose.startsWith('identity-provider')) late = seal(before, 1000)

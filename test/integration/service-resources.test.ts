@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
 import type { ResourceName } from '../../src/service/resources/resources.ts'
+import { hashToken } from '../../src/service/store/tokens.ts'
 import { ask, problem } from '../contract/api.ts'
 import { describeService } from '../contract/with-service.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
@@ -71,8 +72,12 @@ describeService('an operator', {}, (service) => {
     await change('subscription', made.id, { permissions: { can_view_password: true } })
     expect((await ask(service(), 'readCredentials', request)).body).toMatchObject({ password: 'another' })
 
-    await expect(remove('provider', provider.id)).rejects.toThrow('has 1 installation; nothing is removed')
-    await remove('provider', provider.id, true)
+    await expect(remove('provider', provider.id)).rejects.toThrow(
+      'has 1 installation, 1 subscription; nothing is removed',
+    )
+    expect(await remove('provider', provider.id, true)).toMatchObject({
+      with: '1 installation, 1 subscription',
+    })
     expect(await subscription(made.id)).toMatchObject(problem(404))
   })
 
@@ -157,6 +162,40 @@ describeService('an operator', {}, (service) => {
     },
   )
 
+  test('is told that a change changes nothing, and that what is to be removed is not there', async () => {
+    const same = await change(
+      'organization',
+      FIXTURE.organizationId,
+      {},
+      { add: { allowedDomains: ['EXAMPLE.org'] } },
+    )
+    expect(same).toMatchObject({ changed: false, allowedDomains: ['example.org'] })
+    const typo = change(
+      'organization',
+      FIXTURE.organizationId,
+      {},
+      { remove: { allowedDomains: ['exmaple.org'] } },
+    )
+    await expect(typo).rejects.toThrow('There is no domain exmaple.org to remove; nothing is changed.')
+    const wrong = change('organization', FIXTURE.organizationId, {}, { add: { allowedDomains: ['a b'] } })
+    await expect(wrong).rejects.toThrow('--add-domain must be a domain')
+    await expect(list('contact', 99)).rejects.toThrow('There is no organization 99;')
+  })
+
+  test('gives no id of a removed resource again, whatever it went with', async () => {
+    const organization = await create('organization', { name: 'Gone', allowedDomains: ['gone.example'] })
+    const contact = await create('contact', { name: 'Gone', email: 'a@gone.example' }, organization.id)
+    await remove('organization', organization.id, true)
+    const next = await create('organization', { name: 'Next', allowedDomains: ['next.example'] })
+    expect(next.id).toBe(organization.id + 1)
+    const someone = await create('contact', { name: 'Someone', email: 'b@next.example' }, next.id)
+    expect(someone.id).toBe(contact.id + 1)
+    await service().pool.query(`insert into access_management.removed_resources values ('group', 2147483647)`)
+    await expect(create('group', { name: 'One too many' }, next.id)).rejects.toThrow(
+      'No id is left for another group',
+    )
+  })
+
   test('removes a contact with the tokens, and only when asked for all', async () => {
     const contact = await create('contact', { name: 'Eve', email: 'eve@example.org' }, FIXTURE.organizationId)
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
@@ -192,7 +231,7 @@ describeService('an import', {}, (service) => {
     operatorOf(service())('importFixture', { path: 'f.yaml', content: parseYaml(yaml, 'f.yaml') })
 
   test('of what is there already changes nothing', async () => {
-    expect(await importYaml(FIXTURE_YAML)).toEqual({ created: {}, changed: {} })
+    expect(await importYaml(FIXTURE_YAML)).toEqual({ created: {}, changed: {}, leftOut: [] })
   })
 
   test('changes what the file names, and leaves what a contact or the API changed since', async () => {
@@ -216,7 +255,7 @@ describeService('an import', {}, (service) => {
       'name: Ada Admin',
       'name: Ada Chief',
     )
-    expect(await importYaml(renamed)).toEqual({ created: {}, changed: { directory: 1, contact: 1 } })
+    expect(await importYaml(renamed)).toMatchObject({ created: {}, changed: { directory: 1, contact: 1 } })
     expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Renamed' })
     const after = (await ask(service(), 'getSubscription', own)).body as { subscriber: object }
     expect(after).toMatchObject({ ...(before as object), subscriber: { name: 'Ada Chief' } })
@@ -226,9 +265,31 @@ describeService('an import', {}, (service) => {
     expect(await ask(service(), 'listSubscriptions', { token: FIXTURE.benToken })).toMatchObject(problem(401))
   })
 
+  test('brings nothing back that an operator took away, nor what belongs to it', async () => {
+    const perform = operatorOf(service())
+    await perform('revokeToken', { id: hashToken(FIXTURE.userToken).slice(0, 12) })
+    await perform('removeResource', { resource: 'contact', id: FIXTURE.benId, withContents: true })
+    const newcomer = await perform('createResource', {
+      resource: 'contact',
+      ownerId: FIXTURE.organizationId,
+      values: { name: 'Newcomer', email: 'new@example.org' },
+    })
+    expect(newcomer.id).not.toBe(FIXTURE.benId)
+    const { created, leftOut } = await importYaml(FIXTURE_YAML)
+    expect(created).toEqual({})
+    expect(leftOut.toSorted()).toEqual([
+      `a revoked token of contact ${FIXTURE.contactId}`,
+      `contact ${FIXTURE.benId}`,
+    ])
+    expect(await ask(service(), 'listSubscriptions', { token: FIXTURE.userToken })).toMatchObject(
+      problem(401),
+    )
+    expect(await ask(service(), 'listSubscriptions', { token: FIXTURE.benToken })).toMatchObject(problem(401))
+  })
+
   test('that is wrong in one place changes nothing', async () => {
-    const wrong = FIXTURE_YAML.replace('name: Renamed', 'name: X').replace('status: pending', 'status: ""')
+    const wrong = FIXTURE_YAML.replace('name: Corporate', 'name: X').replace('status: pending', 'status: ""')
     await expect(importYaml(wrong)).rejects.toMatchObject({ code: 'config-invalid' })
-    expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Renamed' })
+    expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Corporate' })
   })
 })

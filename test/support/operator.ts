@@ -9,7 +9,7 @@ export function operatorOf({ pool, baseUrl }: Pick<RunningService, 'pool' | 'bas
     db: openDatabase(pool),
     now: () => new Date(),
     publicUrl: baseUrl,
-    writeContext: testContext,
+    writeContext: () => Promise.resolve(testContext()),
     rotateKeys: () => Promise.reject(new Error('not here')),
   })
 }

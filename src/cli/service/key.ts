@@ -53,7 +53,7 @@ async function rotate(session: Session): Promise<number> {
   const next =
     removable.length === 0
       ? 'There is no key to remove from the file.'
-      : `Only older backups still need ${removable.join(', ')}: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file.`
+      : `Of this store, only older backups still need ${removable.join(', ')}: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file, if no other store uses it.`
   printResult(session, rotation, `${done} ${next}`)
   return 0
 }

@@ -115,14 +115,16 @@ async function change(session: Session, resource: Named, id: number, options: Op
   const lists = { add: listsOf(resource, options, 'add'), remove: listsOf(resource, options, 'remove') }
   const input = { resource: resource.name, id, values, ...lists }
   const changed = await withService(session, (admin) => admin.perform('changeResource', input))
-  printResult(session, changed, `${titleOf(resource, changed)} is changed.`)
+  const done = changed.changed ? 'is changed' : 'was like that already; nothing is changed'
+  printResult(session, changed, `${titleOf(resource, changed)} ${done}.`)
   return 0
 }
 
 async function remove(session: Session, resource: Named, id: number, withContents: boolean): Promise<number> {
   const input = { resource: resource.name, id, withContents }
   const removed = await withService(session, (admin) => admin.perform('removeResource', input))
-  printResult(session, removed, `${titleOf(resource, removed)} is removed.`)
+  const contents = removed.with === '' ? '' : `, with ${removed.with}`
+  printResult(session, removed, `${titleOf(resource, removed)} is removed${contents}.`)
   return 0
 }
 

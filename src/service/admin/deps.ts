@@ -10,8 +10,8 @@ export interface AdminDeps {
   readonly now: () => Date
   /** The address of the service for its clients; empty where the configuration names none. */
   readonly publicUrl: string
-  /** Throws `DirsyncdError('secret-unavailable')` where the key file is not usable. */
-  readonly writeContext: () => WriteContext
+  /** Throws `DirsyncdError('secret-unavailable')` where the key file is not usable or not that of the store. */
+  readonly writeContext: () => Promise<WriteContext>
   /** Reads the key file again and seals everything with its first key. */
   readonly rotateKeys: () => Promise<KeyRotation>
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { ReloadableVault } from '../keys/key-file.ts'
-import { rotateKey } from '../keys/rotate-key.ts'
+import { requireKeys, rotateKey } from '../keys/rotate-key.ts'
 import { openDatabase } from '../store/database.ts'
 import { usedKeyIds } from '../store/sealed.ts'
 
@@ -15,11 +15,12 @@ export interface KeyRotation {
 }
 
 /**
- * Reads the key file again and seals everything with its first key; the vault uses that key from then on. Throws
+ * Reads the key file again and seals everything with its first key; the vault uses that key from then on, unless the file
+ * lacks a key that is in use: then it goes on with those that it has. Throws
  * `DirsyncdError('secret-unavailable')`.
  */
 export async function rotateKeys(pool: Pool, vault: ReloadableVault): Promise<KeyRotation> {
-  const { keyId, keyIds } = vault.reload()
+  const { keyId, keyIds } = await vault.reload((next) => requireKeys(pool, next))
   const sealed = await rotateKey(pool, vault)
   const used = new Set([keyId, ...(await usedKeyIds(openDatabase(pool)))])
   return { keyId, sealed, removable: keyIds.filter((id) => !used.has(id)) }

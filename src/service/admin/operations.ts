@@ -40,8 +40,8 @@ export const adminOperations = {
   removeResource: operation(z.strictObject({ resource, id, withContents: z.boolean() }), removeResource),
   importFixture: operation(
     z.strictObject({ path: z.string(), content: z.unknown() }),
-    (deps, { path, content }) =>
-      loadFixture(deps.pool, content, { path, existing: 'update', ...deps.writeContext() }),
+    async (deps, { path, content }) =>
+      loadFixture(deps.pool, content, { path, existing: 'update', ...(await deps.writeContext()) }),
   ),
   listUsersWithoutId: operation(z.strictObject({ directoryId: id.optional() }), listUsersWithoutId),
   removeUsersWithoutId: operation(z.strictObject({ ids: z.array(id).min(1) }), removeUsersWithoutId),

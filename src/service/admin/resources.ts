@@ -1,16 +1,24 @@
-import { sql } from 'kysely'
+import { MAX_ID } from '../../contract/values.ts'
 import { DirsyncdError } from '../../errors.ts'
+import { flagsOf } from '../resources/flags.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
-import { parseValue, type Patch, requireResource, withReferences, writeChange } from '../resources/write.ts'
-import { SCHEMA, type Trx } from '../store/database.ts'
+import {
+  parseItems,
+  parseValue,
+  type Patch,
+  requireResource,
+  withReferences,
+  writeChange,
+} from '../resources/write.ts'
+import type { Database, Trx } from '../store/database.ts'
 import {
   countContents,
   deleteResource,
   insertResources,
   lockResources,
+  nextId,
   selectResources,
-  STORAGE,
   type StoredResource,
 } from '../store/resources.ts'
 import type { AdminDeps } from './deps.ts'
@@ -22,10 +30,12 @@ export async function createResource(
   deps: AdminDeps,
   { resource, ownerId, values }: { resource: ResourceName; ownerId?: number | undefined; values: Patch },
 ): Promise<ResourceView> {
-  const context = deps.writeContext()
+  const context = await deps.writeContext()
   return inTurn(deps, async (trx) => {
     await requireOwner(trx, resource, ownerId)
-    const value = parseValue(resource, { ...values, id: await nextId(trx, resource) })
+    const id = await nextId(trx, resource)
+    if (id === undefined) throw noIdLeft(resource)
+    const value = parseValue(resource, { ...values, id })
     const complete = await withReferences(trx, resource, ownerId, value)
     await insertResources(trx, resource, ownerId, [complete], context)
     return viewOf(resource, await requireResource(trx, resource, complete.id))
@@ -36,6 +46,7 @@ export async function listResources(
   { db }: AdminDeps,
   { resource, ownerId }: { resource: ResourceName; ownerId?: number | undefined },
 ): Promise<readonly ResourceView[]> {
+  if (ownerId !== undefined) await requireOwner(db, resource, ownerId)
   return (await selectResources(db, resource, { ownerId })).map((each) => viewOf(resource, each))
 }
 
@@ -48,49 +59,62 @@ export interface ResourceChange {
   readonly remove: Readonly<Record<string, readonly (string | number)[]>>
 }
 
-export async function changeResource(deps: AdminDeps, change: ResourceChange): Promise<ResourceView> {
+/** `changed` is false where the resource was like that already. */
+export async function changeResource(
+  deps: AdminDeps,
+  change: ResourceChange,
+): Promise<ResourceView & { readonly changed: boolean }> {
   const { resource, id, values, add, remove } = change
-  const context = deps.writeContext()
+  const context = await deps.writeContext()
   return inTurn(deps, async (trx) => {
     const before = await requireResource(trx, resource, id)
     const lists = Object.fromEntries(
       [...new Set([...Object.keys(add), ...Object.keys(remove)])].map((field) => {
-        return [field, changedList(before.fields[field], add[field] ?? [], remove[field] ?? [])]
+        return [
+          field,
+          changedList(resource, before, { field, add: add[field] ?? [], remove: remove[field] ?? [] }),
+        ]
       }),
     )
-    await writeChange(trx, resource, before, { ...values, ...lists }, context)
-    return viewOf(resource, await requireResource(trx, resource, id))
+    const changed = await writeChange(trx, resource, before, { ...values, ...lists }, context)
+    return { ...viewOf(resource, await requireResource(trx, resource, id)), changed }
   })
 }
 
-/** Also removes what belongs to it, which `withContents` must allow. */
+/** Also removes what belongs to it, which `withContents` must allow; `with` says what that was. */
 export async function removeResource(
   deps: AdminDeps,
   { resource, id, withContents }: { resource: ResourceName; id: number; withContents: boolean },
-): Promise<ResourceView> {
+): Promise<ResourceView & { readonly with: string }> {
   return inTurn(deps, async (trx) => {
     const found = await requireResource(trx, resource, id)
-    const contents = await countContents(trx, resource, id)
-    if (contents.length > 0 && !withContents) throw notEmpty(resource, id, contents)
+    const contents = await countContents(trx, resource, [id])
+    if (contents.size > 0 && !withContents) throw notEmpty(resource, id, contents)
     await deleteResource(trx, resource, id)
-    return viewOf(resource, found)
+    return { ...viewOf(resource, found), with: listOf(contents) }
   })
 }
 
-function notEmpty(
-  resource: ResourceName,
-  id: number,
-  contents: readonly { readonly what: string; readonly count: number }[],
-): DirsyncdError {
-  const what = contents.map(({ what: noun, count }) => `${count} ${count === 1 ? noun : pluralOf(noun)}`)
+function noIdLeft(resource: ResourceName): DirsyncdError {
   return new DirsyncdError(
     'usage',
-    `The ${resource} ${id} has ${what.join(', ')}; nothing is removed. Give --with-contents to remove all of it.`,
+    `No id is left for another ${resource}, because ${MAX_ID} is taken; create it with \`dirsyncd service import\` and an id of its own.`,
   )
 }
 
-function pluralOf(noun: string): string {
-  return noun === 'directory' ? 'directories' : `${noun}s`
+function notEmpty(resource: ResourceName, id: number, contents: ReadonlyMap<string, number>): DirsyncdError {
+  return new DirsyncdError(
+    'usage',
+    `The ${resource} ${id} has ${listOf(contents)}; nothing is removed. Give --with-contents to remove all of it.`,
+  )
+}
+
+/** `1 contact, 2 directories`. */
+function listOf(contents: ReadonlyMap<string, number>): string {
+  const nouns = [...contents].map(([noun, count]) => {
+    return `${count} ${count === 1 ? noun : noun === 'directory' ? 'directories' : `${noun}s`}`
+  })
+  return nouns.join(', ')
 }
 
 /** Runs the work of one command at a time. */
@@ -102,23 +126,38 @@ async function inTurn<Result>({ db }: AdminDeps, work: (trx: Trx) => Promise<Res
 }
 
 /** Throws `id-unknown`. */
-async function requireOwner(trx: Trx, resource: ResourceName, ownerId: number | undefined): Promise<void> {
+async function requireOwner(
+  db: Database,
+  resource: ResourceName,
+  ownerId: number | undefined,
+): Promise<void> {
   const { owner }: Resource = resources[resource]
   if (owner === undefined) return
   if (ownerId === undefined) throw new DirsyncdError('usage', `The ${owner} is missing.`)
-  await requireResource(trx, owner, ownerId)
+  await requireResource(db, owner, ownerId)
 }
 
-/** The next free id, of resources that are locked: no sequence has it, because a file may choose ids. */
-async function nextId(trx: Trx, resource: ResourceName): Promise<number> {
-  const table = sql.id(SCHEMA, STORAGE[resource].table)
-  const { rows } = await sql<{ id: number }>`select coalesce(max(id), 0) + 1 as id from ${table}`.execute(trx)
-  return rows[0]!.id
-}
-
-function changedList(before: unknown, add: readonly unknown[], remove: readonly unknown[]): unknown[] {
-  const kept = (Array.isArray(before) ? before : []).filter((each) => !remove.includes(each))
-  return [...new Set([...kept, ...add])]
+/** Items are compared as they are stored. Throws `usage` for one that is to be removed and is not there. */
+function changedList(
+  resource: ResourceName,
+  { fields }: StoredResource,
+  change: { readonly field: string; readonly add: readonly unknown[]; readonly remove: readonly unknown[] },
+): unknown[] {
+  const { field, remove } = change
+  const before = (fields[field] ?? []) as unknown[]
+  const [add, gone] = [
+    parseItems(resource, field, 'add', change.add),
+    parseItems(resource, field, 'remove', remove),
+  ]
+  const missing = gone.findIndex((each) => !before.includes(each))
+  if (missing >= 0) {
+    const what = flagsOf(resources[resource]).find(({ path }) => path[0] === field)?.name ?? field
+    throw new DirsyncdError(
+      'usage',
+      `There is no ${what} ${String(remove[missing])} to remove; nothing is changed.`,
+    )
+  }
+  return [...before.filter((each) => !gone.includes(each)), ...add]
 }
 
 function viewOf(resource: ResourceName, { id, ownerId, fields }: StoredResource): ResourceView {

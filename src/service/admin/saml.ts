@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { DirsyncdError } from '../../errors.ts'
-import { requireResource, unknownId } from '../resources/write.ts'
+import { requireResource } from '../resources/write.ts'
 import { metadataOf } from '../saml/metadata.ts'
 import {
   addSigningKey,
@@ -8,6 +8,7 @@ import {
   deleteSigningKey,
   findSigningKey,
   listSigningKeys,
+  requireUsable,
   setCurrentKey,
   type SigningKeyRow,
 } from '../store/signing-keys.ts'
@@ -42,7 +43,7 @@ export async function readSamlMetadata(
 ): Promise<SamlMetadata> {
   const { fields } = await requireResource(db, 'organization', organizationId)
   const entityId = String(fields['entityId'])
-  await currentSigningKey(db, writeContext().vault, organizationId, now())
+  await currentSigningKey(db, (await writeContext()).vault, organizationId, now())
   const certificates = (await listSigningKeys(db, organizationId)).map(({ certificate }) => certificate)
   return { entityId, metadata: metadataOf({ entityId, certificates }, publicUrl) }
 }
@@ -62,17 +63,18 @@ export async function createSamlKey(
 ): Promise<SigningKeyView> {
   await requireResource(db, 'organization', organizationId)
   const current = (await listSigningKeys(db, organizationId)).length === 0
-  const id = await addSigningKey(db, writeContext().vault, { organizationId, current }, now())
+  const id = await addSigningKey(db, (await writeContext()).vault, { organizationId, current }, now())
   if (id === undefined) throw new DirsyncdError('usage', 'Another command is making a key; try again.')
   return viewOf(await requireKey({ db }, id))
 }
 
-/** Lets a key sign from now on; the one before stays in the metadata. */
+/** Lets a key sign from now on, if it can be opened; the one before stays in the metadata. */
 export async function useSamlKey(
-  { db }: AdminDeps,
+  { db, writeContext }: AdminDeps,
   { id }: { readonly id: number },
 ): Promise<SigningKeyView> {
   const key = await requireKey({ db }, id)
+  await requireUsable(db, (await writeContext()).vault, id)
   await db.transaction().execute((trx) => setCurrentKey(trx, key))
   return viewOf(await requireKey({ db }, id))
 }
@@ -92,7 +94,12 @@ export async function removeSamlKey(
 
 async function requireKey({ db }: Pick<AdminDeps, 'db'>, id: number): Promise<SigningKeyRow> {
   const key = await findSigningKey(db, id)
-  if (key === undefined) throw unknownId('saml key', id)
+  if (key === undefined) {
+    throw new DirsyncdError(
+      'id-unknown',
+      `There is no SAML key ${id}; dirsyncd service saml key list --organization ID shows those of an organization.`,
+    )
+  }
   return key
 }
 

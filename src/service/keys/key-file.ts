@@ -6,9 +6,9 @@ import { newKeyLine, openVault, type Vault } from './vault.ts'
 export interface ReloadableVault extends Vault {
   /**
    * Reads the key file again and seals with its first key from then on. Throws `DirsyncdError('secret-unavailable')`
-   * and keeps the old keys where the file is not usable.
+   * and keeps the old keys where the file is not usable or `check` rejects its keys.
    */
-  reload(): Pick<Vault, 'keyId' | 'keyIds'>
+  reload(check: (vault: Vault) => Promise<void>): Promise<Pick<Vault, 'keyId' | 'keyIds'>>
 }
 
 /** Throws `DirsyncdError('secret-unavailable')`. */
@@ -24,9 +24,11 @@ export function openReloadableVault(path: string): ReloadableVault {
     has: (keyId) => current.has(keyId),
     seal: (plain, purpose) => current.seal(plain, purpose),
     open: (sealed, keyId, purpose) => current.open(sealed, keyId, purpose),
-    reload() {
-      current = openVault(path)
-      return current
+    async reload(check) {
+      const next = openVault(path)
+      await check(next)
+      current = next
+      return next
     },
   }
 }

@@ -21,7 +21,12 @@ export const organization = {
       { flag: 'domain' },
     ),
     entityId: field(
-      text.max(1024).optional(),
+      z
+        .string()
+        .regex(/^[A-Za-z][A-Za-z0-9+.-]*:[^\s\0]{1,1000}$/, {
+          error: 'must be a URL or URN of at most 1,000 characters',
+        })
+        .optional(),
       'Its SAML entity id, such as an https URL (default: a new urn:uuid).',
     ),
   }),
@@ -38,7 +43,10 @@ export const contact = {
     id,
     name: field(name, 'Its name.'),
     email: field(z.email({ error: 'must be an e-mail address' }), 'Its e-mail address.'),
-    status: field(text.default('active'), '"blocked" refuses its tokens (default: active).'),
+    status: field(
+      z.enum(['active', 'blocked'], { error: 'must be active or blocked' }).default('active'),
+      'active or blocked, which refuses its tokens (default: active).',
+    ),
     created_at: createdAt,
     last_activity: fileOnly(pastTime.optional()),
   }),
@@ -153,7 +161,7 @@ export const installation = {
     '    --sp-entity-id https://meridian.example/saml/metadata --acs-url https://meridian.example/saml/acs',
 } as const satisfies Resource
 
-const credentials = z.record(text, z.string())
+const credentials = z.record(text, z.string({ error: 'must be text; put it into quotes' }))
 const appCredentials = z.strictObject({ login: text, password: text })
 const yes = z.boolean().default(true)
 

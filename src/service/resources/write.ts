@@ -50,11 +50,32 @@ export function unknownId(what: string, id: number | string): DirsyncdError {
   )
 }
 
-/** Throws `usage`. */
+/** A value without repetitions in its lists. Throws `usage`. */
 export function parseValue<Name extends ResourceName>(resource: Name, values: Patch): ResourceValue<Name> {
   const result = (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true })
-  if (result.success) return result.data as ResourceValue<Name>
+  if (result.success) return withoutRepetitions(result.data as Patch) as ResourceValue<Name>
   throw new DirsyncdError('usage', describeIssues(result.error, resources[resource]))
+}
+
+/** Items of a list, as they are stored. Throws `usage`, which names the option: `--add-domain`. */
+export function parseItems(
+  resource: ResourceName,
+  field: string,
+  how: 'add' | 'remove',
+  items: readonly unknown[],
+): unknown[] {
+  if (items.length === 0) return []
+  const shape = resources[resource].schema.shape as Readonly<Record<string, z.ZodType>>
+  const result = shape[field]!.safeParse(items, { reportInput: true })
+  if (result.success) return result.data as unknown[]
+  const issues = result.error.issues.map((issue) => ({ ...issue, path: [field, ...issue.path] }))
+  throw new DirsyncdError('usage', describeIssues({ issues }, resources[resource], `${how}-`))
+}
+
+function withoutRepetitions(value: Patch): Patch {
+  return Object.fromEntries(
+    Object.entries(value).map(([field, of]) => [field, Array.isArray(of) ? [...new Set(of)] : of]),
+  )
 }
 
 type References = Readonly<Record<string, ResourceName>>

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PasswordStrength } from '../../contract/subscription.ts'
+import { MAX_ID } from '../../contract/values.ts'
+import type { Removed } from '../fixture/left-out.ts'
 import type { Vault } from '../keys/vault.ts'
 import { type Estimator, gradeOf } from '../password.ts'
 import { type ResourceName, type ResourceValue, resources } from '../resources/resources.ts'
@@ -57,7 +59,7 @@ interface Contents {
 const TIMES = ['created_at', 'last_activity', 'last_login']
 const KEPT = [...TIMES]
 
-export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
+const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
   organization: {
     table: 'organizations',
     renamed: { allowedDomains: 'allowed_domains', entityId: 'entity_id' },
@@ -88,8 +90,8 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     renamed: { users: 'user_count', groups: 'group_count' },
     shown: ['users', 'groups'],
     contents: [
-      { table: 'external_users', column: 'directory_id', what: 'user' },
-      { table: 'external_groups', column: 'directory_id', what: 'group' },
+      { table: 'external_users', column: 'directory_id', what: 'directory user' },
+      { table: 'external_groups', column: 'directory_id', what: 'directory group' },
     ],
   },
   provider: {
@@ -167,6 +169,28 @@ export async function lockResources(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(trx)
 }
 
+/** What an operator has removed or revoked so far. */
+export async function readRemoved(trx: Trx): Promise<Removed> {
+  const { rows: gone } = await sql<{ key: string }>`
+    select resource || ' ' || id as key from ${sql.id(SCHEMA, 'removed_resources')}`.execute(trx)
+  const { rows: tokens } = await sql<{ hash: string }>`
+    select hash from ${sql.id(SCHEMA, 'revoked_tokens')}`.execute(trx)
+  const keys = new Set(gone.map(({ key }) => key))
+  const revoked = new Set(tokens.map(({ hash }) => hash))
+  return { has: (resource, id) => keys.has(`${resource} ${id}`), isRevoked: (hash) => revoked.has(hash) }
+}
+
+/** A new id for a resource that is locked; no id is given twice. `undefined` where the highest possible one is taken. */
+export async function nextId(trx: Trx, resource: ResourceName): Promise<number | undefined> {
+  const { rows } = await sql<{ id: string }>`select greatest(
+      (select max(id) from ${sql.id(SCHEMA, STORAGE[resource].table)}),
+      (select max(id) from ${sql.id(SCHEMA, 'removed_resources')} where resource = ${resource}),
+      0
+    )::bigint + 1 as id`.execute(trx)
+  const id = Number(rows[0]!.id)
+  return id > MAX_ID ? undefined : id
+}
+
 /** The fields that a later import may change. */
 export function importedFields(resource: ResourceName): readonly string[] {
   const { kept = [] }: Storage<never> = STORAGE[resource]
@@ -237,22 +261,39 @@ export async function deleteResource(trx: Trx, resource: ResourceName, id: numbe
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
 }
 
-/** How many of each there are in a resource; without those that it has none of. */
+/** How many of each go with a resource when it is removed, by what they are. */
 export async function countContents(
   trx: Trx,
   resource: ResourceName,
-  id: number,
-): Promise<readonly { readonly what: string; readonly count: number }[]> {
-  const counts: { what: string; count: number }[] = []
+  ids: readonly number[],
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, Set<number | string>>()
+  await collectContents(trx, resource, ids, found)
+  const counts = [...found].map(([what, all]) => [what, all.size] as const)
+  return new Map(counts.filter(([, count]) => count > 0))
+}
+
+async function collectContents(
+  trx: Trx,
+  resource: ResourceName,
+  ids: readonly number[],
+  found: Map<string, Set<number | string>>,
+): Promise<void> {
   for (const { table, column, what } of STORAGE[resource].contents) {
-    const { rows } = await sql<{
-      count: number
-    }>`select count(*)::integer as count from ${sql.id(SCHEMA, table)}
-      where ${sql.id(column)} = ${id}`.execute(trx)
-    const count = rows[0]?.count ?? 0
-    if (count > 0) counts.push({ what, count })
+    const key = sql.id(table === 'tokens' ? 'hash' : 'id')
+    const { rows } = await sql<{ id: number | string }>`select ${key} as id from ${sql.id(SCHEMA, table)}
+      where ${sql.id(column)} = any(${ids}::integer[])`.execute(trx)
+    const all = found.get(what) ?? new Set()
+    for (const { id } of rows) all.add(id)
+    found.set(what, all)
+    if (what in STORAGE && rows.length > 0)
+      await collectContents(
+        trx,
+        what as ResourceName,
+        rows.map(({ id }) => Number(id)),
+        found,
+      )
   }
-  return counts
 }
 
 /** The columns of a value. */

@@ -64,6 +64,16 @@ async function openCurrent(
   return { certificate: row.certificate, privateKey: vault.open(row.sealed, row.keyId, purposeOf(row.id)) }
 }
 
+/** Throws a `DirsyncdError` (`secret-unavailable`) where the vault cannot open the key. */
+export async function requireUsable(db: Database, vault: Vault, id: number): Promise<void> {
+  const { sealed, keyId } = await db
+    .selectFrom('signing_keys')
+    .select(['private_key as sealed', 'key_id as keyId'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  vault.open(sealed, keyId, purposeOf(id))
+}
+
 /** Makes a key and resolves with its id; `undefined` where a current one is wanted and there is one meanwhile. */
 export async function addSigningKey(
   db: Database,

@@ -146,6 +146,8 @@ function scriptedService(seen: { performed: [string, object][]; closed: number }
     if (operation === 'rotateKeys') return { keyId: 'k2', sealed: 1, removable: ['k1', 'k0'] }
     if (operation === 'listTokens') return [{ ...row, id: 'abc' }]
     if (operation === 'removeUsersWithoutId') return [row]
+    if (operation === 'changeResource') return { ...row, changed: true }
+    if (operation === 'removeResource') return { ...row, with: '2 users' }
     return operation.startsWith('list') ? [row] : { ...row, ...input }
   }
   return {
@@ -525,7 +527,7 @@ test.each([
   [
     'directory remove 3 --with-contents',
     ['removeResource', { resource: 'directory', id: 3, withContents: true }],
-    'Directory 3, Ada, of organization 2 is removed.\n',
+    'Directory 3, Ada, of organization 2 is removed, with 2 users.\n',
   ],
   [
     'directory list --organization 2',
@@ -537,8 +539,8 @@ test.each([
   [
     'key rotate',
     ['rotateKeys', {}],
-    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Only older backups ' +
-      'still need k1, k0: remove their lines from the file.\n',
+    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Of this store, only older backups ' +
+      'still need k1, k0: remove their lines from the file, if no other store uses it.\n',
   ],
 ] as const)('service %s', async (line, performed, stdout) => {
   const result = await dirsyncd(['service', ...line.split(' ')])

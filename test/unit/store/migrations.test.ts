@@ -32,6 +32,7 @@ const MIGRATIONS = {
     '0006-create-entries.ts': 'f4c8acb65ffdb6d2',
     '0007-resources.ts': '7ab9b3e8ba2d9c93',
     '0008-signing-keys.ts': '85c6686225f95b11',
+    '0009-removed.ts': 'feff4846cc131af9',
   },
 }
 

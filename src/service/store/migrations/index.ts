@@ -10,6 +10,7 @@ import { createBlocks } from './0005-blocks.ts'
 import { createEntryFunctions } from './0006-create-entries.ts'
 import { changeResources } from './0007-resources.ts'
 import { allowSigningKeys } from './0008-signing-keys.ts'
+import { rememberRemoved } from './0009-removed.ts'
 
 /**
  * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
@@ -24,6 +25,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0006-create-entries': { up: createEntryFunctions },
   '0007-resources': { up: changeResources },
   '0008-signing-keys': { up: allowSigningKeys },
+  '0009-removed': { up: rememberRemoved },
 }
 
 /**

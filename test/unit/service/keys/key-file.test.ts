@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, writeFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createKey, openReloadableVault } from '../../../../src/service/keys/key-file.ts'
@@ -64,9 +64,12 @@ test('a vault in use takes the keys of the file when it is told to, and keeps it
   const sealed = vault.seal('secret', 'a')
   await createKey(path, DAY)
   expect(vault.keyId).toBe('k20260131')
-  expect(vault.reload().keyId).toBe('k20260131-2')
+  expect((await vault.reload(async () => {})).keyId).toBe('k20260131-2')
   expect(vault.open(sealed, 'k20260131', 'a')).toBe('secret')
   await writeFile(path, 'nonsense\n')
-  expect(() => vault.reload()).toThrow(/is no key/)
+  await expect(vault.reload(async () => {})).rejects.toThrow(/is no key/)
+  await createKey(join(dir.path, 'other'), DAY)
+  await rename(join(dir.path, 'other'), path)
+  await expect(vault.reload(() => Promise.reject(new Error('a key is missing')))).rejects.toThrow('missing')
   expect(vault.open(vault.seal('new', 'b'), vault.keyId, 'b')).toBe('new')
 })
