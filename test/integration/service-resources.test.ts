@@ -132,6 +132,13 @@ describeService('an operator', {}, (service) => {
       '--kind must be app or vault-item.',
     ],
     [
+      'a number as a secret',
+      'subscription',
+      FIXTURE.samlSubscriptionId,
+      { credentials: { login: 'a', password: 1 } },
+      '--credentials: password must be text; put it into quotes.',
+    ],
+    [
       'a position below 0',
       'subscription',
       FIXTURE.samlSubscriptionId,

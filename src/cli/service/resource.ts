@@ -60,19 +60,20 @@ function addCreateOption(command: Command, flag: Flag): void {
   const { kind, required, initially } = flag
   const names = `--${initially ? 'no-' : ''}${flag.name}${argumentOf(kind)}`
   const description = `${initially ? 'Not: ' : ''}${flag.description}${isList(kind) ? ' Once for each.' : ''}`
-  command.addOption(parsed(new Option(names, description), kind).makeOptionMandatory(required))
+  command.addOption(parsed(new Option(names, description), flag).makeOptionMandatory(required))
 }
 
 /** A list loses and gets single items, so that nobody has to repeat the others. */
-function addChangeOptions(command: Command, { name, kind, description }: Flag): void {
+function addChangeOptions(command: Command, flag: Flag): void {
+  const { name, kind, description } = flag
   if (isList(kind)) {
-    command.addOption(parsed(new Option(`--add-${name}${argumentOf(kind)}`, `Add: ${description}`), kind))
+    command.addOption(parsed(new Option(`--add-${name}${argumentOf(kind)}`, `Add: ${description}`), flag))
     command.addOption(
-      parsed(new Option(`--remove-${name}${argumentOf(kind)}`, `Remove: ${description}`), kind),
+      parsed(new Option(`--remove-${name}${argumentOf(kind)}`, `Remove: ${description}`), flag),
     )
     return
   }
-  command.addOption(parsed(new Option(`--${name}${argumentOf(kind)}`, description), kind))
+  command.addOption(parsed(new Option(`--${name}${argumentOf(kind)}`, description), flag))
   if (kind === 'switch') command.option(`--no-${name}`, `Not: ${description}`)
 }
 
@@ -87,7 +88,8 @@ function argumentOf(kind: Flag['kind']): string {
   ]
 }
 
-function parsed(option: Option, kind: Flag['kind']): Option {
+function parsed(option: Option, { kind, choices }: Flag): Option {
+  if (choices !== undefined) return option.choices(choices)
   if (kind === 'number') return option.argParser(Number)
   if (kind === 'texts') return option.argParser(repeated)
   if (kind === 'numbers') {

@@ -9,6 +9,7 @@ export interface Flag {
   readonly path: readonly string[]
   readonly kind: 'text' | 'number' | 'switch' | 'texts' | 'numbers' | 'file'
   readonly description: string
+  readonly choices: readonly string[] | undefined
   /** `create` needs it. */
   readonly required: boolean
   /** Of a switch: its default, which the option turns around. */
@@ -27,14 +28,19 @@ function flagsIn(schema: z.ZodObject, path: readonly string[], required: boolean
     const plain = plainOf(field)
     const needed = required && !field.safeParse(undefined).success
     if (plain instanceof z.ZodObject) return flagsIn(plain, at, needed || isFilled(field))
-    const { flag, description = '' } = (field.meta() ?? {}) as {
+    const {
+      flag,
+      choices,
+      description = '',
+    } = (field.meta() ?? {}) as {
       flag?: string | false
+      choices?: readonly string[]
       description?: string
     }
     if (flag === false) return []
     const kind = kindOf(plain)
     const initially = kind === 'switch' && field.safeParse(undefined).data === true
-    return [{ name: flag ?? kebab(key), path: at, kind, description, required: needed, initially }]
+    return [{ name: flag ?? kebab(key), path: at, kind, choices, description, required: needed, initially }]
   })
 }
 

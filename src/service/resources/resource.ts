@@ -20,6 +20,8 @@ export interface Resource {
 interface Flag {
   /** Instead of the field's own name; false where the command line cannot set it. */
   readonly flag?: string | false
+  /** The only values that the command line takes, of those that the file may have. */
+  readonly choices?: readonly string[]
 }
 
 /** Says what a field is, for `--help`. */

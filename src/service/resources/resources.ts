@@ -43,10 +43,9 @@ export const contact = {
     id,
     name: field(name, 'Its name.'),
     email: field(z.email({ error: 'must be an e-mail address' }), 'Its e-mail address.'),
-    status: field(
-      z.enum(['active', 'blocked'], { error: 'must be active or blocked' }).default('active'),
-      'active or blocked, which refuses its tokens (default: active).',
-    ),
+    status: field(text.default('active'), '"blocked" refuses its tokens (default: active).', {
+      choices: ['active', 'blocked'],
+    }),
     created_at: createdAt,
     last_activity: fileOnly(pastTime.optional()),
   }),

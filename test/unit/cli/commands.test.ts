@@ -606,6 +606,11 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
   [['approve', '1.5'], 64, /^.*must be a whole number from 1.*\n$/],
   [['runs', '--limit', '0'], 64, /^.*must be a whole number from 1.*\n$/],
   [['--log-level', 'loud', 'sync'], 64, /^.*Allowed choices are debug, info.*\n$/],
+  [
+    ['service', 'contact', 'change', '1', '--status', 'Blocked'],
+    64,
+    /argument 'Blocked' is invalid\. Allowed choices are active, blocked/,
+  ],
   [['service', 'token', 'create', '--contact', '1'], 64, /^Required option '--scope <scope>' not specified;/],
   [
     ['service', 'token', 'create', '--contact', '1', '--scope', 'ORG', '--expires', 'soon'],
