@@ -26,7 +26,7 @@ const CASES: readonly Writes[] = [
 /** What the service itself takes, with its store on the same core and the client on another. */
 export async function benchServiceWrites({ repetitions = 3 }: BenchOptions): Promise<Comparison[]> {
   pin(1)
-  const postgres = await startPostgres(['autovacuum_naptime=1s'])
+  const postgres = await startPostgres()
   try {
     const results: Comparison[] = []
     for (const writes of CASES) results.push(await measure(writes, postgres, repetitions))

@@ -102,7 +102,7 @@ export interface Settings {
   readonly retries: Retries
 }
 
-/** Fills in the defaults. Throws a `TypeError` for a base URL or an id that cannot be used. */
+/** Fills in the defaults. Throws a `TypeError` for a base URL, an id or a token that cannot be used. */
 export function settingsOf(options: ClientOptions): Settings {
   const url = URL.parse(options.baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -116,6 +116,9 @@ export function settingsOf(options: ClientOptions): Settings {
   if (problem !== undefined) throw new TypeError(problem)
   if (!/^[\x21-\x7e]{1,255}$/.test(options.deviceId)) {
     throw new TypeError('the device id must be 1 to 255 visible ASCII characters')
+  }
+  if (typeof options.token !== 'function' && (typeof options.token !== 'string' || options.token === '')) {
+    throw new TypeError('the token must be a text that is not empty, or a function that returns one')
   }
   const basePath = url.pathname.replace(/\/+$/, '')
   return {

@@ -4,6 +4,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
 import { type HttpAnswer, NoAnswer } from './answer.ts'
+import { type EntryKind, findLeftovers } from './leftovers.ts'
 import type { ApiRequest } from './request.ts'
 import { LIMIT_WAIT_MS, sendWithinLimits } from './sending.ts'
 import type { TestedService } from './tested-service.ts'
@@ -35,6 +36,8 @@ export class Probing implements AsyncDisposable {
   readonly #removals: Cleanup[] = []
   /** These run at the end. */
   readonly #cleanups: Cleanup[] = []
+  /** The ids of entries that the service said to have deleted. */
+  readonly #removed: Record<EntryKind, string[]> = { user: [], group: [] }
   /** `sendUntilAnswered` failed with these. Until one succeeds, it is sent only once: an outage shall not take hours. */
   readonly #failing = new Set<Operation>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
@@ -110,7 +113,11 @@ export class Probing implements AsyncDisposable {
         failed.push(`${cleanup.failure}: ${sentence(error)}`),
       )
     }
-    return failed
+    // Nobody knows where the service does not answer; then the failures above say so.
+    const left = await findLeftovers((kind, id) => this.#isShown(kind, id), this.#removed).catch(() => [])
+    this.#removed.user.length = 0
+    this.#removed.group.length = 0
+    return [...failed, ...left]
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -126,10 +133,23 @@ export class Probing implements AsyncDisposable {
     }
   }
 
+  async #isShown(kind: EntryKind, id: string): Promise<boolean> {
+    const read = kind === 'user' ? 'getUser' : 'getGroup'
+    const { status } = await this.sendUntilAnswered(read, () => ({ params: { external_id: id } }))
+    return status >= 200 && status < 300
+  }
+
   async #run({ operation, request }: Cleanup): Promise<void> {
     const { status } = await this.sendUntilAnswered(operation, () => request)
-    const isGone = status === 404 && endpoints[operation].method === 'DELETE'
-    if (status >= 300 && !isGone) throw new Error(`the service answered ${status}`)
+    const kind = operation === 'deleteUser' ? 'user' : operation === 'deleteGroup' ? 'group' : undefined
+    const id = request.params?.external_id
+    if (kind === undefined || id === undefined) {
+      if (status >= 300) throw new Error(`the service answered ${status}`)
+    } else if (status < 300) {
+      this.#removed[kind].push(id)
+    } else if (status !== 404 && (await this.#isShown(kind, id))) {
+      throw new Error(`the service answered ${status}`)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import { chmod, chown, link, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, link, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
@@ -42,16 +43,17 @@ export interface CreatedKey {
 
 /**
  * Makes a key file with one key and mode 0600, or puts a new key before those in an existing file. An existing file is
- * replaced atomically and keeps its mode and owner. Throws `DirsyncdError('secret-unavailable')`, also for a file that
+ * replaced atomically and keeps its mode and owner; of a symbolic link it is the file behind it. Throws `DirsyncdError('secret-unavailable')`, also for a file that
  * is not a key file.
  */
-export async function createKey(path: string, now: Date): Promise<CreatedKey> {
+export async function createKey(name: string, now: Date): Promise<CreatedKey> {
+  const path = await realpath(name).catch(() => name)
   const before = await readFile(path, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined
     throw failed(path, 'read', error)
   })
   const olderKeyIds = before === undefined ? [] : openVault(path).keyIds
-  const keyId = freeId(olderKeyIds, now)
+  const keyId = newId(now)
   await replaceFile(path, newKeyLine(keyId) + (before ?? ''), before !== undefined)
   return { path, keyId, olderKeyIds }
 }
@@ -86,12 +88,9 @@ async function takeModeAndOwner(path: string, tempPath: string): Promise<void> {
   await chmod(tempPath, mode & 0o777)
 }
 
-/** Such as `k20260131`, or `k20260131-2` for the second one of a day. */
-function freeId(taken: readonly string[], now: Date): string {
-  const base = `k${now.toISOString().slice(0, 10).replaceAll('-', '')}`
-  let id = base
-  for (let number = 2; taken.includes(id); number += 1) id = `${base}-${number}`
-  return id
+/** Such as `k20260131-3f9c2a`: two files that are made on one day must not have two keys of one id. */
+function newId(now: Date): string {
+  return `k${now.toISOString().slice(0, 10).replaceAll('-', '')}-${randomBytes(3).toString('hex')}`
 }
 
 function failed(path: string, done: 'read' | 'written', cause: unknown): DirsyncdError {

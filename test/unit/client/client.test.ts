@@ -720,6 +720,12 @@ test.each([
   expect(() => clientOf(baseUrl)).toThrow(words)
 })
 
+test.each([undefined, null, '', 7])('the token %s is refused before anything is sent', (token) => {
+  expect(() => clientOf('https://x.example', { token: token as never })).toThrow(
+    new TypeError('the token must be a text that is not empty, or a function that returns one'),
+  )
+})
+
 test('members are sent as a list, an empty one as one empty item', async () => {
   await using server = await startScriptedServer(() => ({ status: 200, json: group('g') }))
   await using client = clientOf(server.baseUrl)

@@ -63,12 +63,13 @@ test('what an interrupted check has made is removed', async () => {
   const interrupt = new AbortController()
   await using service = await startService((request, response) => {
     if (request.method === 'POST') interrupt.abort(new Error('interrupted'))
-    json(response, request.method === 'POST' ? 201 : 200, DIRECTORY)
+    const isLookup = request.method === 'GET' && request.url?.includes('/users/') === true
+    json(response, request.method === 'POST' ? 201 : isLookup ? 404 : 200, DIRECTORY)
   })
   const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), interrupt.signal)
   await expect(Array.fromAsync(conformance.check('createUsers'))).rejects.toThrow('interrupted')
   expect(await conformance.close()).toEqual([])
-  expect(service.asked.at(-1)).toMatch(/^DELETE \/7\/users\/dirsyncd-check-/)
+  expect(service.asked.at(-2)).toMatch(/^DELETE \/7\/users\/dirsyncd-check-/)
 })
 
 test('what cannot be removed is told', async () => {
@@ -83,6 +84,37 @@ test('what cannot be removed is told', async () => {
   for (const each of left) {
     expect(each).toMatch(/^dirsyncd-check-\S+ could not be removed: the service answered 403$/)
   }
+})
+
+test('what is still there although the service said that it is deleted is told', async () => {
+  await using service = await startService((request, response) => {
+    const statuses: Record<string, number> = { POST: 201, DELETE: 204 }
+    const status = statuses[request.method ?? ''] ?? 200
+    json(response, status, status === 204 ? '' : DIRECTORY)
+  })
+  const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
+  await Array.fromAsync(conformance.check('createUsers'))
+  const made = new Set(service.asked.filter((each) => each.startsWith('DELETE ')))
+  const left = await conformance.close()
+  expect(left).toHaveLength(1)
+  expect(left[0]).toMatch(
+    /^\d+ users are still there although the service said that they are deleted: dirsyncd-check-/,
+  )
+  expect(Number.parseInt(left[0] ?? '', 10)).toBe(made.size)
+})
+
+test('what is gone is not told, whatever the service answered to its removal', async () => {
+  await using service = await startService((request, response) => {
+    const isLookup = request.method === 'GET' && request.url?.includes('/users/') === true
+    json(
+      response,
+      request.method === 'POST' ? 201 : request.method === 'DELETE' || isLookup ? 418 : 200,
+      DIRECTORY,
+    )
+  })
+  const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
+  await conformance.check('createUsers').next()
+  expect(await conformance.close()).toEqual([])
 })
 
 test('a token that an answer repeats is not passed on', async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile, rename } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createKey, openReloadableVault } from '../../../../src/service/keys/key-file.ts'
@@ -10,22 +10,30 @@ const DAY = new Date('2026-01-31T12:00:00Z')
 test('a new file has one key and is for its owner only', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'keys')
-  expect(await createKey(path, DAY)).toEqual({ path, keyId: 'k20260131', olderKeyIds: [] })
+  const { keyId, ...made } = await createKey(path, DAY)
+  expect(made).toEqual({ path, olderKeyIds: [] })
+  expect(keyId).toMatch(/^k20260131-[0-9a-f]{6}$/)
   expect((await stat(path)).mode & 0o777).toBe(0o600)
-  expect(openVault(path).keyIds).toEqual(['k20260131'])
+  expect(openVault(path).keyIds).toEqual([keyId])
+  expect((await createKey(join(dir.path, 'other'), DAY)).keyId).not.toBe(keyId)
+  await rm(join(dir.path, 'other'))
   expect(await readdir(dir.path)).toEqual(['keys'])
 })
 
 test('a key is put in front of those that a file has, whose lines and mode stay', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'keys')
-  await createKey(path, DAY)
+  const first = await createKey(path, DAY)
   const before = `# ours\n${await readFile(path, 'utf8')}`
   await writeFile(path, before)
   await chmod(path, 0o640)
-  await createKey(path, DAY)
+  await symlink('keys', join(dir.path, 'link'))
+  const second = await createKey(join(dir.path, 'link'), DAY)
+  expect(second.path).toBe(path)
   const third = await createKey(path, DAY)
-  expect(third).toMatchObject({ keyId: 'k20260131-3', olderKeyIds: ['k20260131-2', 'k20260131'] })
+  expect(third.olderKeyIds).toEqual([second.keyId, first.keyId])
+  expect(openVault(path).keyIds).toEqual([third.keyId, second.keyId, first.keyId])
+  await rm(join(dir.path, 'link'))
   expect((await readFile(path, 'utf8')).endsWith(before)).toBe(true)
   expect((await stat(path)).mode & 0o777).toBe(0o640)
   expect(await readdir(dir.path)).toEqual(['keys'])
@@ -59,13 +67,13 @@ test.each([
 test('a vault in use takes the keys of the file when it is told to, and keeps its own where the file is broken', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'keys')
-  await createKey(path, DAY)
+  const first = await createKey(path, DAY)
   const vault = openReloadableVault(path)
   const sealed = vault.seal('secret', 'a')
-  await createKey(path, DAY)
-  expect(vault.keyId).toBe('k20260131')
-  expect((await vault.reload(async () => {})).keyId).toBe('k20260131-2')
-  expect(vault.open(sealed, 'k20260131', 'a')).toBe('secret')
+  const second = await createKey(path, DAY)
+  expect(vault.keyId).toBe(first.keyId)
+  expect((await vault.reload(async () => {})).keyId).toBe(second.keyId)
+  expect(vault.open(sealed, first.keyId, 'a')).toBe('secret')
   await writeFile(path, 'nonsense\n')
   await expect(vault.reload(async () => {})).rejects.toThrow(/is no key/)
   await createKey(join(dir.path, 'other'), DAY)
