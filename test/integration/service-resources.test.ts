@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
@@ -102,6 +103,25 @@ describeService('an operator', {}, (service) => {
     expect((await counts()).contacts_count).toBe(1)
     await remove('group', group.id)
     expect(await ask(service(), 'getOrganizationGroup', { groupId: group.id })).toMatchObject(problem(404))
+  })
+
+  test('changes a subscription while its contact does, and nothing is lost', async () => {
+    const id = FIXTURE.samlSubscriptionId
+    const before = (await subscription(id)).body as { favorite: boolean }
+    const client = await service().pool.connect()
+    await client.query('begin')
+    await client.query('update access_management.subscriptions set favorite = not favorite where id = $1', [
+      id,
+    ])
+    const changing = change('subscription', id, { permissions: { can_reset_password: false } })
+    await sleep(100)
+    await client.query('commit')
+    client.release()
+    await changing
+    expect((await subscription(id)).body).toMatchObject({
+      favorite: !before.favorite,
+      permissions: { can_reset_password: false },
+    })
   })
 
   test('and another one change a list at once, and nothing is lost', async () => {

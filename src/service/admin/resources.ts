@@ -67,7 +67,7 @@ export async function changeResource(
   const { resource, id, values, add, remove } = change
   const context = await deps.writeContext()
   return inTurn(deps, async (trx) => {
-    const before = await requireResource(trx, resource, id)
+    const before = await requireResource(trx, resource, id, { locked: true })
     const lists = Object.fromEntries(
       [...new Set([...Object.keys(add), ...Object.keys(remove)])].map((field) => {
         return [

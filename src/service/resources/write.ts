@@ -16,7 +16,7 @@ import { type ResourceName, resources, type ResourceValue } from './resources.ts
 /** Values by field; an object holds only the fields to change. */
 export type Patch = Readonly<Record<string, unknown>>
 
-/** Returns whether the patch changed anything. */
+/** Returns whether the patch changed anything; `before` is locked. */
 export async function writeChange(
   trx: Trx,
   resource: ResourceName,
@@ -37,8 +37,9 @@ export async function requireResource(
   db: Database,
   resource: ResourceName,
   id: number,
+  { locked = false } = {},
 ): Promise<StoredResource> {
-  const [found] = await selectResources(db, resource, { ids: [id] })
+  const [found] = await selectResources(db, resource, { ids: [id], locked })
   if (found === undefined) throw unknownId(resource, id)
   return found
 }

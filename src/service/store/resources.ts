@@ -197,11 +197,18 @@ export function importedFields(resource: ResourceName): readonly string[] {
   return Object.keys(resources[resource].schema.shape).filter((field) => !kept.includes(field))
 }
 
+interface Selection {
+  readonly ids?: readonly number[] | undefined
+  readonly ownerId?: number | undefined
+  /** Whether requests to the API wait with changing them until the transaction ends. */
+  readonly locked?: boolean
+}
+
 /** Those with the ids, or all of an owner, or all; by id. */
 export async function selectResources(
   db: Database,
   resource: ResourceName,
-  where: { readonly ids?: readonly number[] | undefined; readonly ownerId?: number | undefined } = {},
+  where: Selection = {},
 ): Promise<StoredResource[]> {
   const { table, owner, lists = {} }: Storage<never> = STORAGE[resource]
   const listed = Object.entries(lists).map(([field, list]) => {
@@ -215,7 +222,8 @@ export async function selectResources(
       : [sql`t.${sql.id(owner)} = ${where.ownerId}`]),
   ]
   const { rows } = await sql<Columns>`select t.* ${sql.join(listed, sql``)} from ${sql.id(SCHEMA, table)} t
-    where ${sql.join([sql`true`, ...conditions], sql` and `)} order by t.id`.execute(db)
+    where ${sql.join([sql`true`, ...conditions], sql` and `)} order by t.id
+    ${where.locked === true ? sql`for no key update of t` : sql``}`.execute(db)
   return rows.map((row) => ({
     id: Number(row['id']),
     ownerId: owner === undefined ? undefined : Number(row[owner]),

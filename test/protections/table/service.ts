@@ -780,6 +780,14 @@ export const SERVICE: readonly Protection[] = [
     only: 'an operator, on PostgreSQL > removes a contact',
   },
   {
+    name: 'service-a-command-undoes-no-change-of-a-contact',
+    file: 'service/admin/resources.ts',
+    find: 'requireResource(trx, resource, id, { locked: true })',
+    replace: 'requireResource(trx, resource, id)',
+    test: 'integration/service-resources.test.ts',
+    only: 'on PostgreSQL > changes a subscription while its contact does',
+  },
+  {
     name: 'service-no-command-shows-credentials',
     file: 'service/store/resources.ts',
     find: '(field) => !without.includes(field),',
