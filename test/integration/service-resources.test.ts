@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
@@ -21,6 +22,32 @@ const PROVIDER = {
     first_letter: 'M',
   },
   capabilities: { has_password_reset: true },
+}
+
+/** Does the work while a transaction, as a request to the API has one, is at the first statement, before the others. */
+async function during<Result>(
+  { pool }: { pool: Pool },
+  [first = '', ...others]: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect()
+  await client.query('begin')
+  await client.query(first)
+  const working = work()
+  working.catch(() => {})
+  await sleep(200)
+  for (const statement of others) await client.query(statement)
+  await client.query('commit')
+  client.release()
+  return working
+}
+
+function lockDirectory(id: number): string {
+  return `select from access_management.directories where id = ${id} for update`
+}
+
+function countEvent(organizationId: number): string {
+  return `update access_management.organizations set event_count = event_count + 1 where id = ${organizationId}`
 }
 
 describeService('an operator', {}, (service) => {
@@ -223,6 +250,26 @@ describeService('an operator', {}, (service) => {
     )
   })
 
+  test('removes a directory that the API fills meanwhile only when asked for the users', async () => {
+    const directory = await create('directory', { name: 'Filling' }, FIXTURE.organizationId)
+    const fill = `insert into access_management.external_users (directory_id, external_id) values (${directory.id}, 'x')`
+    const removing = during(service(), [lockDirectory(directory.id), fill], () =>
+      remove('directory', directory.id),
+    )
+    await expect(removing).rejects.toThrow('has 1 directory user; nothing is removed')
+    await remove('directory', directory.id, true)
+  })
+
+  test('removes an organization whose directory the API fills meanwhile', async () => {
+    const { id } = await create('organization', { name: 'Busy', allowedDomains: ['busy.example'] })
+    const directory = await create('directory', { name: 'People' }, id)
+    const removing = during(service(), [lockDirectory(directory.id), countEvent(id)], () =>
+      remove('organization', id, true),
+    )
+    await expect(removing).resolves.toMatchObject({ with: '1 directory' })
+    await expect(change('organization', id, { name: 'X' })).rejects.toThrow('There is no organization')
+  })
+
   test('removes a contact with the tokens, and only when asked for all', async () => {
     const contact = await create('contact', { name: 'Eve', email: 'eve@example.org' }, FIXTURE.organizationId)
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
@@ -318,5 +365,17 @@ describeService('an import', {}, (service) => {
     const wrong = FIXTURE_YAML.replace('name: Corporate', 'name: X').replace('status: pending', 'status: ""')
     await expect(importYaml(wrong)).rejects.toMatchObject({ code: 'config-invalid' })
     expect((await ask(service(), 'getDirectory')).body).toMatchObject({ name: 'Corporate' })
+  })
+
+  test('takes turns with who fills the directory meanwhile', async () => {
+    const { organizationId, directoryId } = FIXTURE
+    const other = FIXTURE_YAML.replace('name: Corporate', 'name: Filled').replace(
+      'allowedDomains: [example.org]',
+      'allowedDomains: [example.org, example.net]',
+    )
+    const importing = during(service(), [lockDirectory(directoryId), countEvent(organizationId)], () =>
+      importYaml(other),
+    )
+    await expect(importing).resolves.toMatchObject({ changed: { organization: 1, directory: 1 } })
   })
 })

@@ -87,7 +87,8 @@ export async function removeResource(
   { resource, id, withContents }: { resource: ResourceName; id: number; withContents: boolean },
 ): Promise<ResourceView & { readonly with: string }> {
   return inTurn(deps, async (trx) => {
-    const found = await requireResource(trx, resource, id)
+    // Requests to the API lock a directory or a subscription first and then its organization.
+    const found = await requireResource(trx, resource, id, { locked: resource !== 'organization' })
     const contents = await countContents(trx, resource, [id])
     if (contents.size > 0 && !withContents) throw notEmpty(resource, id, contents)
     await deleteResource(trx, resource, id)

@@ -269,7 +269,7 @@ export async function deleteResource(trx: Trx, resource: ResourceName, id: numbe
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
 }
 
-/** How many of each go with a resource when it is removed, by what they are. */
+/** How many of each go with a resource when it is removed, by what they are; locks those that are resources. */
 export async function countContents(
   trx: Trx,
   resource: ResourceName,
@@ -290,7 +290,8 @@ async function collectContents(
   for (const { table, column, what } of STORAGE[resource].contents) {
     const key = sql.id(table === 'tokens' ? 'hash' : 'id')
     const { rows } = await sql<{ id: number | string }>`select ${key} as id from ${sql.id(SCHEMA, table)}
-      where ${sql.id(column)} = any(${ids}::integer[])`.execute(trx)
+      where ${sql.id(column)} = any(${ids}::integer[]) order by 1
+      ${what in STORAGE ? sql`for update` : sql``}`.execute(trx)
     const all = found.get(what) ?? new Set()
     for (const { id } of rows) all.add(id)
     found.set(what, all)
