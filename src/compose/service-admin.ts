@@ -23,7 +23,7 @@ import {
 import { createEstimator, type Estimator } from '../service/password.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
 import { openDatabase } from '../service/store/database.ts'
-import type { WriteContext } from '../service/store/resources.ts'
+import type { WriteContext } from '../service/store/resource-tables.ts'
 import { migrateService } from '../service/store/migrations/index.ts'
 import { hashToken } from '../service/store/tokens.ts'
 import { openServicePool, requireService } from './open-service.ts'

@@ -12,7 +12,7 @@ import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createEstimator, type Estimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
-import type { WriteContext } from '../../src/service/store/resources.ts'
+import type { WriteContext } from '../../src/service/store/resource-tables.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 

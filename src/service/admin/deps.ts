@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Database } from '../store/database.ts'
-import type { WriteContext } from '../store/resources.ts'
+import type { WriteContext } from '../store/resource-tables.ts'
 import type { KeyRotation } from './keys.ts'
 
 /** What the operations work on. */

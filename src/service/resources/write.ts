@@ -3,13 +3,8 @@ import type { z } from 'zod'
 import { DirsyncdError } from '../../errors.ts'
 import { openCredentials } from '../store/credentials.ts'
 import type { Database, Trx } from '../store/database.ts'
-import {
-  type Columns,
-  selectResources,
-  type StoredResource,
-  updateResource,
-  type WriteContext,
-} from '../store/resources.ts'
+import type { Columns, WriteContext } from '../store/resource-tables.ts'
+import { selectResources, type StoredResource, updateResource } from '../store/resources.ts'
 import { describeIssues } from './issues.ts'
 import { type ResourceName, resources, type ResourceValue } from './resources.ts'
 

@@ -1,153 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { PasswordStrength } from '../../contract/subscription.ts'
 import { MAX_ID } from '../../contract/values.ts'
-import type { Removed } from '../fixture/left-out.ts'
-import type { Vault } from '../keys/vault.ts'
-import { type Estimator, gradeOf } from '../password.ts'
 import { type ResourceName, type ResourceValue, resources } from '../resources/resources.ts'
 import { resolvePastTime } from '../resources/values.ts'
-import { sealCredentials } from './credentials.ts'
-import { type Database, json, SCHEMA, type Tables, type Trx } from './database.ts'
-import { foldName } from './organization-groups.ts'
-
-/** What writing a resource needs besides the transaction. */
-export interface WriteContext {
-  readonly vault: Vault
-  readonly estimate: Estimator
-  readonly now: Date
-}
-
-export type Columns = Readonly<Record<string, unknown>>
-
-/** How a resource is stored. */
-interface Storage<Name extends ResourceName> {
-  readonly table: keyof Tables
-  /** The column with the id of what it belongs to. */
-  readonly owner?: string
-  /** Fields of columns with another name. */
-  readonly renamed?: Readonly<Record<string, string>>
-  /** Columns of lists and objects, which are JSON. */
-  readonly json?: readonly string[]
-  /** Columns of times. */
-  readonly times?: readonly string[]
-  /** Fields that are lists of ids in a table of their own. */
-  readonly lists?: Readonly<Record<string, IdList>>
-  /** Columns made of the fields, and the fields that have no column. */
-  readonly derived?: (value: ResourceValue<Name>, context: WriteContext, before?: Columns) => Columns
-  readonly without?: readonly string[]
-  /** Columns that a list shows besides the fields. */
-  readonly shown?: readonly string[]
-  /** What a later import leaves as it is: the contact may have changed it since. */
-  readonly kept?: readonly string[]
-  /** What goes with it when it is removed. */
-  readonly contents: readonly Contents[]
-}
-
-interface IdList {
-  readonly table: keyof Tables
-  readonly column: string
-}
-
-interface Contents {
-  readonly table: keyof Tables
-  readonly column: string
-  /** Such as `user`. */
-  readonly what: string
-}
-
-const TIMES = ['created_at', 'last_activity', 'last_login']
-const KEPT = [...TIMES]
-
-const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
-  organization: {
-    table: 'organizations',
-    renamed: { allowedDomains: 'allowed_domains', entityId: 'entity_id' },
-    derived: ({ entityId }, { now }, before) => ({
-      entity_id: entityId ?? before?.['entity_id'] ?? `urn:uuid:${randomUUID()}`,
-      created_at: before?.['created_at'] ?? now,
-    }),
-    contents: [
-      { table: 'contacts', column: 'organization_id', what: 'contact' },
-      { table: 'directories', column: 'organization_id', what: 'directory' },
-      { table: 'installations', column: 'organization_id', what: 'installation' },
-      { table: 'organization_groups', column: 'organization_id', what: 'group' },
-    ],
-  },
-  contact: {
-    table: 'contacts',
-    owner: 'organization_id',
-    times: TIMES,
-    kept: KEPT,
-    contents: [
-      { table: 'tokens', column: 'contact_id', what: 'token' },
-      { table: 'subscriptions', column: 'contact_id', what: 'subscription' },
-    ],
-  },
-  directory: {
-    table: 'directories',
-    owner: 'organization_id',
-    renamed: { users: 'user_count', groups: 'group_count' },
-    shown: ['users', 'groups'],
-    contents: [
-      { table: 'external_users', column: 'directory_id', what: 'directory user' },
-      { table: 'external_groups', column: 'directory_id', what: 'directory group' },
-    ],
-  },
-  provider: {
-    table: 'providers',
-    json: ['icons', 'capabilities'],
-    contents: [{ table: 'installations', column: 'provider_id', what: 'installation' }],
-  },
-  installation: {
-    table: 'installations',
-    owner: 'organization_id',
-    renamed: { provider: 'provider_id', serviceProvider: 'service_provider' },
-    json: ['labels', 'icons', 'configuration', 'service_provider'],
-    times: TIMES,
-    kept: KEPT,
-    contents: [{ table: 'subscriptions', column: 'installation_id', what: 'subscription' }],
-  },
-  subscription: {
-    table: 'subscriptions',
-    owner: 'contact_id',
-    renamed: { installation: 'installation_id' },
-    json: ['bookmarks', 'permissions', 'password_strength'],
-    times: TIMES,
-    derived: credentialColumns,
-    without: ['credentials'],
-    kept: [...KEPT, 'name', 'favorite', 'position', 'credentials'],
-    contents: [],
-  },
-  group: {
-    table: 'organization_groups',
-    owner: 'organization_id',
-    times: TIMES,
-    kept: KEPT,
-    lists: {
-      contacts: { table: 'organization_group_contacts', column: 'contact_id' },
-      installations: { table: 'organization_group_installations', column: 'installation_id' },
-    },
-    derived: ({ name }) => ({ folded_name: foldName(name) }),
-    contents: [],
-  },
-}
-
-/** A vault item has no estimate, because it may have no password. */
-const NO_STRENGTH: PasswordStrength = { grade: gradeOf(0), score: 0, crack_time: null }
-
-/** In a vault item every value is a secret, even one with the name "login". */
-function credentialColumns(
-  { id, kind, name, credentials }: ResourceValue<'subscription'>,
-  { vault, estimate }: WriteContext,
-): Columns {
-  const { login = '', password = '' } = kind === 'app' ? credentials : {}
-  return {
-    login,
-    password_strength: kind === 'app' ? estimate(password, [login, name]) : NO_STRENGTH,
-    ...sealCredentials(vault, id, credentials),
-  }
-}
+import { type Database, json, SCHEMA, type Trx } from './database.ts'
+import { type Columns, STORAGE, type Storage, type WriteContext } from './resource-tables.ts'
 
 /** A resource as the store has it: its fields, with the secrets of a subscription left out, and its owner. */
 export interface StoredResource {
@@ -169,18 +25,7 @@ export async function lockResources(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(trx)
 }
 
-/** What an operator has removed or revoked so far. */
-export async function readRemoved(trx: Trx): Promise<Removed> {
-  const { rows: gone } = await sql<{ key: string }>`
-    select resource || ' ' || id as key from ${sql.id(SCHEMA, 'removed_resources')}`.execute(trx)
-  const { rows: tokens } = await sql<{ hash: string }>`
-    select hash from ${sql.id(SCHEMA, 'revoked_tokens')}`.execute(trx)
-  const keys = new Set(gone.map(({ key }) => key))
-  const revoked = new Set(tokens.map(({ hash }) => hash))
-  return { has: (resource, id) => keys.has(`${resource} ${id}`), isRevoked: (hash) => revoked.has(hash) }
-}
-
-/** A new id for a resource that is locked; no id is given twice. `undefined` where the highest possible one is taken. */
+/** The next free id; no id is given twice. Call `lockResources` first. `undefined` where the highest possible one is taken. */
 export async function nextId(trx: Trx, resource: ResourceName): Promise<number | undefined> {
   const { rows } = await sql<{ id: string }>`select greatest(
       (select max(id) from ${sql.id(SCHEMA, STORAGE[resource].table)}),
@@ -189,12 +34,6 @@ export async function nextId(trx: Trx, resource: ResourceName): Promise<number |
     )::bigint + 1 as id`.execute(trx)
   const id = Number(rows[0]!.id)
   return id > MAX_ID ? undefined : id
-}
-
-/** The fields that a later import may change. */
-export function importedFields(resource: ResourceName): readonly string[] {
-  const { kept = [] }: Storage<never> = STORAGE[resource]
-  return Object.keys(resources[resource].schema.shape).filter((field) => !kept.includes(field))
 }
 
 interface Selection {

@@ -577,7 +577,7 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-values-of-a-vault-item-are-secrets-whatever-their-names',
-    file: 'service/store/resources.ts',
+    file: 'service/store/resource-tables.ts',
     find: "= kind === 'app' ? credentials : {}",
     replace: '= credentials',
     test: 'contract/credentials.test.ts',
@@ -757,9 +757,9 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-an-import-leaves-what-a-contact-changed',
-    file: 'service/store/resources.ts',
-    find: "kept: [...KEPT, 'name', 'favorite', 'position', 'credentials']",
-    replace: 'kept: KEPT',
+    file: 'service/store/resource-tables.ts',
+    find: "kept: [...TIMES, 'name', 'favorite', 'position', 'credentials']",
+    replace: 'kept: TIMES',
     test: 'integration/service-resources.test.ts',
     only: 'an import, on PostgreSQL',
   },
@@ -837,7 +837,7 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-an-import-brings-nothing-back-that-was-removed',
-    file: 'service/store/resources.ts',
+    file: 'service/store/removed.ts',
     find: 'has: (resource, id) => keys.has(`${resource} ${id}`)',
     replace: 'has: (resource, id) => keys.has(`${resource}/${id}`)',
     test: 'integration/service-resources.test.ts',
@@ -845,7 +845,7 @@ export const SERVICE: readonly Protection[] = [
   },
   {
     name: 'service-an-import-brings-no-revoked-token-back',
-    file: 'service/store/resources.ts',
+    file: 'service/store/removed.ts',
     find: 'isRevoked: (hash) => revoked.has(hash)',
     replace: "isRevoked: (hash) => revoked.has(`${hash}'`)",
     test: 'integration/service-resources.test.ts',
