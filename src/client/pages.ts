@@ -1,14 +1,10 @@
 import { PAGE } from '../contract/endpoints.ts'
+import { hasSameItems, type Key, type KeyedPage, type Listing, type Pages } from './listing.ts'
 import type { Page } from './methods.ts'
 import {
   backwardPass,
   forwardPass,
-  hasSameItems,
-  type Key,
-  type KeyedPage,
-  type Listing,
   MAX_PAGES,
-  type Pages,
   parallelPass,
   type Pass,
   refuseSamePage,

@@ -78,7 +78,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'page-forgotten',
     edits: [
       {
-        file: 'client/passes.ts',
+        file: 'client/listing.ts',
         find: '({ isSame }: Pages<Item>, read: readonly KeyedPage<Item>[]): Listing<Item> {',
         replace:
           '({ isSame }: Pages<Item>, all: readonly KeyedPage<Item>[]): Listing<Item> {\n  const read = all.map((page, index) => (index === 1 ? { ...page, items: [], keys: [] } : page))',

@@ -240,7 +240,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-client-item-on-two-pages-is-noticed',
-    file: 'client/passes.ts',
+    file: 'client/listing.ts',
     find: 'else if (!isSame(items.get(key)!, item)) duplicates.push(item)',
     replace: 'else if (!isSame(items.get(key)!, item)) continue',
     test: 'unit/client/pages.test.ts',
