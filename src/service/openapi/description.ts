@@ -23,9 +23,9 @@ parameters of a query are ignored; a client should ignore unknown fields of an a
   and change the data of the token's own contact. **No scope implies another**: a token that is to read and write needs
   both.
 - \`x-token-expires-in\` is the number of whole seconds for which the token is still valid. Every answer to a valid
-  token has it.
-- The service checks in this order: the token (401), the device id (400), the scope (403), the organization (404), the
-  body and the query, the resource.
+  token has it, except 429 above the rate limit.
+- The service checks in this order: the rate limit (429), the token (401), the device id (400), the scope (403), the
+  organization (404), the body and the query, the resource.
 
 ## Forms and JSON
 
@@ -46,7 +46,7 @@ The query follows the same convention: \`filters[type]=…\`. A value that is no
 
 ## Pages
 
-- \`per_page\` is ${PAGE.default} by default; above ${PAGE.max} it is taken as ${PAGE.max}, below 1 as the default.
+- \`per_page\` is ${PAGE.default} by default; a number above ${PAGE.max} is taken as ${PAGE.max}, one below 1 as the default.
   \`page\` below 1 is taken as 1. A value that is not a whole number is answered with 400.
 - \`total\` and \`per-page\` are in the headers, and \`link\` where there is more than one page, with \`first\`,
   \`prev\`, \`next\` and \`last\`; the first page has no \`first\` and \`prev\`, the last page no \`next\` and

@@ -79,7 +79,8 @@ function page(): JsonObject {
     name: 'page',
     in: 'query',
     required: false,
-    description: 'The number of the page, from 1. Below 1 is 1; a page past the end is an empty list.',
+    description:
+      'The number of the page, from 1. A number below 1 is taken as 1; a page past the end is an empty list.',
     schema: { type: 'integer', default: 1 },
   }
 }
@@ -89,7 +90,7 @@ function perPage(): JsonObject {
     name: 'per_page',
     in: 'query',
     required: false,
-    description: `Items on a page. Above ${PAGE.max} is ${PAGE.max}, below 1 is ${PAGE.default}.`,
+    description: `Items on a page. A number above ${PAGE.max} is taken as ${PAGE.max}, one below 1 as ${PAGE.default}.`,
     schema: { type: 'integer', default: PAGE.default },
   }
 }

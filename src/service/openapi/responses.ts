@@ -13,7 +13,8 @@ export function componentHeaders(): Record<string, JsonObject> {
   const whole = { type: 'integer', minimum: 0 }
   return {
     'x-token-expires-in': {
-      description: 'Whole seconds for which the token is still valid. Every answer to a valid token has it.',
+      description:
+        'Whole seconds for which the token is still valid. In every answer to a valid token, except 429 above the rate limit.',
       schema: whole,
     },
     total: { description: 'How many items the whole list has.', schema: whole },
@@ -48,7 +49,7 @@ export function problemSchema(): JsonObject {
           properties: {
             field: {
               type: 'string',
-              description: 'Such as `email`, `users[3].email` or `filters.time_from`.',
+              description: 'Such as `email`, `users[3].email` or `filters[time_from]`.',
             },
             message: { type: 'string', description: 'Such as `is required`.' },
           },
