@@ -13,9 +13,9 @@ type Named = Resource & { readonly name: ResourceName }
 
 /** `create`, `change`, `remove` and `list` of one resource, made from its fields. */
 export function addResource(service: Command, run: Runner, resource: Named): void {
-  const { name, one, owner, purpose } = resource
+  const { name, withArticle, owner, purpose } = resource
   const group = service.command(name).description(purpose)
-  const toCreate = group.command('create').description(`Create ${one}.`)
+  const toCreate = group.command('create').description(`Create ${withArticle}.`)
   if (owner !== undefined)
     toCreate.requiredOption(`--${owner} <number>`, `The ${owner} that it belongs to.`, wholeNumber)
   for (const flag of flagsOf(resource)) addCreateOption(toCreate, flag)
@@ -24,7 +24,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
     .action((options: Options) => run((session) => create(session, resource, options)))
   const toChange = group
     .command('change')
-    .description(`Change ${one}; what is not given stays.`)
+    .description(`Change ${withArticle}; what is not given stays.`)
     .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
   for (const flag of flagsOf(resource)) addChangeOptions(toChange, flag)
   toChange
@@ -32,9 +32,12 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
     .action((id: number, options: Options) => run((session) => change(session, resource, id, options)))
   group
     .command('remove')
-    .description(`Remove ${one}.`)
+    .description(`Remove ${withArticle}.`)
     .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
-    .option('--with-contents', 'Also remove all that belongs to it. Without this, nothing is removed then.')
+    .option(
+      '--with-contents',
+      'Also remove all that belongs to it. Without this option, a resource that is not empty stays.',
+    )
     .addHelpText('after', example(`${name} remove 1`))
     .action((id: number, options: { withContents?: boolean }) =>
       run((session) => remove(session, resource, id, options.withContents === true)),
@@ -57,9 +60,9 @@ function addList(group: Command, run: Runner, resource: Named): void {
 
 /** The option of a list may come several times. */
 function addCreateOption(command: Command, flag: Flag): void {
-  const { kind, required, initially } = flag
-  const names = `--${initially ? 'no-' : ''}${flag.name}${argumentOf(kind)}`
-  const description = `${initially ? 'Not: ' : ''}${flag.description}${isList(kind) ? ' Once for each.' : ''}`
+  const { kind, required, onByDefault } = flag
+  const names = `--${onByDefault ? 'no-' : ''}${flag.name}${argumentOf(kind)}`
+  const description = `${onByDefault ? 'Not: ' : ''}${flag.description}${isList(kind) ? ' Once for each.' : ''}`
   command.addOption(parsed(new Option(names, description), flag).makeOptionMandatory(required))
 }
 
@@ -103,7 +106,7 @@ function parsed(option: Option, { kind, choices }: Flag): Option {
 
 async function create(session: Session, resource: Named, options: Options): Promise<number> {
   const { name, owner } = resource
-  const values = await valuesOf(resource, options, '')
+  const values = await valuesOf(resource, options)
   const ownerId = owner === undefined ? undefined : (options[owner] as number)
   const made = await withService(session, (admin) =>
     admin.perform('createResource', { resource: name, ownerId, values }),
@@ -113,7 +116,7 @@ async function create(session: Session, resource: Named, options: Options): Prom
 }
 
 async function change(session: Session, resource: Named, id: number, options: Options): Promise<number> {
-  const values = await valuesOf(resource, options, '')
+  const values = await valuesOf(resource, options)
   const lists = { add: listsOf(resource, options, 'add'), remove: listsOf(resource, options, 'remove') }
   const input = { resource: resource.name, id, values, ...lists }
   const changed = await withService(session, (admin) => admin.perform('changeResource', input))
@@ -130,11 +133,11 @@ async function remove(session: Session, resource: Named, id: number, withContent
   return 0
 }
 
-/** The given values of all options but lists to add to or remove from. */
-async function valuesOf(resource: Named, options: Options, prefix: string): Promise<Record<string, unknown>> {
+/** The values of the given options, by field. Items to add to a list or to remove from it are in `listsOf`. */
+async function valuesOf(resource: Named, options: Options): Promise<Record<string, unknown>> {
   const values: Record<string, unknown> = {}
   for (const { name, path, kind } of flagsOf(resource)) {
-    const given = options[keyOf(`${prefix}${name}`)]
+    const given = options[keyOf(name)]
     if (given === undefined) continue
     put(values, path, typeof given === 'string' && kind === 'file' ? await readSecrets(given) : given)
   }
@@ -153,7 +156,7 @@ function listsOf(
   return Object.fromEntries(lists) as Record<string, (string | number)[]>
 }
 
-/** As commander names an option. */
+/** The key under which commander has an option: `addDomain` for `add-domain`. */
 function keyOf(name: string): string {
   return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -189,7 +192,7 @@ const HEADS: Readonly<Record<string, string>> = {
   login_method: 'LOGIN',
 }
 
-/** A list of ids as their number: it may be long. */
+/** Of a list of ids only how many they are, because it may be long. */
 function cellOf(value: unknown, isId: boolean): string {
   if (typeof value === 'number') return isId ? String(value) : digits(value)
   if (typeof value === 'string') return printable(value)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Resource } from './resource.ts'
+import type { FieldMeta, Resource } from './resource.ts'
 
 /** An option of the command line for one field of a resource. */
 export interface Flag {
@@ -12,8 +12,8 @@ export interface Flag {
   readonly choices: readonly string[] | undefined
   /** `create` needs it. */
   readonly required: boolean
-  /** Of a switch: its default, which the option turns around. */
-  readonly initially: boolean
+  /** A switch whose default is true: `create` has it as `--no-NAME`. */
+  readonly onByDefault: boolean
 }
 
 /** The options of a resource, in the order of its fields. */
@@ -28,23 +28,15 @@ function flagsIn(schema: z.ZodObject, path: readonly string[], required: boolean
     const plain = plainOf(field)
     const needed = required && !field.safeParse(undefined).success
     if (plain instanceof z.ZodObject) return flagsIn(plain, at, needed || isFilled(field))
-    const {
-      flag,
-      choices,
-      description = '',
-    } = (field.meta() ?? {}) as {
-      flag?: string | false
-      choices?: readonly string[]
-      description?: string
-    }
+    const { flag, choices, description = '' } = (field.meta() ?? {}) as FieldMeta
     if (flag === false) return []
     const kind = kindOf(plain)
-    const initially = kind === 'switch' && field.safeParse(undefined).data === true
-    return [{ name: flag ?? kebab(key), path: at, kind, choices, description, required: needed, initially }]
+    const onByDefault = kind === 'switch' && field.safeParse(undefined).data === true
+    return [{ name: flag ?? kebab(key), path: at, kind, choices, description, required: needed, onByDefault }]
   })
 }
 
-/** An object that is there even where the file leaves it out. */
+/** An object that gets its default values when the file leaves it out. */
 function isFilled(schema: z.ZodType): boolean {
   return schema instanceof z.ZodPrefault
 }

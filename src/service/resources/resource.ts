@@ -3,10 +3,10 @@ import type { z } from 'zod'
 /** What an operator manages: `name` is the word of the command. */
 export interface Resource {
   readonly name: string
-  /** With an article, such as `an installation`. */
-  readonly one: string
+  /** Such as `an installation`. */
+  readonly withArticle: string
   readonly purpose: string
-  /** Its own fields, as the import file has them, with `id`; each says in `field` what it is. */
+  /** Its own fields, as the import file has them, with `id`; each described with `field` or `fileOnly`. */
   readonly schema: z.ZodObject
   /** What it belongs to; its id is in no field. */
   readonly owner?: 'organization' | 'contact'
@@ -16,9 +16,11 @@ export interface Resource {
   readonly example: string
 }
 
-/** How the command line has a field. */
-interface Flag {
-  /** Instead of the field's own name; false where the command line cannot set it. */
+/** What `meta()` of a field holds for the command line. */
+export interface FieldMeta {
+  /** For `--help`. */
+  readonly description?: string
+  /** The name of the option, if not that of the field; false where the command line cannot set the field. */
   readonly flag?: string | false
   /** The only values that the command line takes, of those that the file may have. */
   readonly choices?: readonly string[]
@@ -28,9 +30,9 @@ interface Flag {
 export function field<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
-  flag: Flag = {},
+  more: Omit<FieldMeta, 'description'> = {},
 ): Schema {
-  return schema.meta({ description, ...flag })
+  return schema.meta({ description, ...more })
 }
 
 /** A field that only the import file sets. */

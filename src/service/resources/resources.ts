@@ -10,7 +10,7 @@ const domain = text
 
 export const organization = {
   name: 'organization',
-  one: 'an organization',
+  withArticle: 'an organization',
   purpose: 'Organizations of the service.',
   schema: z.strictObject({
     id,
@@ -36,7 +36,7 @@ export const organization = {
 
 export const contact = {
   name: 'contact',
-  one: 'a contact',
+  withArticle: 'a contact',
   purpose: 'Contacts of the organizations: who may have tokens and subscriptions.',
   owner: 'organization',
   schema: z.strictObject({
@@ -55,7 +55,7 @@ export const contact = {
 
 export const directory = {
   name: 'directory',
-  one: 'a directory',
+  withArticle: 'a directory',
   purpose: 'Directories of the organizations.',
   owner: 'organization',
   schema: z.strictObject({
@@ -77,7 +77,7 @@ const no = z.boolean().default(false)
 
 export const provider = {
   name: 'provider',
-  one: 'a provider',
+  withArticle: 'a provider',
   purpose: 'Applications that can be installed: one catalogue for all organizations.',
   schema: z.strictObject({
     id,
@@ -125,7 +125,7 @@ const serviceProvider = z.strictObject({
 
 export const installation = {
   name: 'installation',
-  one: 'an installation',
+  withArticle: 'an installation',
   purpose: 'Applications as an organization uses them.',
   owner: 'organization',
   schema: z
@@ -166,7 +166,7 @@ const yes = z.boolean().default(true)
 
 export const subscription = {
   name: 'subscription',
-  one: 'a subscription',
+  withArticle: 'a subscription',
   purpose: 'What a contact may open.',
   owner: 'contact',
   schema: z
@@ -207,7 +207,7 @@ export const subscription = {
 
 export const group = {
   name: 'group',
-  one: 'a group',
+  withArticle: 'a group',
   purpose: 'Groups of the organizations: contacts and installations.',
   owner: 'organization',
   schema: z.strictObject({
