@@ -5,7 +5,7 @@ import { answerClientError, answerError, answerNotFound } from './http/answer.ts
 import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'
 import { limitConnections } from './http/connections.ts'
-import { enforceHttpRules, knowAllMethods, pathOfTarget, refuseOtherMethods } from './http/rules.ts'
+import { addAllMethods, enforceHttpRules, pathOfTarget, refuseOtherMethods } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
 import { createLimits, NO_LIMITS } from './http/limits.ts'
@@ -101,7 +101,7 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   })
   const { maxConnections: max = MAX_CONNECTIONS, trustedProxies = [] } = options
   limitConnections(app, { max, trustedProxies }, options.log)
-  knowAllMethods(app)
+  addAllMethods(app)
   acceptBodies(app)
   addHooks(app, options)
   enforceHttpRules(app)

@@ -40,14 +40,14 @@ export function acceptBodies(app: FastifyInstance): void {
 
 /**
  * Parses each part as it arrives, so that a large form neither blocks the process nor is in memory as a whole. Reads on
- * after a fault: a client that is still sending would lose the answer with the connection.
+ * after an error: a client that is still sending would lose the answer with the connection.
  */
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<FormObject> {
   const limit = request.routeOptions.bodyLimit
   if (Number(request.headers['content-length']) > limit) throw tooLarge()
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const reader = new FormReader()
-  let fault: unknown
+  let failure: unknown
   let size = 0
   for await (const chunk of chunksOf(payload)) {
     // Many parts may have arrived at once.
@@ -55,12 +55,12 @@ async function readForm(request: FastifyRequest, payload: IncomingMessage): Prom
     size += chunk.length
     if (size > limit) throw tooLarge()
     try {
-      if (fault === undefined) reader.push(decode(decoder, chunk))
+      if (failure === undefined) reader.push(decode(decoder, chunk))
     } catch (error) {
-      fault = error
+      failure = error
     }
   }
-  if (fault !== undefined) throw fault
+  if (failure !== undefined) throw failure
   reader.push(decode(decoder))
   return reader.end()
 }
@@ -74,7 +74,7 @@ async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** Without a chunk, what an unfinished character at the end of the body makes an error. */
+/** Without a chunk the body ends, and an unfinished character is an error. */
 function decode(decoder: TextDecoder, chunk?: Buffer): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })

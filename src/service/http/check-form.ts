@@ -3,31 +3,31 @@ import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
 import type { Steps } from '../../directory/steps.ts'
 import { type FieldError, fieldProblem, MAX_ERRORS, messageOf } from './problem.ts'
 
-/** So many values of a list are checked at once, which takes about a millisecond. */
+/** How many values of a list are checked at once, which takes about a millisecond. */
 const PART = 1000
 
-interface Fault extends FieldError {
-  /** Whether the value is of a wrong type; one of the right type that is not allowed is not malformed. */
+interface FormError extends FieldError {
+  /** Whether the value is of a wrong type. A value of the right type that is not allowed is not malformed. */
   readonly malformed: boolean
 }
 
 /**
- * The fields of a form, or the entries of its list, checked against the contract. Goes on after a fault, but not after
- * more than an answer shows. Throws a `Problem`.
+ * The fields of a form, or the entries of its list, checked against the contract. Goes on after an error, until there
+ * are more errors than an answer shows. Throws a `Problem`.
  */
 export function* checkForm({ list, fields }: Form, body: unknown): Steps<unknown> {
   const given = body ?? {}
   if (!isRecord(given)) {
     throw fieldProblem('malformed', [{ field: 'body', message: 'must be a form or a JSON object' }])
   }
-  const faults: Fault[] = []
+  const found: FormError[] = []
   const checked =
     list === undefined
-      ? yield* checkFields(fields, given, '', faults)
-      : yield* checkEntries(fields, entriesOf(list, given), list, faults)
-  if (faults.length === 0) return checked
-  const errors = faults.map(({ field, message }) => ({ field, message }))
-  throw fieldProblem(faults.some(({ malformed }) => malformed) ? 'malformed' : 'value-not-allowed', errors)
+      ? yield* checkFields(fields, given, '', found)
+      : yield* checkEntries(fields, entriesOf(list, given), list, found)
+  if (found.length === 0) return checked
+  const errors = found.map(({ field, message }) => ({ field, message }))
+  throw fieldProblem(found.some(({ malformed }) => malformed) ? 'malformed' : 'value-not-allowed', errors)
 }
 
 function entriesOf(list: string, body: Record<string, unknown>): unknown[] {
@@ -40,11 +40,11 @@ function* checkEntries(
   schema: z.ZodObject,
   entries: readonly unknown[],
   list: string,
-  faults: Fault[],
+  found: FormError[],
 ): Steps<unknown[]> {
   const checked: unknown[] = []
   for (const [index, entry] of entries.entries()) {
-    checked.push(yield* checkFields(schema, entry, `${list}[${index}]`, faults))
+    checked.push(yield* checkFields(schema, entry, `${list}[${index}]`, found))
     yield
   }
   return checked
@@ -55,9 +55,9 @@ function* checkFields(
   schema: z.ZodObject,
   fields: unknown,
   at: string,
-  faults: Fault[],
+  found: FormError[],
 ): Steps<Record<string, unknown> | undefined> {
-  if (!isRecord(fields)) return check(schema, fields, at, faults)
+  if (!isRecord(fields)) return check(schema, fields, at, found)
   const known: Record<string, unknown> = {}
   const longLists: [string, unknown[]][] = []
   for (const name of Object.keys(schema.shape)) {
@@ -67,16 +67,16 @@ function* checkFields(
     known[name] = isLong ? value.slice(0, PART) : value
     if (isLong) longLists.push([name, value])
   }
-  const checked = check(schema, known, at, faults)
+  const checked = check(schema, known, at, found)
   for (const [name, list] of longLists) {
     const field = schema.shape[name] as z.ZodType<unknown[]>
-    for (let start = PART; start < list.length && faults.length <= MAX_ERRORS; start += PART) {
+    for (let start = PART; start < list.length && found.length <= MAX_ERRORS; start += PART) {
       yield
       const part = check(
         field,
         list.slice(start, start + PART),
         at === '' ? name : `${at}.${name}`,
-        faults,
+        found,
         start,
       )
       if (checked !== undefined && part !== undefined) (checked[name] as unknown[]).push(...part)
@@ -90,16 +90,16 @@ function check<T>(
   schema: z.ZodType<T>,
   value: unknown,
   at: string,
-  faults: Fault[],
+  found: FormError[],
   start: number = 0,
 ): T | undefined {
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
-  faults.push(...result.error.issues.map((issue) => faultOf(issue, at, start)))
+  found.push(...result.error.issues.map((issue) => formErrorOf(issue, at, start)))
   return undefined
 }
 
-function faultOf(issue: z.core.$ZodIssue, at: string, start: number): Fault {
+function formErrorOf(issue: z.core.$ZodIssue, at: string, start: number): FormError {
   const [first, ...rest] = issue.path
   const path = typeof first === 'number' ? [first + start, ...rest] : issue.path
   const field = path.reduce<string>((name, part) => {

@@ -17,8 +17,10 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   const most = Math.ceil(max / 4)
   const isProxy = createMatcher(limits.trustedProxies)
   const open = new Map<string, number>()
-  const warnOfAll = seldom(() => log.warn({ most: max }, 'a connection was closed because too many are open'))
-  const warnOfClient = seldom((address: string) => {
+  const warnOfAll = atMostOncePerMinute(() =>
+    log.warn({ most: max }, 'a connection was closed because too many are open'),
+  )
+  const warnOfClient = atMostOncePerMinute((address: string) => {
     log.warn({ address, most }, 'a connection was closed because its address has too many')
   })
 
@@ -60,8 +62,8 @@ function familyOf(ip: IpAddress | undefined): 'ipv4' | 'ipv6' {
 
 const WARN_INTERVAL_MS = 60_000
 
-/** The function, which does nothing within a minute after its last call. */
-function seldom<Args extends unknown[]>(warn: (...args: Args) => void): (...args: Args) => void {
+/** Calls `warn`, but not again within a minute. */
+function atMostOncePerMinute<Args extends unknown[]>(warn: (...args: Args) => void): (...args: Args) => void {
   let lastAt: number | undefined
   return (...args) => {
     if (lastAt !== undefined && performance.now() - lastAt < WARN_INTERVAL_MS) return

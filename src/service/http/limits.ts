@@ -6,8 +6,8 @@ import { createRateLimiter, type RateLimit } from './rate-limiter.ts'
 import { hashToken } from '../store/tokens.ts'
 
 /**
- * Runs the authentication of a request within the limits. Throws a `Problem` (too-many-requests): before it when the
- * limit is already reached, or after it when this request exceeds the limit.
+ * Runs the authentication of a request within the limits. Throws a `Problem` (too-many-requests) before it if the limit
+ * is already reached, and after it if this request exceeds the limit.
  */
 export type Limits = <Result>(request: FastifyRequest, authenticate: () => Promise<Result>) => Promise<Result>
 
@@ -49,7 +49,7 @@ function keyOf(request: FastifyRequest): string {
   return token === undefined ? '' : hashToken(token)
 }
 
-/** Throws a `Problem` (too-many-requests) where there are milliseconds to wait. */
+/** Throws a `Problem` (too-many-requests) unless `wait` is 0 milliseconds. */
 export function refuseToWait(wait: number): void {
   if (wait > 0) throw tooManyRequests(wait)
 }

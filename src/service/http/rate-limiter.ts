@@ -4,7 +4,7 @@ export interface RateLimit {
   readonly per: number
 }
 
-/** Counts the requests of each key. Both return the milliseconds to wait, which is 0 below the limit. */
+/** Counts the requests of each key. Both methods return the milliseconds to wait; 0 below the limit. */
 export interface RateLimiter {
   /** Counts nothing. */
   waitOf(key: string | number): number
@@ -12,7 +12,7 @@ export interface RateLimiter {
   take(key: string | number): number
 }
 
-/** So few that they need some 10 MB, and so many that nobody has the addresses to push others out. */
+/** Few enough to take only some 10 MB, and more than the addresses with which one client could push out the others. */
 const MAX_KEYS = 100_000
 
 /**

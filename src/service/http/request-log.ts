@@ -27,7 +27,7 @@ export interface RequestLog {
 
 /** The log of requests in a file, which may be moved away and opened again. */
 export interface RequestLogFile extends RequestLog {
-  /** Opens the file again, after it was moved away; where that fails, lines go on into the old one. */
+  /** Opens the file again, after it was moved away; if that fails, lines still go to the old one. */
   reopen(): void
 }
 
@@ -70,7 +70,10 @@ export function createRequestLog(path: string, log: Log): RequestLogFile {
         closeSync(file)
         file = opened
       } catch (error) {
-        log.error({ error: sentence(error) }, 'lines go on into the old request log')
+        log.error(
+          { error: sentence(error) },
+          'the request log cannot be opened again; lines still go to the old file',
+        )
       }
     },
     close() {

@@ -5,7 +5,7 @@ import { Problem, problemBody, PROBLEM_TYPE } from './problem.ts'
 /** A name or an address, with or without a port; empty where the target of the request has no host. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d*)?$/i
 
-/** Of these headers Node shows the first one only, and somebody in front of the service may have looked at another. */
+/** Headers that may come once: Node shows the first of two, but a proxy in front may have read the second. */
 const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
 
 /**
@@ -26,7 +26,7 @@ export function enforceHttpRules(app: FastifyInstance): void {
       throw new Problem('malformed', 'The header Host must be a name or an address.')
     }
   })
-  app.addHook('preParsing', async (request) => refuseCodedBody(request))
+  app.addHook('preParsing', async (request) => refuseEncodedBody(request))
   app.server.on('checkExpectation', (_request, response) => {
     const problem = new Problem('malformed', 'The header Expect may only be 100-continue.')
     response.writeHead(problem.status, { 'content-type': PROBLEM_TYPE, connection: 'close' })
@@ -45,7 +45,7 @@ function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
   return undefined
 }
 
-function refuseCodedBody({ headers }: FastifyRequest): void {
+function refuseEncodedBody({ headers }: FastifyRequest): void {
   const {
     'transfer-encoding': transfer,
     'content-length': length = '0',
@@ -61,14 +61,14 @@ function refuseCodedBody({ headers }: FastifyRequest): void {
   })
 }
 
-/** The path of a request whose target is a whole address, as it is sent to a proxy. */
+/** The path and query of a request target, which may be a whole URL, as clients send it to a proxy. */
 export function pathOfTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
   return path === target || path.startsWith('/') ? path : `/${path}`
 }
 
-/** Knows every method of HTTP, so that `refuseOtherMethods` refuses each. */
-export function knowAllMethods(app: FastifyInstance): void {
+/** Makes every method of HTTP known to the app, so that `refuseOtherMethods` can refuse it. */
+export function addAllMethods(app: FastifyInstance): void {
   const known = app.supportedMethods
   for (const method of METHODS) if (!known.includes(method)) app.addHttpMethod(method)
 }

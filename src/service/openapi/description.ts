@@ -46,8 +46,8 @@ The query follows the same convention: \`filters[type]=…\`. A value that is no
 
 ## Pages
 
-- \`per_page\` is ${PAGE.default} by default; a number above ${PAGE.max} is taken as ${PAGE.max}, one below 1 as the default.
-  \`page\` below 1 is taken as 1. A value that is not a whole number is answered with 400.
+- \`per_page\` is ${PAGE.default} by default; a number above ${PAGE.max} is taken as ${PAGE.max}, one below 1 as the
+  default. \`page\` below 1 is taken as 1. A value that is not a whole number is answered with 400.
 - \`total\` and \`per-page\` are in the headers, and \`link\` where there is more than one page, with \`first\`,
   \`prev\`, \`next\` and \`last\`; the first page has no \`first\` and \`prev\`, the last page no \`next\` and
   \`last\`. The links are absolute and keep the other query parameters.

@@ -372,7 +372,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-list-of-faults-ends',
     file: 'service/http/check-form.ts',
-    find: 'start < list.length && faults.length <= MAX_ERRORS',
+    find: 'start < list.length && found.length <= MAX_ERRORS',
     replace: 'start < list.length',
     test: 'unit/service/http/check-form.test.ts',
   },
@@ -403,7 +403,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-compressed-body-is-refused',
     file: 'service/http/rules.ts',
-    find: "  app.addHook('preParsing', async (request) => refuseCodedBody(request))\n",
+    find: "  app.addHook('preParsing', async (request) => refuseEncodedBody(request))\n",
     replace: '',
     test: 'integration/service-http.test.ts',
     only: '^a body with a content coding',

@@ -101,7 +101,7 @@ describe('a log of requests that', () => {
     log.write(LINE)
     log.close()
     expect(said).toHaveLength(1)
-    expect(said[0]).toContain('lines go on into the old request log')
+    expect(said[0]).toContain('lines still go to the old file')
     expect(JSON.parse(await readFile(join(dir.path, 'moved', 'requests.log'), 'utf8'))).toEqual(LINE)
   })
 })
