@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../store/database.ts'
 import {
   findSealedWithOtherKey,
   lockSealedWithOtherKey,
+  purposeOf,
   sampleSealed,
   SEALED_COLUMNS,
   type SealedColumn,
@@ -28,7 +29,7 @@ export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
     for (const { id, keyId, sealed } of await sampleSealed(db, column)) {
       if (!vault.has(keyId)) throw keyMissing(keyId)
       tried.add(keyId)
-      if (canOpen(vault, sealed, keyId, `${column.purpose}:${id}`)) opened.add(keyId)
+      if (canOpen(vault, sealed, keyId, purposeOf(column.table, id))) opened.add(keyId)
     }
   }
   const [wrong] = tried.difference(opened)
@@ -86,7 +87,7 @@ async function rotateValues(
   return db.transaction().execute(async (trx) => {
     const locked = await lockSealedWithOtherKey(trx, column, vault.keyId, ids)
     const values = locked.flatMap(({ id, keyId, sealed }) => {
-      const purpose = `${column.purpose}:${id}`
+      const purpose = purposeOf(column.table, id)
       try {
         return [{ id, sealed: vault.seal(vault.open(sealed, keyId, purpose), purpose) }]
       } catch (error) {

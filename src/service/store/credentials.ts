@@ -1,6 +1,7 @@
 import type { PasswordStrength } from '../../contract/subscription.ts'
 import type { Vault } from '../keys/vault.ts'
 import { type Database, json, type Trx } from './database.ts'
+import { purposeOf } from './sealed.ts'
 
 /** Plain values by name. */
 export type CredentialValues = Readonly<Record<string, string>>
@@ -61,7 +62,10 @@ export function sealCredentials(
   id: number,
   values: CredentialValues,
 ): { credentials: string; key_id: string } {
-  return { credentials: vault.seal(JSON.stringify(values), purposeOf(id)), key_id: vault.keyId }
+  return {
+    credentials: vault.seal(JSON.stringify(values), purposeOf('subscriptions', id)),
+    key_id: vault.keyId,
+  }
 }
 
 /** Throws a `DirsyncdError` (`secret-unavailable`) where the key is missing or the row was changed. */
@@ -69,9 +73,5 @@ export function openCredentials(
   vault: Vault,
   { id, credentials, key_id }: Pick<CredentialsRow, 'id' | 'credentials' | 'key_id'>,
 ): CredentialValues {
-  return JSON.parse(vault.open(credentials, key_id, purposeOf(id))) as CredentialValues
-}
-
-function purposeOf(id: number): string {
-  return `subscription:${id}`
+  return JSON.parse(vault.open(credentials, key_id, purposeOf('subscriptions', id))) as CredentialValues
 }

@@ -1,18 +1,24 @@
 import { sql } from 'kysely'
 import { type Database, SCHEMA, type Trx } from './database.ts'
 
-/** A column whose values the vault seals, each for `<purpose>:<id>`; `key_id` beside it names the key. */
+/** A column whose values the vault seals, each for its `purposeOf`; `key_id` beside it names the key. */
 export interface SealedColumn {
   readonly table: 'subscriptions' | 'signing_keys'
   readonly value: 'credentials' | 'private_key'
-  readonly purpose: string
 }
 
 /** Everything in the store that is sealed. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  { table: 'subscriptions', value: 'credentials', purpose: 'subscription' },
-  { table: 'signing_keys', value: 'private_key', purpose: 'identity-provider' },
+  { table: 'subscriptions', value: 'credentials' },
+  { table: 'signing_keys', value: 'private_key' },
 ]
+
+const PURPOSES = { subscriptions: 'subscription', signing_keys: 'identity-provider' } as const
+
+/** What the sealed value of a row is bound to, such as `subscription:7`. */
+export function purposeOf(table: SealedColumn['table'], id: number): string {
+  return `${PURPOSES[table]}:${id}`
+}
 
 export interface SealedValue {
   readonly id: number

@@ -1,6 +1,7 @@
 import type { Vault } from '../keys/vault.ts'
 import { createKeyPair, type SigningKey } from '../saml/signing-key.ts'
 import type { Database, Trx } from './database.ts'
+import { purposeOf } from './sealed.ts'
 
 /** A key without its secret. */
 export interface SigningKeyRow {
@@ -61,7 +62,10 @@ async function openCurrent(
     .where('current', '=', true)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  return { certificate: row.certificate, privateKey: vault.open(row.sealed, row.keyId, purposeOf(row.id)) }
+  return {
+    certificate: row.certificate,
+    privateKey: vault.open(row.sealed, row.keyId, purposeOf('signing_keys', row.id)),
+  }
 }
 
 /** Throws a `DirsyncdError` (`secret-unavailable`) where the vault cannot open the key. */
@@ -71,7 +75,7 @@ export async function requireUsable(db: Database, vault: Vault, id: number): Pro
     .select(['private_key as sealed', 'key_id as keyId'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  vault.open(sealed, keyId, purposeOf(id))
+  vault.open(sealed, keyId, purposeOf('signing_keys', id))
 }
 
 /** Makes a key and resolves with its id; `undefined` where a current one is wanted and there is one meanwhile. */
@@ -99,7 +103,7 @@ export async function addSigningKey(
     if (made === undefined) return undefined
     await trx
       .updateTable('signing_keys')
-      .set({ private_key: vault.seal(privateKey, purposeOf(made.id)) })
+      .set({ private_key: vault.seal(privateKey, purposeOf('signing_keys', made.id)) })
       .where('id', '=', made.id)
       .execute()
     return made.id
@@ -121,9 +125,4 @@ export async function deleteSigningKey(db: Database, id: number): Promise<boolea
     .where('current', '=', false)
     .executeTakeFirst()
   return numDeletedRows > 0n
-}
-
-/** What the sealed key is bound to. */
-function purposeOf(id: number): string {
-  return `identity-provider:${id}`
 }
