@@ -116,7 +116,7 @@ function toAdmin(perform: Perform, owned: AsyncDisposable): ServiceAdmin {
 
 type Keys = Pick<WriteContext, 'vault' | 'estimate'>
 
-/** Only a command that writes needs the keys; with others than those of the store it would write what nobody can read. */
+/** Checks that the keys are those of the store: with other keys a command would write values that nobody can read. */
 async function openKeys(service: ServiceConfig, pool: Pool): Promise<Keys> {
   const vault = openReloadableVault(service.keyFile)
   await requireKeys(pool, vault)

@@ -7,7 +7,7 @@ import { buildApp } from '../service/app.ts'
 import { closeApp } from '../service/http/close-app.ts'
 import type { RateLimit } from '../service/http/rate-limiter.ts'
 import { parseFaults } from '../service/faults/faults.ts'
-import { keepEventsFor } from '../service/events/retention.ts'
+import { startEventRetention } from '../service/events/retention.ts'
 import { loadFixture } from '../service/fixture/load.ts'
 import { readFixture } from '../service/fixture/read.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
@@ -71,7 +71,7 @@ export async function startService(
   })
   stack.defer(() => closeApp(app, GRACE_MS))
   if (service.eventRetentionMs !== undefined) {
-    stack.use(keepEventsFor(service.eventRetentionMs, { pool, log }))
+    stack.use(startEventRetention(service.eventRetentionMs, { pool, log }))
   }
   await listenForServiceAdmin(stack, service, { pool, vault, estimate, log })
   return listen(app, service.listen)
@@ -82,7 +82,7 @@ const MOUNTED = '/run/secrets/'
 
 function warnOfReaders(keyFile: string, log: Log): void {
   if (keyFile.startsWith(MOUNTED) || !othersMay('read', keyFile)) return
-  log.warn({ keyFile }, 'others than its user may read the key file: chmod 600')
+  log.warn({ keyFile }, 'users other than its owner may read the key file: chmod 600')
 }
 
 function rateLimitOf({ rateLimit }: ServiceConfig): RateLimit | undefined {

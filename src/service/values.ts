@@ -13,7 +13,10 @@ export interface WrittenValues {
   readonly external_member_ids?: readonly string[] | undefined
 }
 
-/** One error for each value that is not allowed, of members as many as an answer names; `prefix` is put before the name of its field. */
+/**
+ * One error for each value that is not allowed, but no more for members than an answer shows. `prefix` is put before the
+ * names of the fields.
+ */
 export function valueErrors(
   values: WrittenValues,
   allowedDomains: readonly string[],
@@ -50,7 +53,7 @@ export function subscriptionErrors(values: {
   return errors
 }
 
-/** An id is a segment of a path: clients and proxies turn an empty one, `.` and `..` into another path. */
+/** An id is a segment of a path: clients and proxies change a path with an empty segment, `.` or `..`. */
 function externalIdError(id: string): string | undefined {
   if (id === '') return 'must not be empty'
   if (id === '.' || id === '..') return `must not be "${id}", which the path of a URL cannot contain`
@@ -82,7 +85,7 @@ function nameError(name: string): string | undefined {
 function textError(text: string): string | undefined {
   if (text.includes('\0')) return 'must not hold a NUL character'
   if (!text.isWellFormed()) return 'must be well-formed Unicode'
-  // A character has three bytes at most; most texts are so short that nobody has to count.
+  // A character has at most three bytes, so a short text need not be counted.
   if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES)
     return `must not be longer than ${MAX_BYTES} bytes`
   return undefined

@@ -238,7 +238,7 @@ describe('dirsyncd service', () => {
     await program.waitForOutput(/listens on/)
     program.kill('SIGTERM')
     const { code, stderr } = await program.ended
-    expect([code, stderr.includes('others than its user may read the key file')]).toEqual([0, warns])
+    expect([code, stderr.includes('users other than its owner may read the key file')]).toEqual([0, warns])
   })
 
   test('does not start without the key of its store, and starts when it is back', async () => {

@@ -66,12 +66,12 @@ export function addToken(service: Command, run: Runner): void {
     .action((id: string) => run((session) => revoke(session, id)))
 }
 
-/** The ISO time of a duration from now, or of a time. */
+/** A duration from now or a time, as ISO text. */
 function expiryOf(value: string): string {
   const duration = parseDuration(value)
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration)
-  const isWritten = duration !== undefined || /^\d{4}-/.test(value)
-  if (isWritten && !Number.isNaN(date.getTime())) return date.toISOString()
+  const isDurationOrTime = duration !== undefined || /^\d{4}-/.test(value)
+  if (isDurationOrTime && !Number.isNaN(date.getTime())) return date.toISOString()
   throw new InvalidArgumentError('It must be a duration such as 30d or a time such as 2030-01-31T00:00:00Z.')
 }
 
@@ -98,7 +98,7 @@ async function createToken(session: Session, { contact, scope, expires = expiryO
   )
 }
 
-/** Creates the file before the token, so that no token is created that cannot be stored. */
+/** Creates the file first, so that no token is made that cannot be stored. */
 async function writeInto(path: string, make: () => Promise<Created>): Promise<Created> {
   const file = await openNew(path)
   try {

@@ -10,14 +10,13 @@ export interface KeyRotation {
   readonly keyId: string
   /** How many values were sealed again. */
   readonly sealed: number
-  /** Other keys of the key file that nothing is sealed with any more. */
+  /** Other keys of the key file, with which nothing is sealed. */
   readonly removable: readonly string[]
 }
 
 /**
- * Reads the key file again and seals everything with its first key; the vault uses that key from then on, unless the file
- * lacks a key that is in use: then it goes on with those that it has. Throws
- * `DirsyncdError('secret-unavailable')`.
+ * Reads the key file again and seals everything with its first key, which the vault uses from then on. If the file lacks
+ * a key that is in use, throws `DirsyncdError('secret-unavailable')`, and the vault keeps its keys.
  */
 export async function rotateKeys(pool: Pool, vault: ReloadableVault): Promise<KeyRotation> {
   const { keyId, keyIds } = await vault.reload((next) => requireKeys(pool, next))

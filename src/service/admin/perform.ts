@@ -4,7 +4,7 @@ import { describeIssues } from '../resources/issues.ts'
 import type { AdminDeps } from './deps.ts'
 import { type AdminInput, type AdminOperation, adminOperations, type AdminOutput } from './operations.ts'
 
-/** Runs one operation. Throws `DirsyncdError`: `usage` for an invalid input, `id-unknown`. */
+/** Runs one operation. Throws `DirsyncdError`: `usage` for an invalid input, `id-unknown`, `secret-unavailable`. */
 export type Perform = <O extends AdminOperation>(
   operation: O,
   input: AdminInput<O>,

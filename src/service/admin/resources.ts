@@ -54,12 +54,12 @@ export interface ResourceChange {
   readonly resource: ResourceName
   readonly id: number
   readonly values: Patch
-  /** What comes into a list, and what goes out of it, by the field. */
+  /** Items to add to lists and to remove from them, by field. */
   readonly add: Readonly<Record<string, readonly (string | number)[]>>
   readonly remove: Readonly<Record<string, readonly (string | number)[]>>
 }
 
-/** `changed` is false where the resource was like that already. */
+/** `changed` is false if the resource was like that already. */
 export async function changeResource(
   deps: AdminDeps,
   change: ResourceChange,
@@ -81,7 +81,7 @@ export async function changeResource(
   })
 }
 
-/** Also removes what belongs to it, which `withContents` must allow; `with` says what that was. */
+/** Also removes what belongs to it, if `withContents` allows that; `with` names it: `1 contact, 2 directories`. */
 export async function removeResource(
   deps: AdminDeps,
   { resource, id, withContents }: { resource: ResourceName; id: number; withContents: boolean },

@@ -11,7 +11,7 @@ export interface UserWithoutId {
   readonly email: string | null
 }
 
-/** By id; at most `limit`. */
+/** The users without an external id, ordered by id: all, or those of a directory, or those among `ids`. */
 export async function listUsersWithoutId(
   { db }: AdminDeps,
   { directoryId, ids }: { readonly directoryId?: number | undefined; readonly ids?: readonly number[] },

@@ -6,18 +6,18 @@ import { deleteEventsBefore } from '../store/events.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Few enough that no request waits long for them. */
+/** So few that no request waits long for a statement. */
 const EVENTS_PER_STATEMENT = 1000
 
-/** Deletes events that are older than `ageMs` milliseconds, now and once an hour, until it is disposed. */
-export function keepEventsFor(
-  ageMs: number,
+/** Deletes events that are older than `maxAgeMs` milliseconds, now and once an hour, until it is disposed. */
+export function startEventRetention(
+  maxAgeMs: number,
   { pool, log }: { readonly pool: Pool; readonly log: Log },
 ): AsyncDisposable {
   const stopped = new AbortController()
   let running = Promise.resolve()
   const deleteOld = async (): Promise<void> => {
-    await deleteOldEvents(pool, new Date(Date.now() - ageMs), stopped.signal)
+    await deleteOldEvents(pool, new Date(Date.now() - maxAgeMs), stopped.signal)
   }
   const clean = () => {
     running = running.then(deleteOld).catch((error: unknown) => {
@@ -44,7 +44,7 @@ export async function deleteOldEvents(pool: Pool, before: Date, signal?: AbortSi
     if (count === 0) break
     deleted += count
   }
-  // An embedded store has nobody else who frees the space.
+  // An embedded store has no autovacuum to free the space.
   if (deleted > 0) await pool.query('vacuum access_management.events')
   return deleted
 }

@@ -14,7 +14,7 @@ const MAX_FIELDS = 250_000
 /** Characters of one field, its name and its value, so that one field takes no more than a millisecond. */
 const MAX_FIELD = 64 * 1024
 
-/** Decodes a form that is there as a whole, as `FormReader` does. */
+/** Decodes a whole form, as `FormReader` does. */
 export function parseForm(text: string): FormObject {
   const reader = new FormReader()
   reader.push(text)

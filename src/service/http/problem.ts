@@ -80,7 +80,7 @@ export function problemBody(problem: Problem): ProblemBody {
 /** No answer lists more field errors than this. */
 export const MAX_ERRORS = 100
 
-/** A problem about fields; the detail is made of their messages. The caller may stop after `MAX_ERRORS` and one more. */
+/** A problem about fields; its detail is their first messages. More errors than `MAX_ERRORS` only count as "many". */
 export function fieldProblem(
   code: 'malformed' | 'external-id-taken' | 'value-not-allowed',
   errors: readonly FieldError[],

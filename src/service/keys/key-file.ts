@@ -43,8 +43,8 @@ export interface CreatedKey {
 
 /**
  * Makes a key file with one key and mode 0600, or puts a new key before those in an existing file. An existing file is
- * replaced atomically and keeps its mode and owner; of a symbolic link it is the file behind it. Throws `DirsyncdError('secret-unavailable')`, also for a file that
- * is not a key file.
+ * replaced atomically and keeps its mode and owner; a symbolic link stays, and its target is replaced. Throws
+ * `DirsyncdError('secret-unavailable')`, also for a file that is not a key file.
  */
 export async function createKey(name: string, now: Date): Promise<CreatedKey> {
   const path = await realpath(name).catch(() => name)
@@ -88,7 +88,7 @@ async function takeModeAndOwner(path: string, tempPath: string): Promise<void> {
   await chmod(tempPath, mode & 0o777)
 }
 
-/** Such as `k20260131-3f9c2a`: two files that are made on one day must not have two keys of one id. */
+/** Such as `k20260131-3f9c2a`: two files made on one day must not have different keys with the same id. */
 function newId(now: Date): string {
   return `k${now.toISOString().slice(0, 10).replaceAll('-', '')}-${randomBytes(3).toString('hex')}`
 }

@@ -79,7 +79,7 @@ function readKeys(path: string): Keys {
   const text = readKeyFile(path)
   if (othersMay('write', path)) {
     throw unusable(
-      `Others than its user may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
+      `Users other than its owner may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
     )
   }
   return parseKeys(text, path)

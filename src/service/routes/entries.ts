@@ -15,7 +15,7 @@ export function checkEntries(
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
 }
 
-/** No answer shows anything else, so that nobody could find or remove an entry without these. */
+/** Without one of these fields nobody could find or remove the entry, because answers show no others. */
 function isFindable({ external_id, email, name }: WrittenValues): boolean {
   return external_id !== undefined || email !== undefined || name !== undefined
 }

@@ -23,7 +23,7 @@ export function renderSubscription(row: SubscriptionRow): Subscription {
   }
 }
 
-/** Of a row what the API shows: the fields of the contract, and times in its form. Only icons may be left out. */
+/** What the API shows of a row: the fields of the contract, with times in its form. Only icons may be left out. */
 function shown<Schema extends z.ZodObject>({ shape }: Schema, row: object): z.output<Schema> {
   const values = row as Readonly<Record<string, unknown>>
   const fields = Object.keys(shape).flatMap((name) => {

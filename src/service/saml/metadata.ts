@@ -11,8 +11,8 @@ export interface IdentityProvider {
 
 /**
  * The metadata of the identity provider, for setting up a service provider. The schema requires the `location` of a
- * single sign-on service, but every login begins here, and authentication requests are not answered: without the address
- * of the service it is the entity id.
+ * single sign-on service, although no authentication requests are answered, because every login begins here. If
+ * `location` is empty, the entity id takes its place.
  */
 export function metadataOf({ entityId, certificates }: IdentityProvider, location: string): string {
   const descriptor = element(

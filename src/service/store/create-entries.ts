@@ -10,7 +10,7 @@ export type NewEntries =
   | { readonly kind: 'user'; readonly entries: readonly NewUser[] }
   | { readonly kind: 'group'; readonly entries: readonly NewGroup[] }
 
-/** What became of a request: the ids of the created entries in the order in which they were given, or those taken. */
+/** The ids of the created entries, in the order in which they were given, or the external ids that are taken. */
 export type Creation = { readonly ids: readonly number[] } | { readonly taken: ReadonlySet<string> }
 
 const INSERT = sql.id(SCHEMA, 'insert_entries')
@@ -20,7 +20,7 @@ const CREATE = {
   text: `select ids, taken from ${SCHEMA}.create_entries($1, $2, $3, $4, $5::jsonb, $6::jsonb)`,
 }
 
-/** A value holds no NUL, so an event text is split at it where the name of the directory belongs. */
+/** Stands for the directory's name in the text of an event, which is split there; no value holds a NUL. */
 const DIRECTORY_NAME = '\0'
 
 /**
@@ -56,7 +56,7 @@ export async function createEntries(
   return row.ids === null ? { taken: new Set(row.taken) } : { ids: row.ids }
 }
 
-/** Inserts entries without events, in the transaction that made their directory. */
+/** Inserts entries without events and without a check of their external ids. */
 export async function insertEntries(
   trx: Trx,
   directoryId: number,

@@ -43,7 +43,7 @@ interface Selection {
   readonly locked?: boolean
 }
 
-/** Those with the ids, or all of an owner, or all; by id. */
+/** Resources ordered by id: all, or those with the ids, or those of an owner. */
 export async function selectResources(
   db: Database,
   resource: ResourceName,
@@ -108,7 +108,7 @@ export async function deleteResource(trx: Trx, resource: ResourceName, id: numbe
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
 }
 
-/** How many of each go with a resource when it is removed, by what they are; locks those that are resources. */
+/** What is removed together with resources: how many of each kind, such as `directory user`. Locks those that are resources. */
 export async function countContents(
   trx: Trx,
   resource: ResourceName,

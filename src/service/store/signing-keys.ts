@@ -78,7 +78,7 @@ export async function requireUsable(db: Database, vault: Vault, id: number): Pro
   vault.open(sealed, keyId, purposeOf('signing_keys', id))
 }
 
-/** Makes a key and resolves with its id; `undefined` where a current one is wanted and there is one meanwhile. */
+/** Makes a key and resolves with its id; `undefined` if it was to be the current one, and there is one by now. */
 export async function addSigningKey(
   db: Database,
   vault: Vault,

@@ -21,7 +21,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token)
 }
 
-/** Named, so that PostgreSQL plans it once for each connection: every request begins with it. */
+/** Named, so that PostgreSQL plans it once for each connection, because every request begins with it. */
 const FIND_GRANT = {
   name: 'find-grant',
   text: `select c.id as "contactId", c.name as "contactName", c.email as "contactEmail", o.id as "organizationId",

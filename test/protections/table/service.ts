@@ -913,7 +913,7 @@ export const SERVICE: readonly Protection[] = [
     find: "if (othersMay('write', path)) {",
     replace: "if (othersMay('write', path) && text === '') {",
     test: 'unit/service/keys/vault.test.ts',
-    only: 'a key file that others than its user',
+    only: 'a key file that users other than its owner',
   },
   {
     name: 'service-a-known-key-is-not-replaced',

@@ -185,7 +185,7 @@ async function keyFile(text: string) {
   return { path, text, write, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }
 
-describe('a key file that others than its user', () => {
+describe('a key file that users other than its owner', () => {
   test.each([0o620, 0o602, 0o666, 0o664])('may write, with mode %o, is refused', async (mode) => {
     await using dir = await tempDir()
     const path = join(dir.path, 'keys')
@@ -193,7 +193,7 @@ describe('a key file that others than its user', () => {
     await chmod(path, mode)
     expect(errorOf(() => openVault(path))).toMatchObject({
       code: 'secret-unavailable',
-      message: `Others than its user may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
+      message: `Users other than its owner may write the key file ${path}, and so replace its keys: \`chmod 600 ${path}\`.`,
     })
   })
 
