@@ -8,8 +8,8 @@ import { Unchecked } from './verdict.ts'
 export const UNUSED_ID = '2147483645'
 
 /**
- * A request for the operation that succeeds, and that can be sent repeatedly; only #7 and #11 delete their entry.
- * Throws `Unchecked` if nothing exists that the request could be sent for.
+ * A request of the operation that succeeds and can be sent repeatedly; only #7 and #11 delete their entry. Throws
+ * `Unchecked` if nothing exists that the request could be sent for.
  */
 export function baseRequest(probing: Probing, operation: Operation): Promise<ApiRequest> {
   return BASE_REQUESTS[operation](probing)
@@ -65,7 +65,7 @@ function subscriptionRequest(subscription: Item): ApiRequest {
   return { params: { subscription_id: String(subscription['id']) } }
 }
 
-/** Writes the present values, so that the request changes nothing. */
+/** Writes the current values, so that the request changes nothing. */
 async function unchanged(probing: Probing): Promise<ApiRequest> {
   const subscription = await first(probing, 'listSubscriptions', 'id')
   return {

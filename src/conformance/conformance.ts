@@ -19,7 +19,7 @@ export type { Result } from './verdict.ts'
 
 /** A running comparison of a service with the API description. */
 export interface Conformance {
-  /** Yields the result of every probe of one endpoint, the good case first. */
+  /** Yields the result of every case of one endpoint, the good case first. */
   check(operation: Operation): AsyncGenerator<Result>
   /**
    * Deletes the created entries and restores the changed ones, also after an error or an abort. Returns one sentence

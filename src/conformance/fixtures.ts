@@ -82,7 +82,7 @@ function isUsableValue(value: unknown): boolean {
 }
 
 /**
- * Creates a user or a group, which is deleted after the case, and returns its id. Throws `Unchecked` if it cannot be
+ * Creates a user or a group, which is deleted after the case, and returns its external id. Throws `Unchecked` if it cannot be
  * created.
  */
 export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
@@ -108,8 +108,8 @@ export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
 }
 
 /**
- * The id of a user or group: a new one if writes are allowed, otherwise the first that exists. No two cases share a new
- * one, because a service may delete or change an entry where nobody expects it.
+ * The external id of a user or group: a new one if writes are allowed, otherwise the first that exists. Each case gets
+ * its own new one, because a service may delete or change an entry unexpectedly.
  */
 export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   if (probing.tested.writes) return newEntry(probing, kind)

@@ -9,8 +9,8 @@ const NAMED = 10
 export type IsShown = (kind: EntryKind, id: string) => Promise<boolean>
 
 /**
- * A sentence for each kind of which entries are still shown although the service said that they are deleted. Only where
- * the last one is, all are looked up.
+ * One sentence for each kind of entries that the service still shows after it said that they are deleted. Looks up the
+ * last deleted entry of a kind, and the others only if the service still shows that one.
  */
 export async function findLeftovers(
   isShown: IsShown,
@@ -33,11 +33,11 @@ export async function findLeftovers(
 async function shownOf(isShown: IsShown, kind: EntryKind, ids: readonly string[]): Promise<string[]> {
   const left: string[] = []
   const waiting = [...ids]
-  const look = async () => {
+  const lookUp = async () => {
     for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
       if (await isShown(kind, id)) left.push(id)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, look))
+  await Promise.all(Array.from({ length: AT_ONCE }, lookUp))
   return left.toSorted()
 }

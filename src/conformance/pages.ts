@@ -20,13 +20,10 @@ export function totalOf(answer: HttpAnswer): number | undefined {
 export function page(requested: PageRequest): Check {
   return (answer) => {
     const total = totalOf(answer)
+    const perPage = String(requested.perPage)
     const headers = [
-      ...headerMismatch('total', answer.header('total'), total === undefined ? 'a whole number' : undefined),
-      ...headerMismatch(
-        'per-page',
-        answer.header('per-page'),
-        answer.header('per-page') === String(requested.perPage) ? undefined : String(requested.perPage),
-      ),
+      ...(total === undefined ? [headerMismatch(answer, 'total', 'a whole number')] : []),
+      ...(answer.header('per-page') === perPage ? [] : [headerMismatch(answer, 'per-page', perPage)]),
     ]
     if (total === undefined) return headers
     return [
@@ -37,14 +34,12 @@ export function page(requested: PageRequest): Check {
   }
 }
 
-function headerMismatch(name: string, value: string | undefined, wanted: string | undefined): Mismatch[] {
-  if (wanted === undefined) return []
-  return [
-    {
-      expected: `${wanted} in the header ${name}`,
-      actual: value === undefined ? 'no such header' : `"${value.slice(0, 40)}"`,
-    },
-  ]
+function headerMismatch(answer: HttpAnswer, name: string, wanted: string): Mismatch {
+  const value = answer.header(name)
+  return {
+    expected: `${wanted} in the header ${name}`,
+    actual: value === undefined ? 'no such header' : `"${value.slice(0, 40)}"`,
+  }
 }
 
 function countMismatches(requested: PageRequest, total: number, { json }: HttpAnswer): Mismatch[] {
@@ -59,7 +54,7 @@ function countMismatches(requested: PageRequest, total: number, { json }: HttpAn
   ]
 }
 
-/** Past the end the description shows no link relations, so nothing is checked. */
+/** Checks nothing past the end, because the description does not show the links there. */
 function linkMismatches(requested: PageRequest, total: number, answer: HttpAnswer): Mismatch[] {
   const last = Math.ceil(total / requested.perPage)
   if (requested.page > Math.max(last, 1)) return []

@@ -10,10 +10,11 @@ import { LIMIT_WAIT_MS, sendWithinLimits } from './sending.ts'
 import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
-/** Where the service fails, a request or a whole case is tried this often, but not again after so many milliseconds. */
+/** How many times a request or a whole case is tried while the service fails. */
 export const TRIES = 5
+/** After this time the last try counts. */
 export const TRY_AGAIN_MS = 60_000
-/** The pause before a request is sent for the second time. Each further pause is twice as long. */
+/** The pause before the second try of a request. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100
 
 /** A request that removes what the check made, or restores what it changed. */
@@ -32,13 +33,13 @@ export class Probing implements AsyncDisposable {
   /** First pages of lists that were read. */
   readonly lists = new Map<Operation, HttpAnswer>()
   readonly #dispatcher: Dispatcher
-  /** Removals of what the present case has made. */
+  /** Remove what the current case has made. */
   readonly #removals: Cleanup[] = []
-  /** These run at the end. */
+  /** Run at the end. */
   readonly #cleanups: Cleanup[] = []
-  /** The ids of entries that the service said to have deleted. */
+  /** The ids of the entries that the service said it deleted. */
   readonly #removed: Record<EntryKind, string[]> = { user: [], group: [] }
-  /** `sendUntilAnswered` failed with these. Until one succeeds, it is sent only once: an outage shall not take hours. */
+  /** Operations whose last `sendUntilAnswered` failed: sent only once, so that an outage does not take hours. */
   readonly #failing = new Set<Operation>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
   #signal: AbortSignal
@@ -95,7 +96,7 @@ export class Probing implements AsyncDisposable {
     this.#cleanups.push(cleanup)
   }
 
-  /** Removes what the present case has made. What cannot be removed now is tried again at the end. */
+  /** Removes what the current case has made. What cannot be removed now is tried again at the end. */
   async removeEntries(): Promise<void> {
     for (const removal of this.#removals.splice(0)) {
       await this.#run(removal).catch(() => this.#cleanups.push(removal))
@@ -113,7 +114,7 @@ export class Probing implements AsyncDisposable {
         failed.push(`${cleanup.failure}: ${sentence(error)}`),
       )
     }
-    // Nobody knows where the service does not answer; then the failures above say so.
+    // If the service does not answer, the failures above say so.
     const left = await findLeftovers((kind, id) => this.#isShown(kind, id), this.#removed).catch(() => [])
     this.#removed.user.length = 0
     this.#removed.group.length = 0

@@ -7,8 +7,9 @@ import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
-/** How many times a request is sent if it is answered with 429, and the longest wait before each. */
+/** How many times a request is sent while the answer is 429. */
 const LIMIT_TRIES = 5
+/** The longest wait before it is sent again. */
 export const LIMIT_WAIT_MS = 60_000
 
 export interface Connection {

@@ -5,7 +5,7 @@ import type { Mismatch } from './checks.ts'
 import { type Probing, requireWrites, TRIES, TRY_AGAIN_MS } from './probing.ts'
 import { differs, NO_DIFFERENCES, type Result, Unchecked, type Verdict } from './verdict.ts'
 
-/** What one try of a case led to. */
+/** The result of one try of a case. */
 type Try =
   | { readonly state: 'ok' | 'differs'; readonly verdict: Verdict }
   /** A server error, or no answer. */
@@ -54,7 +54,7 @@ async function tryOnce(probing: Probing, { operation, endpoint }: Row, each: Cas
   }
 }
 
-/** A service that answers one of these requests but not that of a case is not away: it fails because of the case. */
+/** If the service answers one of these requests, it works, and failed because of the case. */
 async function answersPlainRequest(probing: Probing): Promise<boolean> {
   for (const operation of ['getDirectory', 'listDirectories'] as const) {
     try {
@@ -109,10 +109,10 @@ function passingFaultOf([failed]: readonly { readonly verdict: Verdict }[]): Pic
   return failed === undefined ? {} : { passingFault: failed.verdict.differences[0]?.actual ?? SERVER_ERROR }
 }
 
-/** For a case that calls no answer a difference. */
+/** For a server error in a case that has no differences. */
 const SERVER_ERROR = 'a server error'
 
-/** Only a difference that both tries show is one; the second try made entries with other ids and names. */
+/** Keeps the differences that both tries show, although the second one made entries with other ids and names. */
 function agree(first: Verdict, second: Verdict): Finding | undefined {
   const kinds = new Set(first.differences.map(kindOf))
   const differences = second.differences.filter((difference) => kinds.has(kindOf(difference)))

@@ -2,7 +2,7 @@ import type { Operation } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
 import type { Expectation, Mismatch } from './checks.ts'
 
-/** The probe could not be made; the message says why. `refused`: the token may not use the endpoint at all. */
+/** The case could not be tried; the message says why. `refused`: the token may not use the endpoint at all. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
   readonly refused: boolean
@@ -21,14 +21,14 @@ export interface Verdict {
   readonly serverError?: boolean
 }
 
-/** The result of one probe of one endpoint. */
+/** The result of one case of one endpoint. */
 export interface Result extends Omit<Verdict, 'serverError'> {
   readonly operation: Operation
   /** The row of the description's table. */
   readonly number: number
   readonly method: string
   readonly path: string
-  /** What was tried, such as "no token". */
+  /** The name of the case, such as "no token". */
   readonly probe: string
   readonly state: 'ok' | 'differs' | 'unclear' | 'not-checked'
   /** Why it was not checked, or what happened in each try if it is unclear whether the service differs. */

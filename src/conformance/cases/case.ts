@@ -5,14 +5,14 @@ import type { ApiRequest } from '../request.ts'
 import type { Probing } from '../probing.ts'
 import { judge, type Verdict } from '../verdict.ts'
 
-/** One probe of one endpoint. */
+/** One thing to try with one endpoint. */
 export interface Case {
   readonly name: string
   /** The result is meaningless unless the token may use the endpoint. */
   readonly needsScope: boolean
   /** The service may close the connection instead of answering. */
   readonly mayClose?: boolean
-  /** Throws `Unchecked` if the probe cannot be made. */
+  /** Throws `Unchecked` if the case cannot be tried. */
   readonly try: (probing: Probing) => Promise<Verdict>
 }
 

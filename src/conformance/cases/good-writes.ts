@@ -6,6 +6,7 @@ import {
   type Check,
   field,
   inTurn,
+  type Mismatch,
   refusal,
   shape,
   success,
@@ -103,12 +104,7 @@ async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promi
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.sendUntilAnswered(read, () => ({ params }))
   if (shown.status === 401 || shown.status === 403) return verdict
-  const mismatches = inTurn(success, written)(shown)
-  const differences = mismatches.map(({ expected, actual }) => ({
-    expected: `afterwards ${expected}`,
-    actual,
-  }))
-  return { ...verdict, differences }
+  return { ...verdict, differences: afterwards(inTurn(success, written)(shown)) }
 }
 
 async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
@@ -117,11 +113,12 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
   const verdict = judge(writes(row.endpoint), answer)
   if (verdict.differences.length > 0) return verdict
   const shown = await probing.sendUntilAnswered(kind === 'user' ? 'getUser' : 'getGroup', () => ({ params }))
-  const differences = refusal(shown).map(({ expected, actual }) => ({
-    expected: `afterwards ${expected}`,
-    actual,
-  }))
-  return { ...verdict, differences }
+  return { ...verdict, differences: afterwards(refusal(shown)) }
+}
+
+/** Mismatches in what is read after a write. */
+function afterwards(mismatches: readonly Mismatch[]): Mismatch[] {
+  return mismatches.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
 }
 
 /** Changes all three fields of the first subscription and restores them at the end. */

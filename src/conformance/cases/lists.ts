@@ -6,7 +6,7 @@ import type { Case, Row } from './case.ts'
 
 const KINDS = { createUsers: 'user', createGroups: 'group' } as const
 
-/** The description does not say what becomes of several entries, so nothing here is a difference from it. */
+/** The description does not say what several entries in one request do, so this case finds notes and no differences. */
 export function listCases(row: Row): readonly Case[] {
   const { operation } = row
   if (operation !== 'createUsers' && operation !== 'createGroups') return []

@@ -103,7 +103,7 @@ function pastTheEnd(row: Row): Case {
       const noItems: Check = (got) => (got.status === 200 ? page(requested)(got) : [])
       const expectation: Expectation = {
         ...decides(200, noItems),
-        reference: inTurn(status(200), wayBack(last)),
+        reference: inTurn(status(200), hasLinks(last)),
       }
       return judge(expectation, answer)
     },
@@ -111,7 +111,7 @@ function pastTheEnd(row: Row): Case {
 }
 
 /** Past the end of a list with several pages, the answer still has a `link` header. */
-function wayBack(last: number): Check {
+function hasLinks(last: number): Check {
   return (answer) =>
     last > 1 && answer.header('link') === undefined
       ? [{ expected: 'the header link past the end', actual: 'none' }]
@@ -141,7 +141,7 @@ function allPages(row: Row): Case {
   }
 }
 
-/** The items of all pages together are as many as `total`, and no two are the same. */
+/** All pages together hold `total` items, and each item once. */
 function eachOnce({ paged }: Endpoint, total: number): Check {
   return ({ json }) => {
     const items = json as readonly (Record<string, unknown> | null)[]

@@ -48,11 +48,11 @@ function searchCase(
   }
 }
 
-/** Every item matches (`holds`), and the item with the id `known`, which matches, is among them. */
-function each(what: string, holds: (item: Item) => boolean, known?: unknown): Check {
+/** Every item `matches`, and the item with the id `known` is listed, unless the list has further pages. */
+function each(what: string, matches: (item: Item) => boolean, known?: unknown): Check {
   return (answer) => {
     const items = itemsOf(answer)
-    const wrong = items.filter((item) => !holds(item)).length
+    const wrong = items.filter((item) => !matches(item)).length
     const mismatches: Mismatch[] = []
     if (wrong > 0) {
       mismatches.push({ expected: `only items ${what}`, actual: `${wrong} of ${items.length} others` })
@@ -88,8 +88,8 @@ function partOfName(row: Row): Case[] {
     const group = await first(probing, row.operation, 'name')
     const name = String(group['name'])
     const part = name.length > 2 ? name.slice(1, -1) : name
-    const holds = (item: Item) => String(item['name']).toLowerCase().includes(part.toLowerCase())
-    const check = each(`whose name holds q`, holds, group['id'])
+    const matches = (item: Item) => String(item['name']).toLowerCase().includes(part.toLowerCase())
+    const check = each('whose name holds q', matches, group['id'])
     return { query: `?per_page=100&q=${encodeURIComponent(query(part))}`, check }
   }
   const endpoint = row.endpoint
