@@ -13,7 +13,7 @@ import {
 import type { Retries } from './options.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { PreparedRequest, Sender } from './send.ts'
-import { orAbort, wait, withEitherSignal } from './wait.ts'
+import { orAbort, wait, withAnySignal } from './wait.ts'
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -37,7 +37,8 @@ export type CallResult<F> =
 
 /**
  * Makes one call with all its retries; only this function retries within seconds. The call ends when its signal is
- * aborted or the client is closed. Rejects with an `ApiError`, or with what the token loader, the limiter or `confirm` threw.
+ * aborted or the client is closed. Rejects with an `ApiError`, or with what the token loader, the limiter or `confirm`
+ * threw.
  *
  * After a lost answer to a write: pause, run `confirm`, and send the request again only if `confirm` found nothing.
  * If `confirm` fails the call ends, because `confirm` has already retried.
@@ -47,7 +48,7 @@ export async function performCall<F>(
   retries: Retries,
   call: Call<F>,
 ): Promise<CallResult<F>> {
-  return withEitherSignal([sender.closing, call.signal], (signal) =>
+  return withAnySignal([sender.closing, call.signal], (signal) =>
     callWithRetries(sender, retries, { ...call, signal }),
   )
 }
@@ -111,9 +112,9 @@ function throwWithoutRetry(error: unknown): never {
 }
 
 /**
- * Returns the reply if the call succeeded, and throws if not. Any 2xx is a success. A web page in answer to a write is
- * none, whatever its status: a proxy may have sent it, and the write may have been done or not. A write needs no body,
- * so its connection may break after the status.
+ * Returns the reply if the call succeeded, and throws if not. Any 2xx is a success, except a web page in answer to a
+ * write: a proxy may have sent it, and the write may have been done or not. A write needs no body, so its connection may
+ * break after the status.
  */
 function successOf<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request

@@ -1,6 +1,6 @@
 const WARN_BELOW_SECONDS = 86_400
 
-/** The remaining life of the token as the service last reported it; taken as seconds, and only used for warnings. */
+/** The remaining life of the token as the service last reported it. The client takes it as seconds and only warns. */
 export interface Expiry {
   secondsLeft: number | undefined
   observe(header: string | string[] | undefined, token: string): void

@@ -7,7 +7,7 @@ import { parseRetryAfter } from './retry-after.ts'
 
 const DETAIL_LENGTH = 300
 
-/** How messages describe a web page that came instead of an answer. */
+/** Describes, in messages, a web page that came instead of an answer. */
 export const WEB_PAGE = 'HTML, as a proxy or a login page does'
 
 /** Explains an answer other than 2xx. `[hidden]` replaces the `secrets` in its text. */
@@ -48,7 +48,7 @@ export function isWebPage({ headers, body }: Reply): boolean {
   return body !== undefined && /^\s*<(!doctype\s+html|html)\b/i.test(body.slice(0, 200))
 }
 
-/** Whether this status, sent by the service, tells for certain if a write was done. */
+/** Whether this status, if the service sent it, says for certain that a write was done or was not done. */
 export function decidesWrite(status: number): boolean {
   const kind = kindOfStatus(status)
   return status < 300 || kind === 'not-found' || kind === 'conflict' || kind === 'refused'

@@ -10,7 +10,8 @@ export type FormFields = Readonly<Record<string, Value>>
  * with the same key, and the fields are written in the order of the contract, not of the object.
  *
  * Returns a problem for a form that would be parsed wrongly: one of several entries lacks the leading field (its other
- * fields would join the entry before it), an entry has no fields, a number is not whole, or a text is not well-formed Unicode.
+ * fields would join the entry before it), an entry has no fields, a number is not whole, or a text is not well-formed
+ * Unicode.
  */
 export function encodeForm(
   form: Form,

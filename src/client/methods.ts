@@ -87,11 +87,11 @@ export interface Page<Item> {
   readonly items: readonly Item[]
   /** The items of the whole list, from the header `total`; `undefined` where it is missing or no number. */
   readonly total: number | undefined
-  /** The page size that the service used, from the header `per-page`; `undefined` where it is missing, 0 or no number. */
+  /** The page size that the service used, from the header `per-page`; `undefined` if that is missing, 0 or no number. */
   readonly perPage: number | undefined
   /**
-   * Which endpoint was called, for an error about the content: `readAllPages` puts it into the `ApiError` of a list that
-   * contradicts itself. It has no page number, so it is the same for all pages of a list.
+   * Which endpoint was called. `readAllPages` puts it into the `ApiError` of a list that contradicts itself. It has no
+   * page number, so it is the same for all pages of a list.
    */
   readonly destination: Destination
 }

@@ -12,9 +12,9 @@ interface PageParams {
 }
 
 /**
- * Encodes the query of a request, with its question mark, or as an empty string without parameters: the parameters that
- * the contract names (an object as `filters[type]=…`) and the page. Returns a problem for an id or a page that is not a
- * whole number from 1, and for text that is not well-formed Unicode, because it would arrive changed.
+ * Encodes the parameters that the contract names (an object as `filters[type]=…`) and the page, with a question mark
+ * before them; empty without parameters. Returns a problem for an id or a page that is not a whole number from 1, and for
+ * text that is not well-formed Unicode, because it would arrive changed.
  */
 export function encodeQuery(
   schema: z.ZodObject | undefined,

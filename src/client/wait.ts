@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Does work with a signal that is aborted as soon as one of the given signals is. `AbortSignal.any` would do, but the
- * given signals may live long, and it leaves memory behind for each call.
+ * Does work with a signal that is aborted as soon as one of the given signals is. `AbortSignal.any` would leave memory
+ * behind for each call, because the given signals may live long.
  */
-export async function withEitherSignal<T>(
+export async function withAnySignal<T>(
   signals: readonly (AbortSignal | undefined)[],
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -29,7 +29,7 @@ export async function wait(ms: number, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** For work that takes no signal: rejects with the signal's reason as soon as the signal is aborted. */
+/** For a promise whose work takes no signal: rejects with the signal's reason as soon as that is aborted. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()
