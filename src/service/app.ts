@@ -77,28 +77,7 @@ declare module 'fastify' {
 
 /** The access-management service, ready for `listen` or `inject`. Closing it lets requests in flight end. */
 export function buildApp(options: ServiceOptions): FastifyInstance {
-  const timeouts = { ...TIMEOUTS, ...options.timeouts }
-  const app = Fastify<RawServerDefault>({
-    bodyLimit: BODY_LIMITS.default,
-    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
-    connectionTimeout: timeouts.silence,
-    requestTimeout: timeouts.request,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    http: {
-      headersTimeout: timeouts.headers,
-      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headers),
-      maxHeaderSize: HEADER_LIMIT,
-      requireHostHeader: false,
-    },
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    rewriteUrl: ({ url = '' }) => pathOfTarget(url),
-    frameworkErrors: (error, request, reply) => {
-      answerError(options.log, error, request, reply)
-    },
-    clientErrorHandler: answerClientError,
-  })
+  const app = createApp(options)
   const { maxConnections: max = MAX_CONNECTIONS, trustedProxies = [] } = options
   limitConnections(app, { max, trustedProxies }, options.log)
   addAllMethods(app)
@@ -122,6 +101,31 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
     limits: options.rateLimit === undefined ? NO_LIMITS : createLimits(options.rateLimit),
   })
   return app
+}
+
+function createApp(options: ServiceOptions): FastifyInstance {
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
+  return Fastify<RawServerDefault>({
+    bodyLimit: BODY_LIMITS.default,
+    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
+    connectionTimeout: timeouts.silence,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: {
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headers),
+      maxHeaderSize: HEADER_LIMIT,
+      requireHostHeader: false,
+    },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    rewriteUrl: ({ url = '' }) => pathOfTarget(url),
+    frameworkErrors: (error, request, reply) => {
+      answerError(options.log, error, request, reply)
+    },
+    clientErrorHandler: answerClientError,
+  })
 }
 
 /** The record starts first, so that the request log shows what a fault does to the request. */
