@@ -30,7 +30,7 @@ import { openServicePool, requireService } from './open-service.ts'
 
 export type { CreatedKey }
 
-/** The operations of an administrator on a service, whether it runs or not. */
+/** The commands of an operator to a service, whether it runs or not. */
 export interface ServiceAdmin extends AsyncDisposable {
   readonly perform: Perform
   /** Only the caller sees the token; the service gets its hash. */

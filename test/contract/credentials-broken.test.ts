@@ -83,9 +83,7 @@ describe.each(backends)('credentials when something is broken, on $name', ({ cre
     const answer = await read(service)
     expect(answer).toMatchObject(problem(500))
     expect(JSON.stringify(answer.body)).not.toContain('planted')
-    expect(log()).toContain(
-      `The encrypted value of subscription:${FIXTURE.samlSubscriptionId} cannot be opened`,
-    )
+    expect(log()).toContain(`The value of subscription:${FIXTURE.samlSubscriptionId} cannot be decrypted`)
   })
 
   test('a reset seals with the current key what an older one had sealed', async () => {

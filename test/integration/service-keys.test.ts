@@ -138,7 +138,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
       code: 'secret-unavailable',
       message: expect.stringMatching(
         new RegExp(
-          `^${5 + MANY + 1 - 2} values were sealed with the key new, but 2 cannot be opened and stay as they are; the first is that of subscription:1100: `,
+          `^${5 + MANY + 1 - 2} values were encrypted with the key new, but 2 cannot be decrypted and stay as they are; the first is that of subscription:1100: `,
         ),
       ),
     })

@@ -50,10 +50,12 @@ async function rotate(session: Session): Promise<number> {
   const rotation = await withService(session, (admin) => admin.perform('rotateKeys', {}))
   const { keyId, sealed, removable } = rotation
   const done = `Everything is encrypted with the key ${keyId} now; ${amount(sealed, 'value')} had to be encrypted again.`
+  const [lines, keys] = removable.length === 1 ? ['its line', 'the key'] : ['their lines', 'the keys']
   const next =
     removable.length === 0
       ? 'There is no key to remove from the file.'
-      : `Of this store, only older backups still need ${removable.join(', ')}: remove ${removable.length === 1 ? 'its line' : 'their lines'} from the file, if no other store uses it.`
+      : `Only older backups of this store still need ${removable.join(', ')}. Remove ${lines} from the file, unless another ` +
+        `store uses ${keys}.`
   printResult(session, rotation, `${done} ${next}`)
   return 0
 }

@@ -16,7 +16,7 @@ export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance
   const app = Fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT })
   app.setErrorHandler((error, _request, reply) => {
     const code = error instanceof DirsyncdError ? error.code : 'internal'
-    if (code === 'internal') log.error({ error: sentence(error) }, 'an administrator’s command failed')
+    if (code === 'internal') log.error({ error: sentence(error) }, 'a command of an operator failed')
     return reply.status(code === 'internal' ? 500 : 400).send({ code, message: sentence(error) })
   })
   app.get('/healthz', () => ({ status: 'ok' }))

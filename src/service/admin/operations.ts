@@ -27,7 +27,7 @@ const values = z.record(z.string(), z.unknown())
 const items = z.record(z.string(), z.array(z.union([z.string(), z.number()]))).default({})
 
 /**
- * The operations of an administrator, which the API does not offer: the input schema and the function of each. Dates
+ * What an operator can do and the API does not offer: the input schema and the function of each operation. Dates
  * are ISO text, so that a result is the same in this process and through the socket.
  */
 export const adminOperations = {

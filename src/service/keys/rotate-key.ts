@@ -55,7 +55,7 @@ export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   }
   const [first] = failures
   if (first === undefined) return rotated
-  const what = `${rotated} values were sealed with the key ${vault.keyId}, but ${failures.size} cannot be opened and stay as they are`
+  const what = `${rotated} values were encrypted with the key ${vault.keyId}, but ${failures.size} cannot be decrypted and stay as they are`
   throw new DirsyncdError('secret-unavailable', `${what}; the first is that of ${first[0]}: ${first[1]}`)
 }
 

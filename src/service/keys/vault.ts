@@ -148,7 +148,7 @@ function open(sealed: string, key: Buffer, purpose: string): string {
     const plain = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
     return Buffer.concat([plain, decipher.final()]).toString('utf8')
   } catch (cause) {
-    const what = `The encrypted value of ${purpose} cannot be opened: it was changed, or another key has the id of its key.`
+    const what = `The value of ${purpose} cannot be decrypted: it was changed, or another key has the id of its key.`
     throw new DirsyncdError('secret-unavailable', what, { cause })
   }
 }

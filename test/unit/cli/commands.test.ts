@@ -539,8 +539,8 @@ test.each([
   [
     'key rotate',
     ['rotateKeys', {}],
-    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Of this store, only older backups ' +
-      'still need k1, k0: remove their lines from the file, if no other store uses it.\n',
+    'Everything is encrypted with the key k2 now; 1 value had to be encrypted again. Only older backups of ' +
+      'this store still need k1, k0. Remove their lines from the file, unless another store uses the keys.\n',
   ],
 ] as const)('service %s', async (line, performed, stdout) => {
   const result = await dirsyncd(['service', ...line.split(' ')])

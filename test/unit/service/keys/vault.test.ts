@@ -78,7 +78,7 @@ describe('a sealed value', () => {
     const { message } = errorOf(() =>
       other.open(vault.seal('secret', 'subscription:1'), 'k1', 'subscription:1'),
     )
-    expect(message).toMatch(/^The encrypted value of subscription:1 cannot be opened: .*\.$/)
+    expect(message).toMatch(/^The value of subscription:1 cannot be decrypted: .*\.$/)
     expect(message).not.toContain('secret')
   })
 
