@@ -44,6 +44,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   BAD_ALIAS: ALIAS,
   MISSING_CHAR: 'a character is missing, such as a closing quote, a comma or a blank after a colon',
   BAD_SCALAR_START: 'a value must not begin with this character; put the value in quotes',
+  RESOURCE_EXHAUSTION: 'brackets are nested too deeply',
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a colon or a quote missing?',
 }
 
@@ -56,7 +57,8 @@ export function readYaml(text: string): YamlResult {
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
   const aliases = unresolvedAliases(document)
-  const errors = aliases.length > 0 ? [] : document.errors
+  const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+  const errors = aliases.length > 0 ? [] : tooDeep === undefined ? document.errors : [tooDeep]
   const faults = [
     ...aliases.map((offset) => ({ ...at(offset), message: ALIAS })),
     ...errors.map((error) => ({ ...at(error.pos[0]), message: sentenceOf(error) })),

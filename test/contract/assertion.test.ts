@@ -220,7 +220,7 @@ describeService('a SAML assertion', {}, (service) => {
       const vault = testVault()
       const open = (id: number) => vault.open(row.private_key, row.key_id, `identity-provider:${id}`)
       expect(open(row.id)).toContain('PRIVATE KEY')
-      expect(() => open(row.id + 1)).toThrow('opened')
+      expect(() => open(row.id + 1)).toThrow('cannot be decrypted')
     })
 
     test('is the same for all who make it at once', async () => {

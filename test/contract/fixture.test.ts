@@ -42,7 +42,7 @@ function access(id: number, more: Access = {}): string {
   const { provider = id, installation = id, second = id + 1, subscription = id * 10 + 1, group = id } = more
   const app = `{ id: ${subscription}, installation: ${installation}, name: App, created_at: 30d, last_login: 3h, bookmarks: [{ name: Home, url: "https://app.example" }, plain], credentials: { login: ada, password: hidden-password } }`
   const item = `{ id: ${id * 10 + 2}, installation: ${installation}, kind: vault-item, name: Item, credentials: { login: hidden-login, password: hidden-value } }`
-  const ada = `{ id: ${id}, name: Ada, email: ada@example.org, created_at: 365d, tokens: [{ token: token-of-${id}, scopes: [ORG_READ, USER_READ], expires: 5000d }], subscriptions: [${more.subscriptions ?? `${app}, ${item}`}] }`
+  const ada = `{ id: ${id}, name: Ada, email: ada@example.org, created_at: 365d, tokens: [{ token: token-of-ada-in-${id}, scopes: [ORG_READ, USER_READ], expires: 5000d }], subscriptions: [${more.subscriptions ?? `${app}, ${item}`}] }`
   const ben = `{ id: ${second}, name: Ben, email: ben@example.org, last_activity: 2d }`
   return `
   - id: ${id}
@@ -79,10 +79,10 @@ describeService('the fixture', {}, (service) => {
 
   test('takes a token as it is, as its hash, and from a file beside the fixture', async () => {
     await using dir = await tempDir()
-    await writeFile(join(dir.path, 'token'), 'token-in-a-file\n')
+    await writeFile(join(dir.path, 'token'), 'token-in-its-own-file\n')
     const scopes = 'scopes: [ORG_READ], expires: 1h'
     const tokens = [
-      `{ token: plain-token, ${scopes} }`,
+      `{ token: plain-token-of-ada, ${scopes} }`,
       `{ sha256: ${hash('sha256', 'hashed-token')}, ${scopes} }`,
       `{ token: { file: token }, ${scopes} }`,
     ]
@@ -90,19 +90,19 @@ describeService('the fixture', {}, (service) => {
     await writeFile(path, `organizations:${organization(100, tokens.join(', '))}`)
     const context = { path, existing: 'leave', ...testContext() } as const
     const result = await loadFixture(service().pool, await readFixture(path), context)
-    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, changed: {}, leftOut: [] })
-    for (const token of ['plain-token', 'hashed-token', 'token-in-a-file']) {
+    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, different: [], leftOut: [] })
+    for (const token of ['plain-token-of-ada', 'hashed-token', 'token-in-its-own-file']) {
       expect((await askWith(token, 100)).status).toBe(200)
     }
   })
 
   test('counts a duration from the start and takes a time as it is', async () => {
-    const tokens = `{ token: by-duration, scopes: [ORG_READ], expires: 2h }, { token: by-time, scopes: [ORG_READ], expires: "2020-01-01T00:00:00Z" }`
+    const tokens = `{ token: token-by-duration, scopes: [ORG_READ], expires: 2h }, { token: token-by-its-time, scopes: [ORG_READ], expires: "2020-01-01T00:00:00Z" }`
     await load(organization(101, tokens), new Date(Date.now() - 3_600_000))
-    const seconds = Number((await askWith('by-duration', 101)).headers.get('x-token-expires-in'))
+    const seconds = Number((await askWith('token-by-duration', 101)).headers.get('x-token-expires-in'))
     expect(seconds).toBeGreaterThan(3500)
     expect(seconds).toBeLessThanOrEqual(3600)
-    expect(await askWith('by-time', 101)).toMatchObject(problem(401))
+    expect(await askWith('token-by-its-time', 101)).toMatchObject(problem(401))
   })
 
   test('brings users and groups, thousands of them', async () => {
@@ -112,8 +112,10 @@ describeService('the fixture', {}, (service) => {
     )
     const groups = [`{ external_id: g, name: G, external_member_ids: [u1, u0, u1] }`]
     const directory = `{ id: 102, name: D, target_type: csv, doppler: true, users: [${users.join()}], groups: [${groups.join()}] }`
-    await load(organization(102, '{ token: many, scopes: [ORG_READ], expires: 1h }', directory))
-    const request = { token: 'many', organizationId: 102, directoryId: 102 }
+    await load(
+      organization(102, '{ token: token-of-many-users, scopes: [ORG_READ], expires: 1h }', directory),
+    )
+    const request = { token: 'token-of-many-users', organizationId: 102, directoryId: 102 }
     expect((await ask(service(), 'listUsers', request)).headers.get('total')).toBe('2500')
     expect((await ask(service(), 'listGroups', request)).body).toEqual([
       { external_id: 'g', name: 'G', external_member_ids: ['u0', 'u1'] },
@@ -128,7 +130,7 @@ describeService('the fixture', {}, (service) => {
 
   test('brings what a contact may open, with times that count from the start', async () => {
     await load(access(110), new Date('2026-05-01T12:00:00Z'))
-    const request = { token: 'token-of-110', organizationId: 110, subscriptionId: 1101 }
+    const request = { token: 'token-of-ada-in-110', organizationId: 110, subscriptionId: 1101 }
     expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
       created_at: '2026-04-01T12:00:00.000+00:00',
       last_login: '2026-05-01T09:00:00.000+00:00',
@@ -152,7 +154,7 @@ describeService('the fixture', {}, (service) => {
 
   test('shows nothing of a vault item, and keeps no credentials as they are', async () => {
     await load(access(120))
-    const request = { token: 'token-of-120', organizationId: 120, subscriptionId: 1202 }
+    const request = { token: 'token-of-ada-in-120', organizationId: 120, subscriptionId: 1202 }
     expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
       login: '',
       password_strength: { grade: 'very weak', score: 0, crack_time: null },
@@ -173,7 +175,7 @@ describeService('the fixture', {}, (service) => {
       return `{ type: t, operation: update, at: ${index}s, description: { en: E. }, actor: 130 }`
     })
     await load(access(130, { subscriptions, contacts, members, events }))
-    const request = { token: 'token-of-130', organizationId: 130 }
+    const request = { token: 'token-of-ada-in-130', organizationId: 130 }
     expect((await ask(service(), 'listSubscriptions', request)).headers.get('total')).toBe('1500')
     expect((await ask(service(), 'listOrganizationGroups', request)).body).toMatchObject([
       { contacts_count: 2500 },
@@ -185,7 +187,7 @@ describeService('the fixture', {}, (service) => {
   test('leaves a provider alone that is there', async () => {
     await load(access(140))
     await load(access(145, { provider: 140 }))
-    const request = { token: 'token-of-145', organizationId: 145, subscriptionId: 1451 }
+    const request = { token: 'token-of-ada-in-145', organizationId: 145, subscriptionId: 1451 }
     expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
       installation: { provider: { id: 140, name: 'Provider of 140' } },
     })
@@ -207,10 +209,11 @@ describeService('the fixture', {}, (service) => {
   test('leaves an organization alone that is there, and creates the others', async () => {
     await load(organization(103, ''))
     const result = await load(
-      organization(103, '{ token: late, scopes: [ORG_READ], expires: 1h }') + organization(104, ''),
+      organization(103, '{ token: token-that-is-late, scopes: [ORG_READ], expires: 1h }') +
+        organization(104, ''),
     )
     expect(result.created).toMatchObject({ organization: 1 })
-    expect(await askWith('late', 103)).toMatchObject(problem(401))
+    expect(await askWith('token-that-is-late', 103)).toMatchObject(problem(401))
   })
 
   test('that uses what another organization has is refused, and nothing of it is created', async () => {

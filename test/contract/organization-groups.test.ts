@@ -24,7 +24,7 @@ const NAMES = [
   'a+b & c=d?#',
 ] as const
 
-const SEARCHED = { organizationId: 300, token: 'reader-of-300' }
+const SEARCHED = { organizationId: 300, token: 'token-of-reader-300' }
 
 const YAML = `
 organizations:
@@ -32,19 +32,19 @@ organizations:
     name: Searched
     allowedDomains: [example.net]
     contacts:
-      - { id: 301, name: R, email: r@example.net, tokens: [{ token: reader-of-300, scopes: [ORG_READ], expires: 1h }] }
+      - { id: 301, name: R, email: r@example.net, tokens: [{ token: token-of-reader-300, scopes: [ORG_READ], expires: 1h }] }
     groups: [${NAMES.map((name, index) => `{ id: ${3000 + index}, name: ${JSON.stringify(name)} }`).join()}]
   - id: 310
     name: Many
     allowedDomains: [example.net]
     contacts:
-      - { id: 311, name: R, email: r@example.net, tokens: [{ token: reader-of-310, scopes: [ORG_READ], expires: 1h }] }
+      - { id: 311, name: R, email: r@example.net, tokens: [{ token: token-of-reader-310, scopes: [ORG_READ], expires: 1h }] }
     groups: [${Array.from({ length: 45 }, (_, index) => `{ id: ${3145 - index}, name: ${index % 3 === 0 ? 'Größe' : 'Team'} ${index} }`).join()}]
   - id: 320
     name: None
     allowedDomains: [example.net]
     contacts:
-      - { id: 321, name: R, email: r@example.net, tokens: [{ token: reader-of-320, scopes: [ORG_READ], expires: 1h }] }
+      - { id: 321, name: R, email: r@example.net, tokens: [{ token: token-of-reader-320, scopes: [ORG_READ], expires: 1h }] }
 `
 
 function namesOf(answer: ApiAnswer): string[] {
@@ -150,7 +150,7 @@ describeService('groups of the organization', {}, (service) => {
   })
 
   describe('of which there are many', () => {
-    const many = { organizationId: 310, token: 'reader-of-310' }
+    const many = { organizationId: 310, token: 'token-of-reader-310' }
     test('are paged by id', async () => {
       const pages = await Promise.all([1, 2, 3].map((page) => list(`?page=${page}`, many)))
       expect(pages.flatMap(idsOf)).toEqual(Array.from({ length: 45 }, (_, index) => 3101 + index))
@@ -180,7 +180,7 @@ describeService('groups of the organization', {}, (service) => {
     test('are none where none is found, or where there is none', async () => {
       for (const answer of [
         await list('?q=nothing', many),
-        await list('', { organizationId: 320, token: 'reader-of-320' }),
+        await list('', { organizationId: 320, token: 'token-of-reader-320' }),
       ]) {
         expect(answer.body).toEqual([])
         expect(answer.headers.get('total')).toBe('0')

@@ -224,9 +224,9 @@ describeService('listing subscriptions', {}, (service) => {
     await load(
       service(),
       400,
-      `{ id: 401, name: Many, email: many@example.net, tokens: [{ token: many, scopes: [USER_READ], expires: 1h }], subscriptions: [${subscriptions.join()}] }`,
+      `{ id: 401, name: Many, email: many@example.net, tokens: [{ token: token-of-user-many, scopes: [USER_READ], expires: 1h }], subscriptions: [${subscriptions.join()}] }`,
     )
-    const request = { token: 'many', organizationId: 400 }
+    const request = { token: 'token-of-user-many', organizationId: 400 }
     const all = await list('?all=true', request)
     expect(listOf(all).map(({ name }) => name)).toEqual(
       Array.from({ length: 130 }, (_, index) => `S${index}`),
@@ -242,13 +242,13 @@ describeService('listing subscriptions', {}, (service) => {
     await load(
       service(),
       410,
-      `{ id: 411, name: Nobody, email: n@example.net, tokens: [{ token: none, scopes: [USER_READ], expires: 1h }] }`,
+      `{ id: 411, name: Nobody, email: n@example.net, tokens: [{ token: token-of-user-none, scopes: [USER_READ], expires: 1h }] }`,
     )
     for (const [query, perPage] of [
       ['', '20'],
       ['?all=true', '1'],
     ]) {
-      const answer = await list(query, { token: 'none', organizationId: 410 })
+      const answer = await list(query, { token: 'token-of-user-none', organizationId: 410 })
       expect(answer.body).toEqual([])
       expect(answer.headers.get('total')).toBe('0')
       expect(answer.headers.get('per-page')).toBe(perPage)
@@ -315,9 +315,13 @@ describeService('reading a subscription', options, (service) => {
     await load(
       service(),
       420,
-      `{ id: 421, name: Average, email: a@example.net, tokens: [{ token: average, scopes: [USER_READ], expires: 1h }], subscriptions: [${[...apps, item].join()}] }`,
+      `{ id: 421, name: Average, email: a@example.net, tokens: [{ token: token-of-user-average, scopes: [USER_READ], expires: 1h }], subscriptions: [${[...apps, item].join()}] }`,
     )
-    const subscriber = await subscriberOf({ token: 'average', organizationId: 420, subscriptionId: 4203 })
+    const subscriber = await subscriberOf({
+      token: 'token-of-user-average',
+      organizationId: 420,
+      subscriptionId: 4203,
+    })
     expect(subscriber).toMatchObject({
       first_name: '',
       last_name: 'Average',
@@ -329,9 +333,13 @@ describeService('reading a subscription', options, (service) => {
     await load(
       service(),
       430,
-      `{ id: 431, name: Keeper, email: k@example.net, status: invited, tokens: [{ token: keeper, scopes: [USER_READ], expires: 1h }], subscriptions: [{ id: 4300, installation: 430, kind: vault-item, name: Item, credentials: { Pin: "1" } }] }`,
+      `{ id: 431, name: Keeper, email: k@example.net, status: invited, tokens: [{ token: token-of-user-keeper, scopes: [USER_READ], expires: 1h }], subscriptions: [{ id: 4300, installation: 430, kind: vault-item, name: Item, credentials: { Pin: "1" } }] }`,
     )
-    const subscriber = await subscriberOf({ token: 'keeper', organizationId: 430, subscriptionId: 4300 })
+    const subscriber = await subscriberOf({
+      token: 'token-of-user-keeper',
+      organizationId: 430,
+      subscriptionId: 4300,
+    })
     expect(subscriber).toMatchObject({
       status: 'invited',
       average_password_score: { grade: 'very weak', score: 0 },

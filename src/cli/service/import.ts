@@ -5,10 +5,9 @@ import type { Runner, Session } from '../context.ts'
 import { printResult, withService } from './admin.ts'
 
 const HELP = `
-The file has the form of config/demo/service.yaml. What does not exist is created. What exists gets the values that the
-file names, except what its contact may have changed since: name, favorite, position and credentials of a subscription.
-Tokens, users and groups of directories that exist stay as they are. Nothing is removed, and what an operator removed or
-revoked does not come back, so the same file may be imported again.
+The file has the form of config/demo/service.yaml. What does not exist is created; users and groups come only with a new
+directory, events only with a new organization. What exists stays as it is, and the answer names what is different from
+the file: dirsyncd service NAME change changes it. What an operator removed or revoked does not come back, so the same file may be imported again.
 
 Examples:
   dirsyncd service import access.yaml`
@@ -16,22 +15,23 @@ Examples:
 export function addImport(service: Command, run: Runner): void {
   service
     .command('import')
-    .description('Create or change what a file describes.')
+    .description('Create what a file describes and the service lacks.')
     .argument('<file>', 'YAML file.')
     .addHelpText('after', HELP)
     .action((file: string) => run((session) => importFile(session, file)))
 }
 
 async function importFile(session: Session, file: string): Promise<number> {
-  const { created, changed, leftOut } = await withService(session, (admin) => admin.importFile(file))
-  const done = [
-    ...Object.entries(created).map(([what, count]) => `${amount(count, what)} created`),
-    ...Object.entries(changed).map(([what, count]) => `${amount(count, what)} changed`),
+  const { created, different, leftOut } = await withService(session, (admin) => admin.importFile(file))
+  const done = Object.entries(created).map(([what, count]) => `${amount(count, what)} created`)
+  const parts = [
+    done.length === 0 ? 'Nothing to create.' : `${done.join(', ')}.`,
+    ...(different.length === 0
+      ? []
+      : [`Different from the file, and left as it is: ${shortened(different)}.`]),
+    ...(leftOut.length === 0 ? [] : [`Left out, because an operator removed it: ${shortened(leftOut)}.`]),
   ]
-  const text = done.length === 0 ? 'Nothing to do.' : `${done.join(', ')}.`
-  const without =
-    leftOut.length === 0 ? '' : ` Left out, because an operator removed it: ${printable(shortened(leftOut))}.`
-  printResult(session, { created, changed, leftOut }, `${text}${without}`)
+  printResult(session, { created, different, leftOut }, printable(parts.join(' ')))
   return 0
 }
 

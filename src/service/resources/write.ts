@@ -11,6 +11,24 @@ import { type ResourceName, resources, type ResourceValue } from './resources.ts
 /** Values by field; an object holds only the fields to change. */
 export type Patch = Readonly<Record<string, unknown>>
 
+/** The fields of the patch whose value is another one. In a list the order does not count. */
+export function differences(
+  resource: ResourceName,
+  before: StoredResource,
+  patch: Patch,
+  context: WriteContext,
+): string[] {
+  const current = withSecrets(resource, before, context)
+  const value = parseValue(resource, merged(current, patch)) as Patch
+  const old = parseValue(resource, current) as Patch
+  return Object.keys(patch).filter((field) => !isSame(value[field], old[field]))
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) return isDeepStrictEqual(new Set(one), new Set(other))
+  return isDeepStrictEqual(one, other)
+}
+
 /** Returns whether the patch changed anything; `before` is locked. */
 export async function writeChange(
   trx: Trx,
@@ -19,9 +37,8 @@ export async function writeChange(
   patch: Patch,
   context: WriteContext,
 ): Promise<boolean> {
-  const current = withSecrets(resource, before, context)
-  const value = parseValue(resource, merged(current, patch))
-  if (isDeepStrictEqual(value, parseValue(resource, current))) return false
+  if (differences(resource, before, patch, context).length === 0) return false
+  const value = parseValue(resource, merged(withSecrets(resource, before, context), patch))
   const complete = await withReferences(trx, resource, before.ownerId, value)
   await updateResource(trx, resource, complete, context, before.row)
   return true

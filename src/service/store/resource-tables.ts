@@ -35,8 +35,8 @@ export interface Storage<Name extends ResourceName> {
   readonly without?: readonly string[]
   /** Columns that a list shows besides the fields. */
   readonly shown?: readonly string[]
-  /** What a later import leaves as it is: the contact may have changed it since. */
-  readonly kept?: readonly string[]
+  /** What differs from an imported file without a word, because the contact may have changed it since. */
+  readonly changing?: readonly string[]
   /** What goes with it when it is removed. */
   readonly contents: readonly Contents[]
 }
@@ -74,7 +74,7 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     table: 'contacts',
     owner: 'organization_id',
     times: TIMES,
-    kept: TIMES,
+    changing: TIMES,
     contents: [
       { table: 'tokens', column: 'contact_id', what: 'token' },
       { table: 'subscriptions', column: 'contact_id', what: 'subscription' },
@@ -101,7 +101,7 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     renamed: { provider: 'provider_id', serviceProvider: 'service_provider' },
     json: ['labels', 'icons', 'configuration', 'service_provider'],
     times: TIMES,
-    kept: TIMES,
+    changing: TIMES,
     contents: [{ table: 'subscriptions', column: 'installation_id', what: 'subscription' }],
   },
   subscription: {
@@ -112,14 +112,14 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     times: TIMES,
     derived: credentialColumns,
     without: ['credentials'],
-    kept: [...TIMES, 'name', 'favorite', 'position', 'credentials'],
+    changing: [...TIMES, 'name', 'favorite', 'position', 'credentials'],
     contents: [],
   },
   group: {
     table: 'organization_groups',
     owner: 'organization_id',
     times: TIMES,
-    kept: TIMES,
+    changing: TIMES,
     lists: {
       contacts: { table: 'organization_group_contacts', column: 'contact_id' },
       installations: { table: 'organization_group_installations', column: 'installation_id' },
@@ -145,8 +145,8 @@ function credentialColumns(
   }
 }
 
-/** The fields that a later import may change. */
-export function importedFields(resource: ResourceName): readonly string[] {
-  const { kept = [] }: Storage<never> = STORAGE[resource]
-  return Object.keys(resources[resource].schema.shape).filter((field) => !kept.includes(field))
+/** The fields that only operators change. */
+export function comparedFields(resource: ResourceName): readonly string[] {
+  const { changing = [] }: Storage<never> = STORAGE[resource]
+  return Object.keys(resources[resource].schema.shape).filter((field) => !changing.includes(field))
 }

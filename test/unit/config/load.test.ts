@@ -260,6 +260,11 @@ test.each(REFUSED)('refused: $name', async ({ text, line }) => {
   expect(faults.join()).not.toContain('hunter2')
 })
 
+test('brackets without end are refused with one sentence', async () => {
+  const faults = await faultsOf(`syncs: ${'['.repeat(20_000)}`)
+  expect(faults).toEqual([expect.stringMatching(/^dirsyncd\.yaml:1:\d+: brackets are nested too deeply$/)])
+})
+
 test('a CA of a directory that is not encrypted is refused', async () => {
   const text = CORP.replace('https:', 'http:').replace('organizationId', 'ca: a.pem, organizationId')
   expect(await faultsOf(text)).toContainEqual(
