@@ -7,7 +7,8 @@ import { printResult, withService } from './admin.ts'
 const HELP = `
 The file has the form of config/demo/service.yaml. What does not exist is created; users and groups come only with a new
 directory, events only with a new organization. What exists stays as it is, and the answer names what is different from
-the file: dirsyncd service NAME change changes it. What an operator removed or revoked does not come back, so the same file may be imported again.
+the file: dirsyncd service NAME change changes it. What an operator removed or revoked does not come back, so the same
+file may be imported again.
 
 Examples:
   dirsyncd service import access.yaml`
