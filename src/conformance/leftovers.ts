@@ -5,39 +5,60 @@ const AT_ONCE = 4
 /** How many ids a sentence names. */
 const NAMED = 10
 
-/** Whether the service shows an entry. */
-export type IsShown = (kind: EntryKind, id: string) => Promise<boolean>
+/** What the service says of an entry when it is asked for it; `unknown` where it fails or refuses to say. */
+export type Presence = 'there' | 'gone' | 'unknown'
+
+export type LookUp = (kind: EntryKind, id: string) => Promise<Presence>
+
+/** An entry of which the service said, when it was to be deleted, that it is gone. */
+export interface Removed {
+  readonly id: string
+  /** Whether the service said before that it created the entry. */
+  readonly wasCreated: boolean
+}
 
 /**
- * One sentence for each kind of entries that the service still shows after it said that they are deleted. Looks up the
- * last deleted entry of a kind, and the others only if the service still shows that one.
+ * At most one sentence for each kind: which entries are still there, or that nobody can tell. Looks up the last entry,
+ * if possible one that was created for sure, and the others only if that one is still there.
  */
 export async function findLeftovers(
-  isShown: IsShown,
-  removed: Readonly<Record<EntryKind, readonly string[]>>,
+  lookUp: LookUp,
+  removed: Readonly<Record<EntryKind, readonly Removed[]>>,
 ): Promise<string[]> {
   const sentences: string[] = []
   for (const kind of ['user', 'group'] as const) {
-    const last = removed[kind].at(-1)
-    if (last === undefined || !(await isShown(kind, last))) continue
-    const left = await shownOf(isShown, kind, removed[kind])
-    const more = left.length > NAMED ? ` and ${left.length - NAMED} more` : ''
-    sentences.push(
-      `${left.length} ${kind}s are still there although the service said that they are deleted: ` +
-        `${left.slice(0, NAMED).join(', ')}${more}`,
-    )
+    const last = removed[kind].findLast(({ wasCreated }) => wasCreated) ?? removed[kind].at(-1)
+    const presence = last === undefined ? 'gone' : await lookUp(kind, last.id)
+    if (presence === 'unknown') sentences.push(`it cannot be told whether the deleted ${kind}s are gone`)
+    if (presence === 'there') sentences.push(await describeAll(lookUp, kind, removed[kind]))
   }
   return sentences
 }
 
-async function shownOf(isShown: IsShown, kind: EntryKind, ids: readonly string[]): Promise<string[]> {
-  const left: string[] = []
-  const waiting = [...ids]
-  const lookUp = async () => {
+async function describeAll(lookUp: LookUp, kind: EntryKind, removed: readonly Removed[]): Promise<string> {
+  const found = await lookUpAll(lookUp, kind, removed)
+  const left = found['there'] ?? []
+  const more = left.length > NAMED ? ` and ${left.length - NAMED} more` : ''
+  const unknown = (found['unknown'] ?? []).length
+  return (
+    `${left.length} ${left.length === 1 ? `${kind} is` : `${kind}s are`} still there although the service said otherwise: ` +
+    `${left.toSorted().slice(0, NAMED).join(', ')}${more}` +
+    (unknown === 0 ? '' : `; of ${unknown} more it cannot be told`)
+  )
+}
+
+async function lookUpAll(
+  lookUp: LookUp,
+  kind: EntryKind,
+  removed: readonly Removed[],
+): Promise<Partial<Record<Presence, string[]>>> {
+  const found: Partial<Record<Presence, string[]>> = {}
+  const waiting = removed.map(({ id }) => id)
+  const work = async () => {
     for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-      if (await isShown(kind, id)) left.push(id)
+      ;(found[await lookUp(kind, id)] ??= []).push(id)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lookUp))
-  return left.toSorted()
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return found
 }

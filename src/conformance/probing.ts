@@ -4,7 +4,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { endpoints, type Operation } from '../contract/endpoints.ts'
 import { sentence } from '../errors.ts'
 import { type HttpAnswer, NoAnswer } from './answer.ts'
-import { type EntryKind, findLeftovers } from './leftovers.ts'
+import { type EntryKind, findLeftovers, type Presence, type Removed } from './leftovers.ts'
 import type { ApiRequest } from './request.ts'
 import { LIMIT_WAIT_MS, sendWithinLimits } from './sending.ts'
 import type { TestedService } from './tested-service.ts'
@@ -16,6 +16,9 @@ export const TRIES = 5
 export const TRY_AGAIN_MS = 60_000
 /** The pause before the second try of a request. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100
+
+/** A look-up that is answered with these says nothing of the entry. */
+const SAYS_NOTHING: ReadonlySet<number> = new Set([401, 403, 408, 429])
 
 /** A request that removes what the check made, or restores what it changed. */
 interface Cleanup {
@@ -37,8 +40,10 @@ export class Probing implements AsyncDisposable {
   readonly #removals: Cleanup[] = []
   /** Run at the end. */
   readonly #cleanups: Cleanup[] = []
-  /** The ids of the entries that the service said it deleted. */
-  readonly #removed: Record<EntryKind, string[]> = { user: [], group: [] }
+  /** The ids of the entries that the service said it created. */
+  readonly #created = new Set<string>()
+  /** Tells what deletions left behind. */
+  readonly #removed: Record<EntryKind, Removed[]> = { user: [], group: [] }
   /** Operations whose last `sendUntilAnswered` failed: sent only once, so that an outage does not take hours. */
   readonly #failing = new Set<Operation>()
   /** `clean` replaces it, so that cleanups also run after an abort. */
@@ -58,6 +63,7 @@ export class Probing implements AsyncDisposable {
     try {
       const answer = await sendWithinLimits(connection, operation, request, this.#signal)
       if (answer.status < 400 || answer.status >= 500) this.#scheduleRemoval(operation, request)
+      if (isSuccess(answer)) for (const id of request.creates ?? []) this.#created.add(id)
       return answer
     } catch (error) {
       if (!(error instanceof Unchecked)) this.#scheduleRemoval(operation, request)
@@ -114,8 +120,8 @@ export class Probing implements AsyncDisposable {
         failed.push(`${cleanup.failure}: ${sentence(error)}`),
       )
     }
-    // If the service does not answer, the failures above say so.
-    const left = await findLeftovers((kind, id) => this.#isShown(kind, id), this.#removed).catch(() => [])
+    const left = await findLeftovers((kind, id) => this.#lookUp(kind, id), this.#removed)
+    this.#created.clear()
     this.#removed.user.length = 0
     this.#removed.group.length = 0
     return [...failed, ...left]
@@ -134,24 +140,32 @@ export class Probing implements AsyncDisposable {
     }
   }
 
-  async #isShown(kind: EntryKind, id: string): Promise<boolean> {
+  async #lookUp(kind: EntryKind, id: string): Promise<Presence> {
     const read = kind === 'user' ? 'getUser' : 'getGroup'
-    const { status } = await this.sendUntilAnswered(read, () => ({ params: { external_id: id } }))
-    return status >= 200 && status < 300
+    const answer = await this.sendUntilAnswered(read, () => ({ params: { external_id: id } })).catch(() => {})
+    if (answer === undefined) return 'unknown'
+    if (isSuccess(answer)) return 'there'
+    const says = answer.status >= 400 && answer.status < 500 && !SAYS_NOTHING.has(answer.status)
+    return says ? 'gone' : 'unknown'
   }
 
   async #run({ operation, request }: Cleanup): Promise<void> {
-    const { status } = await this.sendUntilAnswered(operation, () => request)
+    const answer = await this.sendUntilAnswered(operation, () => request)
+    const { status } = answer
     const kind = operation === 'deleteUser' ? 'user' : operation === 'deleteGroup' ? 'group' : undefined
     const id = request.params?.external_id
     if (kind === undefined || id === undefined) {
-      if (status >= 300) throw new Error(`the service answered ${status}`)
-    } else if (status < 300) {
-      this.#removed[kind].push(id)
-    } else if (status !== 404 && (await this.#isShown(kind, id))) {
+      if (!isSuccess(answer)) throw new Error(`the service answered ${status}`)
+    } else if (isSuccess(answer) || status === 404) {
+      this.#removed[kind].push({ id, wasCreated: this.#created.has(id) })
+    } else if ((await this.#lookUp(kind, id)) !== 'gone') {
       throw new Error(`the service answered ${status}`)
     }
   }
+}
+
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300
 }
 
 /** Throws `Unchecked`. */

@@ -97,11 +97,36 @@ test('what is still there although the service said that it is deleted is told',
   const made = new Set(service.asked.filter((each) => each.startsWith('DELETE ')))
   const left = await conformance.close()
   expect(left).toHaveLength(1)
-  expect(left[0]).toMatch(
-    /^\d+ users are still there although the service said that they are deleted: dirsyncd-check-/,
-  )
+  expect(left[0]).toMatch(/^\d+ users are still there although the service said otherwise: dirsyncd-check-/)
   expect(Number.parseInt(left[0] ?? '', 10)).toBe(made.size)
 })
+
+test('what is still there although the service does not find it when it is to be deleted is told', async () => {
+  await using service = await startService((request, response) => {
+    const statuses: Record<string, number> = { POST: 201, DELETE: 404 }
+    json(response, statuses[request.method ?? ''] ?? 200, DIRECTORY)
+  })
+  const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
+  await conformance.check('createUsers').next()
+  expect(await conformance.close()).toEqual([
+    expect.stringMatching(/^2 users are still there although the service said otherwise: dirsyncd-check-/),
+  ])
+})
+
+test.each([401, 403, 500])(
+  'an answer of %d to the look-up of what was deleted does not pass for its absence',
+  async (status) => {
+    let isOver = false
+    await using service = await startService((request, response) => {
+      const statuses: Record<string, number> = { POST: 201, DELETE: 204 }
+      json(response, isOver ? status : (statuses[request.method ?? ''] ?? 200), DIRECTORY)
+    })
+    const conformance = await openConformance(serviceAt(service.baseUrl, { writes: true }), never)
+    await conformance.check('createUsers').next()
+    isOver = true
+    expect(await conformance.close()).toContainEqual('it cannot be told whether the deleted users are gone')
+  },
+)
 
 test('what is gone is not told, whatever the service answered to its removal', async () => {
   await using service = await startService((request, response) => {
