@@ -114,7 +114,7 @@ export function settingsOf(options: ClientOptions): Settings {
     throw new TypeError('the base URL must not have a query or a fragment')
   const problem = idProblem('organizationId', options.organizationId)
   if (problem !== undefined) throw new TypeError(problem)
-  if (!/^[\x21-\x7e]{1,255}$/.test(options.deviceId)) {
+  if (typeof options.deviceId !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(options.deviceId)) {
     throw new TypeError('the device id must be 1 to 255 visible ASCII characters')
   }
   if (typeof options.token !== 'function' && (typeof options.token !== 'string' || options.token === '')) {

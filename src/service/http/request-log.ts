@@ -71,7 +71,7 @@ export function createRequestLog(path: string, log: Log): RequestLogFile {
         file = opened
       } catch (error) {
         log.error(
-          { error: sentence(error) },
+          { file: path, error: sentence(error) },
           'the request log cannot be opened again; lines still go to the old file',
         )
       }

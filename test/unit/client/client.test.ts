@@ -726,6 +726,15 @@ test.each([undefined, null, '', 7])('the token %s is refused before anything is 
   )
 })
 
+test.each([undefined, null, '', 7, 'two words'])(
+  'the device id %s is refused before anything is sent',
+  (deviceId) => {
+    expect(() => clientOf('https://x.example', { deviceId: deviceId as never })).toThrow(
+      new TypeError('the device id must be 1 to 255 visible ASCII characters'),
+    )
+  },
+)
+
 test('members are sent as a list, an empty one as one empty item', async () => {
   await using server = await startScriptedServer(() => ({ status: 200, json: group('g') }))
   await using client = clientOf(server.baseUrl)

@@ -102,6 +102,7 @@ describe('a log of requests that', () => {
     log.close()
     expect(said).toHaveLength(1)
     expect(said[0]).toContain('lines still go to the old file')
+    expect(said[0]).toContain(`"file":"${path}"`)
     expect(JSON.parse(await readFile(join(dir.path, 'moved', 'requests.log'), 'utf8'))).toEqual(LINE)
   })
 })
