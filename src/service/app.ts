@@ -5,6 +5,7 @@ import { answerClientError, answerError, answerNotFound } from './http/answer.ts
 import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'
 import { limitConnections } from './http/connections.ts'
+import { type IsProxy, trustProxies } from './http/trusted-proxies.ts'
 import { addAllMethods, enforceHttpRules, pathOfTarget, refuseOtherMethods } from './http/rules.ts'
 import { createFaultInjector } from './faults/inject-faults.ts'
 import { registerDocumentation } from './openapi/register.ts'
@@ -77,9 +78,10 @@ declare module 'fastify' {
 
 /** The access-management service, ready for `listen` or `inject`. Closing it lets requests in flight end. */
 export function buildApp(options: ServiceOptions): FastifyInstance {
-  const app = createApp(options)
   const { maxConnections: max = MAX_CONNECTIONS, trustedProxies = [] } = options
-  limitConnections(app, { max, trustedProxies }, options.log)
+  const isProxy = trustProxies(trustedProxies)
+  const app = createApp(options, isProxy)
+  limitConnections(app, { max, isProxy }, options.log)
   addAllMethods(app)
   acceptBodies(app)
   addHooks(app, options)
@@ -103,11 +105,11 @@ export function buildApp(options: ServiceOptions): FastifyInstance {
   return app
 }
 
-function createApp(options: ServiceOptions): FastifyInstance {
+function createApp(options: ServiceOptions, isProxy: IsProxy): FastifyInstance {
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   return Fastify<RawServerDefault>({
     bodyLimit: BODY_LIMITS.default,
-    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
+    trustProxy: isProxy,
     connectionTimeout: timeouts.silence,
     requestTimeout: timeouts.request,
     keepAliveTimeout: KEEP_ALIVE_MS,

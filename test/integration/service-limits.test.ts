@@ -114,6 +114,23 @@ describe('the limit of requests', () => {
     expect(lying.map(({ status }) => status)).toEqual([401, 429])
   })
 
+  test.each([
+    ['127.0.0.0/8', true],
+    ['0.0.0.0/0', true],
+    ['::ffff:127.0.0.1', true],
+    ['::ffff:127.0.0.0/104', true],
+    ['::ffff:0:0/96', true],
+    ['10.0.0.0/8', false],
+    ['::ffff:10.0.0.0/104', false],
+    ['::/0', false],
+    ['::1', false],
+  ])('the proxy 127.0.0.1 with trustedProxies %s is trusted: %s', async (proxy, trusted) => {
+    const limit = { rateLimit: { requests: 1, per: 60_000 } }
+    const running = await startForTest({ ...limit, trustedProxies: [proxy] })
+    const seen = [await from(running, '192.0.2.1'), await from(running, '192.0.2.2')]
+    expect(seen.map(({ status }) => status)).toEqual([401, trusted ? 401 : 429])
+  })
+
   test('faults keep their own limit, and the health has none', async () => {
     const running = await startForTest({ rateLimit: LIMIT, faults: 'limit=2/60s' })
     expect(await statuses(3, () => ask(running, 'listDirectories'))).toEqual([200, 200, 429])

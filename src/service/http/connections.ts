@@ -1,21 +1,20 @@
-import { BlockList } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../../log.ts'
-import { type IpAddress, parseIp } from '../events/ip-address.ts'
+import { parseIp } from '../events/ip-address.ts'
 import { clientKey } from './client-address.ts'
+import type { IsProxy } from './trusted-proxies.ts'
 
 export interface ConnectionLimits {
   /** The most connections at one time. One client may have a quarter of them. */
   readonly max: number
-  /** Addresses and networks that may have all of them. */
-  readonly trustedProxies: readonly string[]
+  /** Who may have all of them. */
+  readonly isProxy: IsProxy
 }
 
 /** Closes every connection above the limits at once, and says so at most once a minute for each limit. */
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, log: Log): void {
-  const { max } = limits
+  const { max, isProxy } = limits
   const most = Math.ceil(max / 4)
-  const isProxy = createMatcher(limits.trustedProxies)
   const open = new Map<string, number>()
   const warnOfAll = atMostOncePerMinute(() =>
     log.warn({ most: max }, 'a connection was closed because too many are open'),
@@ -28,7 +27,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   app.server.on('drop', () => warnOfAll())
   app.server.on('connection', (socket) => {
     const ip = parseIp(socket.remoteAddress ?? '')
-    if (ip === undefined || isProxy(ip)) return
+    if (ip === undefined || isProxy(ip.text)) return
     const client = clientKey(ip.text)
     const count = open.get(client) ?? 0
     if (count >= most) {
@@ -43,21 +42,6 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
       else open.set(client, left)
     })
   })
-}
-
-function createMatcher(networks: readonly string[]): (ip: IpAddress) => boolean {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/')
-    const family = familyOf(parseIp(address))
-    if (prefix === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(prefix), family)
-  }
-  return (ip) => list.check(ip.text, familyOf(ip))
-}
-
-function familyOf(ip: IpAddress | undefined): 'ipv4' | 'ipv6' {
-  return ip?.family === 4 ? 'ipv4' : 'ipv6'
 }
 
 const WARN_INTERVAL_MS = 60_000

@@ -324,10 +324,18 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-only-a-trusted-proxy-names-an-address',
     file: 'service/app.ts',
-    find: 'options.trustedProxies === undefined ? false : [...options.trustedProxies]',
-    replace: 'options.trustedProxies === undefined ? true : [...options.trustedProxies]',
+    find: 'trustProxy: isProxy,',
+    replace: 'trustProxy: true,',
     test: 'integration/service-limits.test.ts',
     only: '^the limit of requests > behind a trusted proxy',
+  },
+  {
+    name: 'service-a-network-of-proxies-ends-where-its-prefix-says',
+    file: 'service/http/trusted-proxies.ts',
+    find: 'ip.bits >> freeBits === firstBits',
+    replace: 'ip.bits >= freeBits',
+    test: 'integration/service-limits.test.ts',
+    only: '^the limit of requests > the proxy 127.0.0.1 with trustedProxies ::ffff:10.0.0.0/104',
   },
   {
     name: 'service-headers-have-a-largest-size',
