@@ -44,7 +44,13 @@ const withSyncs = z.object({ syncs: z.array(z.unknown()).default([]), service: z
 function nothingToDo(raw: unknown): Fault[] {
   const { data } = withSyncs.safeParse(raw)
   if (data === undefined || data.syncs.length > 0 || data.service !== undefined) return []
-  return [{ path: ['syncs'], message: 'is empty; name at least one sync, as config/example.yaml shows' }]
+  return [
+    {
+      path: ['syncs'],
+      message:
+        'is empty; name at least one sync, or add a section service for dirsyncd service, as config/example.yaml shows',
+    },
+  ]
 }
 
 function passwordsWithoutServer(raw: unknown): Fault[] {

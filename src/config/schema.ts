@@ -7,6 +7,7 @@ import {
   ADDRESS_HELP,
   address,
   duration,
+  network,
   retentionTime,
   path,
   schedule,
@@ -212,20 +213,16 @@ const service = z
       .optional()
       .describe('The address at which clients reach the service. Left out: the one that each request names.'),
     trustedProxies: z
-      .array(
-        z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-          error: 'must be an IP address or a network',
-        }),
-      )
+      .array(network)
       .default([])
       .describe('Reverse proxies in front of the service, whose X-Forwarded-For is trusted.'),
     fixture: path
       .optional()
       .describe('YAML file with organizations, directories and tokens to begin with; read once.'),
-    eventRetention: retentionTime
+    eventRetention: retentionTime(', or null, which keeps all')
       .nullable()
       .prefault('730d')
-      .describe('How long the history of events is kept. null keeps it for ever.'),
+      .describe('How long the history of events is kept, 36500d at most. null keeps it for ever.'),
     requestLog: path.optional().describe('File that gets one line for every request.'),
     faults: text
       .optional()
@@ -279,7 +276,7 @@ export const configSchema = z
       .describe('The log, JSON lines on standard error.'),
     retention: z
       .strictObject({
-        time: retentionTime.prefault('90d').describe('How long they are kept.'),
+        time: retentionTime().prefault('90d').describe('How long they are kept.'),
         rows: z
           .int()
           .min(1000)

@@ -21,10 +21,32 @@ export const timeout = duration.refine((milliseconds) => milliseconds <= LONGEST
 
 const DAY_MS = 86_400_000
 
-/** What was deleted within a day counts for the guards. */
-export const retentionTime = duration.refine((milliseconds) => milliseconds >= DAY_MS, {
-  error: 'must be 1d or longer',
-})
+/** A hundred years; the store has no times that are thousands of years ago. */
+const LONGEST_RETENTION_MS = 36_500 * DAY_MS
+
+/** How long the past is kept: a day at least, because what was deleted within a day counts for the guards. */
+export function retentionTime(orElse: string = '') {
+  const error = `must be a duration from 1d to 36500d${orElse}`
+  return z
+    .string({ error })
+    .regex(DURATION, { error, abort: true })
+    .transform((text) => parseDuration(text) ?? 0)
+    .refine((milliseconds) => milliseconds >= DAY_MS && milliseconds <= LONGEST_RETENTION_MS, { error })
+}
+
+/** The address or the network of a proxy, such as `10.0.0.0/8`. */
+export const network = z
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], { error: 'must be an IP address or a network' })
+  .refine((text) => !isTooWide(text), {
+    error: 'must have a prefix of 96 or more, because it is an IPv4 network in IPv6 form',
+  })
+
+/** An IPv4 network in IPv6 form whose prefix takes in addresses that are not IPv4. */
+function isTooWide(text: string): boolean {
+  const [address, prefix] = text.split('/')
+  const hostname = URL.parse(`http://[${address}]`)?.hostname ?? ''
+  return Number(prefix) < 96 && /^\[::ffff:[^:]+:[^:]+\]$/.test(hostname)
+}
 
 const SIZES: ReadonlyMap<string | undefined, number> = new Map([
   ['KiB', 1024],

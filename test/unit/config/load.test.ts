@@ -19,6 +19,8 @@ const CORP = `syncs:
     directory: ${DIRECTORY}
 `
 
+const SERVICE = 'service:\n  keyFile: keys\n'
+
 async function load(text: string, env: Record<string, string> = {}): Promise<Config> {
   await using folder = await createFolder()
   return await loadConfig({ file: await folder.write('dirsyncd.yaml', text), env })
@@ -221,7 +223,26 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'an empty file',
     text: '',
-    line: 'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, as config/example.yaml shows',
+    line:
+      'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, or add a section service for dirsyncd service, as ' +
+      'config/example.yaml shows',
+  },
+  {
+    name: 'a network of proxies that ends within the prefix of IPv4 in IPv6',
+    text: `${SERVICE}  trustedProxies: [10.0.0.0/8, "::FFFF:10.0.0.0/90"]\n`,
+    line:
+      'dirsyncd.yaml:3:32: service.trustedProxies[1]: must have a prefix of 96 or more, because it is an IPv4 network in ' +
+      'IPv6 form',
+  },
+  ...['23h', '3650000d', '999999999999d', '0d', '2 years'].map((time) => ({
+    name: `a history of events of ${time}`,
+    text: `${SERVICE}  eventRetention: ${time}\n`,
+    line: 'dirsyncd.yaml:3:3: service.eventRetention: must be a duration from 1d to 36500d, or null, which keeps all',
+  })),
+  {
+    name: 'a past of runs that is longer than a hundred years',
+    text: `retention: { time: 36501d }\n${CORP}`,
+    line: 'dirsyncd.yaml:1:14: retention.time: must be a duration from 1d to 36500d',
   },
 ]
 
@@ -373,8 +394,15 @@ test('the past is kept for 90 days and five million rows, or as the configuratio
     rows: 100_000,
   })
   await expect(retentionOf('retention: { time: 23h }')).rejects.toThrow(
-    'retention.time: must be 1d or longer',
+    'retention.time: must be a duration from 1d to 36500d',
   )
+})
+
+test('the longest history of events is a hundred years', async () => {
+  const century = await load(`${SERVICE}  eventRetention: 36500d\n`)
+  expect(century.service?.eventRetentionMs).toBe(36_500 * 86_400_000)
+  const forEver = await load(`${SERVICE}  eventRetention: null\n`)
+  expect(forEver.service?.eventRetentionMs).toBeUndefined()
 })
 
 test.each([
