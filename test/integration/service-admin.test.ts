@@ -249,6 +249,38 @@ test('what is not there, or not allowed, is one sentence', async () => {
     1,
     'There is no token 0123456789ab; dirsyncd service token list shows those that exist.',
   ])
+  for (const args of [
+    [...contact, '--organization', '99999999999', '--email', 'x@a.org'],
+    ['contact', 'list', '--organization', '99999999999'],
+    ['saml', 'key', 'list', '--organization', '0'],
+  ]) {
+    expect(await refused(...args)).toEqual([
+      64,
+      `Option '--organization <number>' argument '${args[args.indexOf('--organization') + 1]}' is invalid. It must be ` +
+        'a whole number from 1 to 2147483647; see dirsyncd --help.',
+    ])
+  }
+  for (const wrong of ['0', '-1', '2147483648', 'x']) {
+    expect(await refused('user', 'remove', '1', wrong)).toEqual([
+      64,
+      `Command-argument value '${wrong}' is invalid for argument 'ids'. It must be a whole number from 1 to 2147483647; ` +
+        'see dirsyncd --help.',
+    ])
+  }
+  expect(await refused('user', 'list', '--directory', '99')).toEqual([
+    1,
+    'There is no directory 99; dirsyncd service directory list shows those that exist.',
+  ])
+  expect(await refused('token', 'list', '--contact', '999')).toEqual([
+    1,
+    'There is no contact 999; dirsyncd service contact list shows those that exist.',
+  ])
+  await site.write('secrets', '{ "__proto__": hidden-secret, login: a, password: b }')
+  const subscription = ['subscription', 'change', '101', '--credentials', join(site.dir, 'secrets')]
+  expect(await refused(...subscription)).toEqual([
+    64,
+    `${join(site.dir, 'secrets')} must not use the name "__proto__"; give the secret another name.`,
+  ])
   expect(await refused('organization', 'create', '--name', ' ', '--domain', '@a')).toEqual([
     64,
     '--name must not be empty. --domain must be a domain such as example.org, without @.',

@@ -278,7 +278,8 @@ describeService('an operator', {}, (service) => {
       `The contact ${contact.id} has 1 token; nothing`,
     )
     await remove('contact', contact.id, true)
-    expect(await perform('listTokens', { contactId: contact.id })).toEqual([])
+    const tokens = await perform('listTokens', {})
+    expect(tokens.filter(({ contactId }) => contactId === contact.id)).toEqual([])
   })
 
   test('removes a user that no endpoint can remove, and the list counts right', async () => {

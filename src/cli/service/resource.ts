@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander'
 import { type Flag, flagsOf, type Resource, type ResourceName } from '../../compose/service-resources.ts'
 import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { repeated, wholeNumber } from '../arguments.ts'
+import { repeated } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
+import { idOf, repeatedId } from './id.ts'
 import { readSecrets } from './secrets-file.ts'
 
 type Options = Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>
@@ -17,7 +18,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   const group = service.command(name).description(purpose)
   const toCreate = group.command('create').description(`Create ${withArticle}.`)
   if (owner !== undefined)
-    toCreate.requiredOption(`--${owner} <number>`, `The ${owner} that it belongs to.`, wholeNumber)
+    toCreate.requiredOption(`--${owner} <number>`, `The ${owner} that it belongs to.`, idOf)
   for (const flag of flagsOf(resource)) addCreateOption(toCreate, flag)
   toCreate
     .addHelpText('after', example(`${name} create ${resource.example}`))
@@ -25,7 +26,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   const toChange = group
     .command('change')
     .description(`Change ${withArticle}; what is not given stays.`)
-    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
+    .argument('<id>', 'Its id, as the list shows it.', idOf)
   for (const flag of flagsOf(resource)) addChangeOptions(toChange, flag)
   toChange
     .addHelpText('after', example(`${name} change 1 --name "Another name"`))
@@ -33,7 +34,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   group
     .command('remove')
     .description(`Remove ${withArticle}.`)
-    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
+    .argument('<id>', 'Its id, as the list shows it.', idOf)
     .option(
       '--with-contents',
       'Also remove all that belongs to it. Without this option, a resource that is not empty stays.',
@@ -52,7 +53,7 @@ function example(line: string): string {
 function addList(group: Command, run: Runner, resource: Named): void {
   const { name, owner } = resource
   const toList = group.command('list').description('List them.')
-  if (owner !== undefined) toList.option(`--${owner} <number>`, `Only those of this ${owner}.`, wholeNumber)
+  if (owner !== undefined) toList.option(`--${owner} <number>`, `Only those of this ${owner}.`, idOf)
   toList
     .addHelpText('after', example(`${name} list --json | jq .id`))
     .action((options: Options) => run((session) => list(session, resource, options)))
@@ -95,12 +96,7 @@ function parsed(option: Option, { kind, choices }: Flag): Option {
   if (choices !== undefined) return option.choices(choices)
   if (kind === 'number') return option.argParser(Number)
   if (kind === 'texts') return option.argParser(repeated)
-  if (kind === 'numbers') {
-    return option.argParser((value: string, before: readonly number[] | undefined) => [
-      ...(before ?? []),
-      wholeNumber(value),
-    ])
-  }
+  if (kind === 'numbers') return option.argParser(repeatedId)
   return option
 }
 

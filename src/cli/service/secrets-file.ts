@@ -10,7 +10,14 @@ export async function readSecrets(path: string): Promise<unknown> {
   })
   const document = parseDocument(content, { prettyErrors: false })
   const secrets: unknown = document.errors.length > 0 ? undefined : document.toJS()
-  if (typeof secrets === 'object' && secrets !== null && !Array.isArray(secrets)) return secrets
+  if (typeof secrets === 'object' && secrets !== null && !Array.isArray(secrets)) {
+    // The service would drop it without a word.
+    if (!Object.hasOwn(secrets, '__proto__')) return secrets
+    throw new DirsyncdError(
+      'usage',
+      `${path} must not use the name "__proto__"; give the secret another name.`,
+    )
+  }
   // The message shows nothing of the content.
   throw new DirsyncdError('usage', `${path} must hold names and values, such as "login: ada" on a line.`)
 }

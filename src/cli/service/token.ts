@@ -2,11 +2,12 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../duration.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
-import { repeated, wholeNumber } from '../arguments.ts'
+import { repeated } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
 import { pointInTime } from '../../directory/wording.ts'
 import { printResult, printRows, withService } from './admin.ts'
+import { idOf } from './id.ts'
 
 const CREATE_HELP = `
 No scope implies another:
@@ -46,7 +47,7 @@ export function addToken(service: Command, run: Runner): void {
   group
     .command('create')
     .description('Create a token and show it once.')
-    .requiredOption('--contact <number>', 'Whose token it is.', wholeNumber)
+    .requiredOption('--contact <number>', 'Whose token it is.', idOf)
     .requiredOption('--scope <scope>', 'What it allows; once for each.', repeated)
     .option('--expires <when>', 'How long it is valid, or until when (default: 365d).', expiryOf)
     .option('--file <path>', 'Write it into this new file, of mode 0600, instead of showing it.')
@@ -55,7 +56,7 @@ export function addToken(service: Command, run: Runner): void {
   group
     .command('list')
     .description('List the tokens: whose they are and what they allow, never the tokens themselves.')
-    .option('--contact <number>', 'Only those of this contact.', wholeNumber)
+    .option('--contact <number>', 'Only those of this contact.', idOf)
     .addHelpText('after', LIST_HELP)
     .action((options: { contact?: number }) => run((session) => list(session, options.contact)))
   group

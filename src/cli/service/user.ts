@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { amount } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
+import { idOf, repeatedId } from './id.ts'
 
 const HELP = `
 The API allows a user without an external id. Its lists show the user, but no request can name it: only these commands
@@ -19,15 +19,15 @@ export function addUser(service: Command, run: Runner): void {
   group
     .command('list')
     .description('List the users without an external id.')
-    .option('--directory <number>', 'Only those of this directory.', wholeNumber)
+    .option('--directory <number>', 'Only those of this directory.', idOf)
     .addHelpText('after', HELP)
     .action((options: { directory?: number }) => run((session) => list(session, options.directory)))
   group
     .command('remove')
     .description('Remove users without an external id.')
-    .argument('<ids...>', 'Their ids, as the list shows them.')
+    .argument('<ids...>', 'Their ids, as the list shows them.', repeatedId)
     .addHelpText('after', HELP)
-    .action((ids: readonly string[]) => run((session) => remove(session, ids.map(wholeNumber))))
+    .action((ids: number[]) => run((session) => remove(session, ids)))
 }
 
 async function list(session: Session, directoryId: number | undefined): Promise<number> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import type { AdminDeps } from './deps.ts'
-import { unknownId } from '../resources/write.ts'
+import { requireResource, unknownId } from '../resources/write.ts'
 
 /** What the store knows about a token; the token itself cannot be derived from it. */
 export interface TokenView {
@@ -59,6 +59,7 @@ export async function listTokens(
   deps: AdminDeps,
   filter: { readonly contactId?: number | undefined },
 ): Promise<readonly TokenView[]> {
+  if (filter.contactId !== undefined) await requireResource(deps.db, 'contact', filter.contactId)
   return selectTokens(deps, filter)
 }
 

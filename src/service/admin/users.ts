@@ -1,4 +1,5 @@
 import { DirsyncdError } from '../../errors.ts'
+import { requireResource } from '../resources/write.ts'
 import { writeDirectory } from '../store/directories.ts'
 import { uncountEntry } from '../store/blocks.ts'
 import type { AdminDeps } from './deps.ts'
@@ -16,6 +17,7 @@ export async function listUsersWithoutId(
   { db }: AdminDeps,
   { directoryId, ids }: { readonly directoryId?: number | undefined; readonly ids?: readonly number[] },
 ): Promise<readonly UserWithoutId[]> {
+  if (directoryId !== undefined) await requireResource(db, 'directory', directoryId)
   return db
     .selectFrom('external_users')
     .select(['id', 'directory_id as directory', 'name', 'email'])
