@@ -11,17 +11,17 @@ import {
   withReferences,
   writeChange,
 } from '../resources/write.ts'
-import type { Database, Trx } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import {
   countContents,
   deleteResource,
   insertResources,
-  lockResources,
   nextId,
   selectResources,
   type StoredResource,
 } from '../store/resources.ts'
 import type { AdminDeps } from './deps.ts'
+import { inTurn } from './in-turn.ts'
 
 /** The fields of a resource, and `organization` or `contact`: the id of what it belongs to. Never credentials. */
 export type ResourceView = Readonly<Record<string, unknown>> & { readonly id: number }
@@ -116,14 +116,6 @@ function listOf(contents: ReadonlyMap<string, number>): string {
     return `${count} ${count === 1 ? noun : noun === 'directory' ? 'directories' : `${noun}s`}`
   })
   return nouns.join(', ')
-}
-
-/** Runs the work of one command at a time. */
-async function inTurn<Result>({ db }: AdminDeps, work: (trx: Trx) => Promise<Result>): Promise<Result> {
-  return db.transaction().execute(async (trx) => {
-    await lockResources(trx)
-    return work(trx)
-  })
 }
 
 /** Throws `id-unknown`. */

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { DirsyncdError } from '../../errors.ts'
 import { requireResource } from '../resources/write.ts'
 import { metadataOf } from '../saml/metadata.ts'
+import type { Database } from '../store/database.ts'
 import {
   addSigningKey,
   currentSigningKey,
@@ -13,6 +14,7 @@ import {
   type SigningKeyRow,
 } from '../store/signing-keys.ts'
 import type { AdminDeps } from './deps.ts'
+import { inTurn } from './in-turn.ts'
 
 /** A key that signs the SAML assertions of an organization, or that its metadata names beside the one that signs. */
 export interface SigningKeyView {
@@ -65,7 +67,7 @@ export async function createSamlKey(
   const current = (await listSigningKeys(db, organizationId)).length === 0
   const id = await addSigningKey(db, (await writeContext()).vault, { organizationId, current }, now())
   if (id === undefined) throw new DirsyncdError('usage', 'Another command is making a key; try again.')
-  return viewOf(await requireKey({ db }, id))
+  return viewOf(await requireKey(db, id))
 }
 
 /** Lets a key sign from now on, if it can be opened; the one before stays in the metadata. */
@@ -73,10 +75,13 @@ export async function useSamlKey(
   { db, writeContext }: AdminDeps,
   { id }: { readonly id: number },
 ): Promise<SigningKeyView> {
-  const key = await requireKey({ db }, id)
-  await requireUsable(db, (await writeContext()).vault, id)
-  await db.transaction().execute((trx) => setCurrentKey(trx, key))
-  return viewOf(await requireKey({ db }, id))
+  const { vault } = await writeContext()
+  return inTurn({ db }, async (trx) => {
+    const key = await requireKey(trx, id)
+    await requireUsable(trx, vault, id)
+    await setCurrentKey(trx, key)
+    return viewOf(await requireKey(trx, id))
+  })
 }
 
 /** Takes a key that does not sign out of the metadata. */
@@ -84,15 +89,17 @@ export async function removeSamlKey(
   { db }: AdminDeps,
   { id }: { readonly id: number },
 ): Promise<SigningKeyView> {
-  const key = await requireKey({ db }, id)
-  if (await deleteSigningKey(db, id)) return viewOf(key)
-  throw new DirsyncdError(
-    'usage',
-    `The key ${id} signs for organization ${key.organizationId}; let another one sign first: dirsyncd service saml key use ID.`,
-  )
+  return inTurn({ db }, async (trx) => {
+    const key = await requireKey(trx, id)
+    if (await deleteSigningKey(trx, id)) return viewOf(key)
+    throw new DirsyncdError(
+      'usage',
+      `The key ${id} signs for organization ${key.organizationId}; let another one sign first: dirsyncd service saml key use ID.`,
+    )
+  })
 }
 
-async function requireKey({ db }: Pick<AdminDeps, 'db'>, id: number): Promise<SigningKeyRow> {
+async function requireKey(db: Database, id: number): Promise<SigningKeyRow> {
   const key = await findSigningKey(db, id)
   if (key === undefined) {
     throw new DirsyncdError(

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { Perform } from '../../src/service/admin/perform.ts'
+import { describeService } from '../contract/with-service.ts'
+import { operatorOf } from '../support/operator.ts'
+import { testContext } from '../support/service.ts'
+
+/** What an operator is told who gets something wrong, or who is not alone. */
+
+describeService('an operator is told', {}, (service) => {
+  const perform: Perform = (operation, input) => operatorOf(service())(operation, input)
+  const createOrganization = (more: object = {}) =>
+    perform('createResource', {
+      resource: 'organization',
+      values: { name: 'Labs', allowedDomains: ['labs.example'], ...more },
+    })
+  const createKey = (organizationId: number) => perform('createSamlKey', { organizationId })
+
+  test('that a SAML key is no longer there, which another command removed at the same time', async () => {
+    const { id: organizationId } = await createOrganization()
+    await createKey(organizationId)
+    const { id } = await createKey(organizationId)
+    const removing = operatorOf(service(), {
+      writeContext: async () => {
+        await perform('removeSamlKey', { id })
+        return testContext()
+      },
+    })
+    await expect(removing('useSamlKey', { id })).rejects.toThrow(`There is no SAML key ${id};`)
+  })
+
+  test('by one of two commands that use and remove a SAML key at once that the other was first', async () => {
+    const { id: organizationId } = await createOrganization()
+    await createKey(organizationId)
+    for (let round = 0; round < 5; round += 1) {
+      const { id } = await createKey(organizationId)
+      const done = await Promise.allSettled([perform('useSamlKey', { id }), perform('removeSamlKey', { id })])
+      const refused = done.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+      expect(refused).toEqual([
+        expect.stringMatching(/There is no SAML key \d+;|The key \d+ signs for organization/),
+      ])
+      const keys = await perform('listSamlKeys', { organizationId })
+      expect(keys.filter(({ current }) => current)).toHaveLength(1)
+    }
+  })
+})
