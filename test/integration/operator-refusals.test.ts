@@ -13,6 +13,8 @@ describeService('an operator is told', {}, (service) => {
       resource: 'organization',
       values: { name: 'Labs', allowedDomains: ['labs.example'], ...more },
     })
+  const changeOrganization = (id: number, values: object, lists: object = {}) =>
+    perform('changeResource', { resource: 'organization', id, values: { ...values }, ...lists })
   const createKey = (organizationId: number) => perform('createSamlKey', { organizationId })
 
   test('that a SAML key is no longer there, which another command removed at the same time', async () => {
@@ -41,5 +43,15 @@ describeService('an operator is told', {}, (service) => {
       const keys = await perform('listSamlKeys', { organizationId })
       expect(keys.filter(({ current }) => current)).toHaveLength(1)
     }
+  })
+
+  test('that the last domain of an organization cannot be removed', async () => {
+    const { id } = await createOrganization()
+    const remove = { allowedDomains: ['labs.example'] }
+    await expect(changeOrganization(id, {}, { remove })).rejects.toThrow(
+      '--remove-domain must leave at least one; add another one with --add-domain.',
+    )
+    const add = { allowedDomains: ['new.example'] }
+    expect(await changeOrganization(id, {}, { remove, add })).toMatchObject(add)
   })
 })

@@ -4,6 +4,7 @@ import { flagsOf } from '../resources/flags.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
 import {
+  mayBeEmpty,
   parseItems,
   parseValue,
   type Patch,
@@ -142,15 +143,20 @@ function changedList(
     parseItems(resource, field, 'add', change.add),
     parseItems(resource, field, 'remove', remove),
   ]
+  const what = flagsOf(resources[resource]).find(({ path }) => path[0] === field)?.name ?? field
   const missing = gone.findIndex((each) => !before.includes(each))
   if (missing >= 0) {
-    const what = flagsOf(resources[resource]).find(({ path }) => path[0] === field)?.name ?? field
     throw new DirsyncdError(
       'usage',
       `There is no ${what} ${String(remove[missing])} to remove; nothing is changed.`,
     )
   }
-  return [...before.filter((each) => !gone.includes(each)), ...add]
+  const after = [...before.filter((each) => !gone.includes(each)), ...add]
+  if (after.length > 0 || gone.length === 0 || mayBeEmpty(resource, field)) return after
+  throw new DirsyncdError(
+    'usage',
+    `--remove-${what} must leave at least one; add another one with --add-${what}.`,
+  )
 }
 
 function viewOf(resource: ResourceName, { id, ownerId, fields }: StoredResource): ResourceView {

@@ -85,6 +85,11 @@ export function parseItems(
   throw new DirsyncdError('usage', describeIssues({ issues }, resources[resource], `${how}-`))
 }
 
+export function mayBeEmpty(resource: ResourceName, field: string): boolean {
+  const shape = resources[resource].schema.shape as Readonly<Record<string, z.ZodType>>
+  return shape[field]!.safeParse([]).success
+}
+
 function withoutRepetitions(value: Patch): Patch {
   return Object.fromEntries(
     Object.entries(value).map(([field, of]) => [field, Array.isArray(of) ? [...new Set(of)] : of]),
