@@ -54,4 +54,40 @@ describeService('an operator is told', {}, (service) => {
     const add = { allowedDomains: ['new.example'] }
     expect(await changeOrganization(id, {}, { remove, add })).toMatchObject(add)
   })
+
+  test('which groups lose a contact or an installation that is removed', async () => {
+    const { id: organizationId } = await createOrganization()
+    const contact = async () => {
+      const values = { name: 'Eve', email: 'eve@labs.example' }
+      return (await perform('createResource', { resource: 'contact', ownerId: organizationId, values })).id
+    }
+    const [eve, eva] = [await contact(), await contact()]
+    const configuration = { url: 'https://labs.example' }
+    const { id: installation } = await perform('createResource', {
+      resource: 'installation',
+      ownerId: organizationId,
+      values: { provider: 1, name: 'Labs', slug: 'labs', configuration },
+    })
+    for (const members of [{ contacts: [eve, eva] }, { contacts: [eve], installations: [installation] }]) {
+      const values = { name: 'Group', ...members }
+      await perform('createResource', { resource: 'group', ownerId: organizationId, values })
+    }
+    const remove = (resource: 'contact' | 'installation' | 'organization', id: number) =>
+      perform('removeResource', { resource, id, withContents: true })
+    expect(
+      await perform('removeResource', { resource: 'contact', id: eve, withContents: false }),
+    ).toMatchObject({
+      with: 'a place in 2 groups',
+    })
+    const credentials = { login: 'a', password: 'b' }
+    const values = { installation, name: 'Labs', credentials }
+    await perform('createResource', { resource: 'subscription', ownerId: eva, values })
+    await expect(
+      perform('removeResource', { resource: 'contact', id: eva, withContents: false }),
+    ).rejects.toThrow('has 1 subscription, a place in 1 group; nothing is removed')
+    expect(await remove('installation', installation)).toMatchObject({
+      with: '1 subscription, a place in 1 group',
+    })
+    expect(await remove('organization', organizationId)).toMatchObject({ with: '1 contact, 2 groups' })
+  })
 })

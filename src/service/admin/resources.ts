@@ -12,9 +12,9 @@ import {
   withReferences,
   writeChange,
 } from '../resources/write.ts'
+import { countContents, type Removal } from '../store/contents.ts'
 import type { Database } from '../store/database.ts'
 import {
-  countContents,
   deleteResource,
   insertResources,
   nextId,
@@ -82,7 +82,10 @@ export async function changeResource(
   })
 }
 
-/** Also removes what belongs to it, if `withContents` allows that; `with` names it: `1 contact, 2 directories`. */
+/**
+ * Also removes what belongs to it, if `withContents` allows that. `with` names it, and how many groups lose a member:
+ * `1 token, a place in 2 groups`.
+ */
 export async function removeResource(
   deps: AdminDeps,
   { resource, id, withContents }: { resource: ResourceName; id: number; withContents: boolean },
@@ -90,10 +93,10 @@ export async function removeResource(
   return inTurn(deps, async (trx) => {
     // Requests to the API lock a directory or a subscription first and then its organization.
     const found = await requireResource(trx, resource, id, { locked: resource !== 'organization' })
-    const contents = await countContents(trx, resource, [id])
-    if (contents.size > 0 && !withContents) throw notEmpty(resource, id, contents)
+    const removal = await countContents(trx, resource, [id])
+    if (removal.contents.size > 0 && !withContents) throw notEmpty(resource, id, removal)
     await deleteResource(trx, resource, id)
-    return { ...viewOf(resource, found), with: listOf(contents) }
+    return { ...viewOf(resource, found), with: listOf(removal) }
   })
 }
 
@@ -104,19 +107,20 @@ function noIdLeft(resource: ResourceName): DirsyncdError {
   )
 }
 
-function notEmpty(resource: ResourceName, id: number, contents: ReadonlyMap<string, number>): DirsyncdError {
+function notEmpty(resource: ResourceName, id: number, removal: Removal): DirsyncdError {
   return new DirsyncdError(
     'usage',
-    `The ${resource} ${id} has ${listOf(contents)}; nothing is removed. Give --with-contents to remove all of it.`,
+    `The ${resource} ${id} has ${listOf(removal)}; nothing is removed. Give --with-contents to remove all of it.`,
   )
 }
 
 /** `1 contact, 2 directories`. */
-function listOf(contents: ReadonlyMap<string, number>): string {
+function listOf({ contents, groups }: Removal): string {
   const nouns = [...contents].map(([noun, count]) => {
     return `${count} ${count === 1 ? noun : noun === 'directory' ? 'directories' : `${noun}s`}`
   })
-  return nouns.join(', ')
+  const places = groups === 0 ? [] : [`a place in ${groups} ${groups === 1 ? 'group' : 'groups'}`]
+  return [...nouns, ...places].join(', ')
 }
 
 /** Throws `id-unknown`. */

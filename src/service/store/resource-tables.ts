@@ -49,9 +49,14 @@ interface IdList {
 interface Contents {
   readonly table: keyof Tables
   readonly column: string
+  /** The column that tells them apart. Default `id`. */
+  readonly key?: string
   /** Such as `directory user`; for a resource its name. */
   readonly what: string
 }
+
+/** Its key is the group, which stays. */
+export const MEMBERSHIP = 'group membership'
 
 const TIMES = ['created_at', 'last_activity', 'last_login']
 
@@ -76,8 +81,9 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     times: TIMES,
     changing: TIMES,
     contents: [
-      { table: 'tokens', column: 'contact_id', what: 'token' },
+      { table: 'tokens', column: 'contact_id', key: 'hash', what: 'token' },
       { table: 'subscriptions', column: 'contact_id', what: 'subscription' },
+      { table: 'organization_group_contacts', column: 'contact_id', key: 'group_id', what: MEMBERSHIP },
     ],
   },
   directory: {
@@ -102,7 +108,15 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
     json: ['labels', 'icons', 'configuration', 'service_provider'],
     times: TIMES,
     changing: TIMES,
-    contents: [{ table: 'subscriptions', column: 'installation_id', what: 'subscription' }],
+    contents: [
+      { table: 'subscriptions', column: 'installation_id', what: 'subscription' },
+      {
+        table: 'organization_group_installations',
+        column: 'installation_id',
+        key: 'group_id',
+        what: MEMBERSHIP,
+      },
+    ],
   },
   subscription: {
     table: 'subscriptions',

@@ -108,42 +108,6 @@ export async function deleteResource(trx: Trx, resource: ResourceName, id: numbe
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
 }
 
-/** What is removed together with resources: how many of each kind, such as `directory user`. Locks those that are resources. */
-export async function countContents(
-  trx: Trx,
-  resource: ResourceName,
-  ids: readonly number[],
-): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, Set<number | string>>()
-  await collectContents(trx, resource, ids, found)
-  const counts = [...found].map(([what, all]) => [what, all.size] as const)
-  return new Map(counts.filter(([, count]) => count > 0))
-}
-
-async function collectContents(
-  trx: Trx,
-  resource: ResourceName,
-  ids: readonly number[],
-  found: Map<string, Set<number | string>>,
-): Promise<void> {
-  for (const { table, column, what } of STORAGE[resource].contents) {
-    const key = sql.id(table === 'tokens' ? 'hash' : 'id')
-    const { rows } = await sql<{ id: number | string }>`select ${key} as id from ${sql.id(SCHEMA, table)}
-      where ${sql.id(column)} = any(${ids}::integer[]) order by 1
-      ${what in STORAGE ? sql`for update` : sql``}`.execute(trx)
-    const all = found.get(what) ?? new Set()
-    for (const { id } of rows) all.add(id)
-    found.set(what, all)
-    if (what in STORAGE && rows.length > 0)
-      await collectContents(
-        trx,
-        what as ResourceName,
-        rows.map(({ id }) => Number(id)),
-        found,
-      )
-  }
-}
-
 /** The columns of a value. */
 function toColumns<Name extends ResourceName>(
   resource: Name,
