@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
+import { parseYaml } from '../../src/service/fixture/read.ts'
 import { describeService } from '../contract/with-service.ts'
 import { operatorOf } from '../support/operator.ts'
 import { testContext } from '../support/service.ts'
@@ -53,6 +54,36 @@ describeService('an operator is told', {}, (service) => {
     )
     const add = { allowedDomains: ['new.example'] }
     expect(await changeOrganization(id, {}, { remove, add })).toMatchObject(add)
+  })
+
+  test('which organization has a SAML entity id already', async () => {
+    const entityId = 'https://labs.example/saml'
+    const owner = await createOrganization({ entityId })
+    const another = await createOrganization()
+    const sentence = new RegExp(
+      `^Organization ${owner.id} has the entity id ${entityId} already; give organization \\d+ another one\\.$`,
+    )
+    await expect(createOrganization({ entityId })).rejects.toMatchObject({ code: 'usage', message: sentence })
+    await expect(changeOrganization(another.id, { entityId })).rejects.toThrow(sentence)
+    expect(await changeOrganization(owner.id, { name: 'Renamed', entityId })).toMatchObject({ changed: true })
+
+    const yaml = (id: number) =>
+      `organizations: [{ id: ${id}, name: Third, allowedDomains: [a.org], entityId: "${entityId}" }]`
+    for (const id of [another.id, 900]) {
+      const importing = perform('importFixture', { path: 'f.yaml', content: parseYaml(yaml(id), 'f.yaml') })
+      await expect(importing).rejects.toMatchObject({
+        code: 'config-invalid',
+        message:
+          `The file f.yaml cannot be used: Organization ${owner.id} has the entity id ${entityId} already; give ` +
+          `organization ${id} another one.`,
+      })
+    }
+  })
+
+  test('by one of two commands that give the same SAML entity id at once', async () => {
+    const values = { entityId: 'urn:both' }
+    const done = await Promise.allSettled([createOrganization(values), createOrganization(values)])
+    expect(done.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
   test('which groups lose a contact or an installation that is removed', async () => {

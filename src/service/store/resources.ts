@@ -3,6 +3,7 @@ import { MAX_ID } from '../../contract/values.ts'
 import { type ResourceName, type ResourceValue, resources } from '../resources/resources.ts'
 import { resolvePastTime } from '../resources/values.ts'
 import { type Database, json, SCHEMA, type Trx } from './database.ts'
+import { requireFreeEntityId } from './entity-ids.ts'
 import { type Columns, STORAGE, type Storage, type WriteContext } from './resource-tables.ts'
 
 /** A resource as the store has it: its fields, with the secrets of a subscription left out, and its owner. */
@@ -85,7 +86,10 @@ export async function insertResources<Name extends ResourceName>(
       ...(owner !== undefined && { [owner]: ownerId }),
     }))
     await trx.insertInto(table).values(rows).execute()
-    for (const value of chunk) await writeLists(trx, resource, value)
+    for (const value of chunk) {
+      if (resource === 'organization') await requireFreeEntityId(trx, value)
+      await writeLists(trx, resource, value)
+    }
   }
 }
 
@@ -96,6 +100,9 @@ export async function updateResource<Name extends ResourceName>(
   context: WriteContext,
   before: Columns,
 ): Promise<void> {
+  // Organizations of an older store may share an entity id, and the rest of them may change.
+  if (resource === 'organization' && (value as Columns)['entityId'] !== before['entity_id'])
+    await requireFreeEntityId(trx, value)
   await trx
     .updateTable(STORAGE[resource].table)
     .set(toColumns(resource, value, context, before) as never)

@@ -338,6 +338,14 @@ export const SERVICE: readonly Protection[] = [
     only: '^the limit of requests > the proxy 127.0.0.1 with trustedProxies ::ffff:10.0.0.0/104',
   },
   {
+    name: 'service-an-entity-id-names-one-organization',
+    file: 'service/store/entity-ids.ts',
+    find: "    .where('entity_id', '=', entityId)\n",
+    replace: "    .where('entity_id', '=', `${entityId}.`)\n",
+    test: 'integration/operator-refusals.test.ts',
+    only: 'on embedded > which organization has a SAML entity id',
+  },
+  {
     name: 'service-headers-have-a-largest-size',
     file: 'service/app.ts',
     find: '      maxHeaderSize: HEADER_LIMIT,\n',
