@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import { buildServiceAdminApp } from '../../src/service/admin/app.ts'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
 import { describeService } from '../contract/with-service.ts'
-import { operatorOf } from '../support/operator.ts'
+import { FIXTURE_YAML } from '../support/fixture.ts'
+import { adminDepsOf, operatorOf } from '../support/operator.ts'
 import { testContext } from '../support/service.ts'
 
 /** What an operator is told who gets something wrong, or who is not alone. */
@@ -120,5 +123,24 @@ describeService('an operator is told', {}, (service) => {
       with: '1 subscription, a place in 1 group',
     })
     expect(await remove('organization', organizationId)).toMatchObject({ with: '1 contact, 2 groups' })
+  })
+
+  test('through the socket which key of a file is unknown, also where JSON gives it a meaning', async () => {
+    const app = buildServiceAdminApp(adminDepsOf(service()), silentLog())
+    for (const key of ['unknown', '__proto__', 'constructor']) {
+      const content = parseYaml(`${key}: { prototype: 1 }\n${FIXTURE_YAML}`, 'f.yaml')
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/importFixture',
+        payload: { path: 'f.yaml', content },
+      })
+      expect([answer.statusCode, answer.json()]).toEqual([
+        400,
+        {
+          code: 'config-invalid',
+          message: `The file f.yaml cannot be used: the file has the unknown key "${key}".`,
+        },
+      ])
+    }
   })
 })

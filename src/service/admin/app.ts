@@ -13,7 +13,13 @@ const BODY_LIMIT = 256 * 1024 * 1024
  * protects. The app does not listen by itself.
  */
 export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance {
-  const app = Fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT })
+  const app = Fastify({
+    forceCloseConnections: true,
+    bodyLimit: BODY_LIMIT,
+    // The schemas of the operations refuse such keys, and name them.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
+  })
   app.setErrorHandler((error, _request, reply) => {
     const code = error instanceof DirsyncdError ? error.code : 'internal'
     if (code === 'internal') log.error({ error: sentence(error) }, 'a command of an operator failed')
