@@ -125,6 +125,35 @@ describe('a body', () => {
     },
   )
 
+  describe.each([
+    ['application/json', { json: { users: [{ external_id: 'x' }] } }],
+    ['application/x-www-form-urlencoded', { form: 'users[][external_id]=x' }],
+  ])('of %s', (type, body) => {
+    test.each(['utf-16', '"UTF-16LE"', 'iso-8859-1', 'windows-1252', 'nonsense'])(
+      'in the charset %s is refused',
+      async (charset) => {
+        const running = await startForTest({})
+        const headers = { 'content-type': `${type}; charset=${charset}` }
+        const answer = await ask(running, 'createUsers', { ...body, headers })
+        expect(answer).toMatchObject(problem(415))
+        expect(answer.body).toMatchObject({
+          detail: 'The body must be UTF-8, and Content-Type may name no other charset.',
+        })
+        // Without a body there is nothing in that charset.
+        expect((await ask(running, 'listUsers', { headers })).status).toBe(200)
+      },
+    )
+
+    test.each(['; charset=utf-8', '; Charset="UTF-8"', ';charset=us-ascii', '; charset=utf8', '; x=utf-16'])(
+      'with %s behind its type is taken',
+      async (more) => {
+        const running = await startForTest({})
+        const headers = { 'content-type': `${type}${more}` }
+        expect((await ask(running, 'createUsers', { ...body, headers })).status).toBe(201)
+      },
+    )
+  })
+
   test('with 100,000 members of 100 bytes is taken, and others do not wait for it', async () => {
     const running = await startForTest({})
     const members = Array.from({ length: 100_000 }, (_, index) => `${index}-`.padEnd(100, 'm'))

@@ -1,4 +1,5 @@
 import { type IncomingMessage, METHODS } from 'node:http'
+import { MIMEType } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem, problemBody, PROBLEM_TYPE } from './problem.ts'
 
@@ -10,7 +11,7 @@ const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-t
 
 /**
  * Refuses, with a problem as body, what HTTP demands to refuse: HTTP/1.1 without a usable Host (Node must not require
- * it: its answer has no body), a header that is there twice, a body that is encoded, and an `Expect` other than
+ * it: its answer has no body), a header that is there twice, a body that is encoded or not UTF-8, and an `Expect` other than
  * `100-continue`.
  */
 export function enforceHttpRules(app: FastifyInstance): void {
@@ -26,7 +27,7 @@ export function enforceHttpRules(app: FastifyInstance): void {
       throw new Problem('malformed', 'The header Host must be a name or an address.')
     }
   })
-  app.addHook('preParsing', async (request) => refuseEncodedBody(request))
+  app.addHook('preParsing', async (request) => refuseUnreadableBody(request))
   app.server.on('checkExpectation', (_request, response) => {
     const problem = new Problem('malformed', 'The header Expect may only be 100-continue.')
     response.writeHead(problem.status, { 'content-type': PROBLEM_TYPE, connection: 'close' })
@@ -45,20 +46,41 @@ function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
   return undefined
 }
 
-function refuseEncodedBody({ headers }: FastifyRequest): void {
+function refuseUnreadableBody({ headers }: FastifyRequest): void {
   const {
     'transfer-encoding': transfer,
     'content-length': length = '0',
-    'content-encoding': coding,
+    'content-encoding': coding = 'identity',
+    'content-type': type = '',
   } = headers
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
     throw new Problem('malformed', 'The header Transfer-Encoding may only be chunked.')
   }
   const hasBody = transfer !== undefined || Number(length) > 0
-  if (!hasBody || coding === undefined || coding.toLowerCase() === 'identity') return
-  throw new Problem('media-type-unsupported', 'The body must not be compressed or otherwise encoded.', {
-    headers: { 'accept-encoding': 'identity' },
-  })
+  if (!hasBody) return
+  if (coding.toLowerCase() !== 'identity') {
+    throw new Problem('media-type-unsupported', 'The body must not be compressed or otherwise encoded.', {
+      headers: { 'accept-encoding': 'identity' },
+    })
+  }
+  if (!READABLE_CHARSETS.has(charsetOf(type))) {
+    throw new Problem(
+      'media-type-unsupported',
+      'The body must be UTF-8, and Content-Type may name no other charset.',
+    )
+  }
+}
+
+/** The names of UTF-8, and of the part of it that is ASCII. */
+const READABLE_CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+function charsetOf(type: string): string {
+  try {
+    return new MIMEType(type).params.get('charset')?.toLowerCase() ?? 'utf-8'
+  } catch {
+    // Fastify refuses what is no media type.
+    return 'utf-8'
+  }
 }
 
 /** The path and query of a request target, which may be a whole URL, as clients send it to a proxy. */

@@ -30,7 +30,7 @@ parameters of a query are ignored; a client should ignore unknown fields of an a
 ## Forms and JSON
 
 A body is \`application/x-www-form-urlencoded\`, as in the description, or \`application/json\` with the same names; the
-answer to any other type, and to a body with a \`Content-Encoding\`, is 415. In a form:
+answer to any other type, to a charset other than UTF-8, and to a body with a \`Content-Encoding\`, is 415. In a form:
 
 - \`users[][external_id]=a&users[][email]=b\` is a list of entries, as in Rack and Rails: a field that the last entry
   already has begins the next entry. So begin each entry with the same field, best \`external_id\`: otherwise one person

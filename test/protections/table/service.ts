@@ -346,6 +346,14 @@ export const SERVICE: readonly Protection[] = [
     only: 'on embedded > which organization has a SAML entity id',
   },
   {
+    name: 'service-a-body-is-read-in-its-own-charset',
+    file: 'service/http/rules.ts',
+    find: "'utf8', 'us-ascii'])",
+    replace: "'utf8', 'us-ascii', 'utf-16'])",
+    test: 'integration/service-bodies.test.ts',
+    only: 'in the charset utf-16 is refused',
+  },
+  {
     name: 'service-headers-have-a-largest-size',
     file: 'service/app.ts',
     find: '      maxHeaderSize: HEADER_LIMIT,\n',
@@ -419,7 +427,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-a-compressed-body-is-refused',
     file: 'service/http/rules.ts',
-    find: "  app.addHook('preParsing', async (request) => refuseEncodedBody(request))\n",
+    find: "  app.addHook('preParsing', async (request) => refuseUnreadableBody(request))\n",
     replace: '',
     test: 'integration/service-http.test.ts',
     only: '^a body with a content coding',
