@@ -72,15 +72,15 @@ describeService('an operator is told', {}, (service) => {
 
     const yaml = (id: number) =>
       `organizations: [{ id: ${id}, name: Third, allowedDomains: [a.org], entityId: "${entityId}" }]`
-    for (const id of [another.id, 900]) {
-      const importing = perform('importFixture', { path: 'f.yaml', content: parseYaml(yaml(id), 'f.yaml') })
-      await expect(importing).rejects.toMatchObject({
-        code: 'config-invalid',
-        message:
-          `The file f.yaml cannot be used: Organization ${owner.id} has the entity id ${entityId} already; give ` +
-          `organization ${id} another one.`,
-      })
-    }
+    const importInto = (id: number) =>
+      perform('importFixture', { path: 'f.yaml', content: parseYaml(yaml(id), 'f.yaml') })
+    expect((await importInto(another.id)).different).toContain(`entityId of organization ${another.id}`)
+    await expect(importInto(900)).rejects.toMatchObject({
+      code: 'config-invalid',
+      message:
+        `The file f.yaml cannot be used: Organization ${owner.id} has the entity id ${entityId} already; give ` +
+        'organization 900 another one.',
+    })
   })
 
   test('by one of two commands that give the same SAML entity id at once', async () => {
@@ -127,8 +127,9 @@ describeService('an operator is told', {}, (service) => {
 
   test('through the socket which key of a file is unknown, also where JSON gives it a meaning', async () => {
     const app = buildServiceAdminApp(adminDepsOf(service()), silentLog())
+    const entries = Object.entries(parseYaml(FIXTURE_YAML, 'f.yaml') as object)
     for (const key of ['unknown', '__proto__', 'constructor']) {
-      const content = parseYaml(`${key}: { prototype: 1 }\n${FIXTURE_YAML}`, 'f.yaml')
+      const content: unknown = Object.fromEntries([[key, { prototype: 1 }], ...entries])
       const answer = await app.inject({
         method: 'POST',
         url: '/importFixture',

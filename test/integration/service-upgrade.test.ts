@@ -63,7 +63,9 @@ test('a store of the first version keeps its permissions, its entity ids and its
   expect(await ask(service, 'readCredentials', request)).toMatchObject(problem(403))
   const db = openDatabase(pool)
   expect(await currentSigningKey(db, testVault(), 4, new Date())).toEqual(key)
-  const next = await addSigningKey(db, testVault(), { organizationId: 4, current: false }, new Date())
+  const next = await db.transaction().execute((trx) => {
+    return addSigningKey(trx, testVault(), { organizationId: 4, current: false, pair: key }, new Date())
+  })
   expect(next).toBe(5)
   const { rows } = await pool.query('select entity_id from access_management.organizations where id = 4')
   expect(rows).toEqual([{ entity_id: 'urn:access-management:organization:4' }])

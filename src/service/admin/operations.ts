@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { SCOPES } from '../../contract/endpoints.ts'
+import { loadFixture } from '../fixture/load.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
 import { id, isoTime } from '../resources/values.ts'
 import type { AdminDeps } from './deps.ts'
-import { importFixture } from './import.ts'
 import { changeResource, createResource, listResources, removeResource } from './resources.ts'
 import { createSamlKey, listSamlKeys, readSamlMetadata, removeSamlKey, useSamlKey } from './saml.ts'
 import { addToken, listTokens, revokeToken } from './tokens.ts'
@@ -38,7 +38,11 @@ export const adminOperations = {
     changeResource,
   ),
   removeResource: operation(z.strictObject({ resource, id, withContents: z.boolean() }), removeResource),
-  importFixture: operation(z.strictObject({ path: z.string(), content: z.unknown() }), importFixture),
+  importFixture: operation(
+    z.strictObject({ path: z.string(), content: z.unknown() }),
+    async (deps, { path, content }) =>
+      loadFixture(deps.pool, content, { path, existing: 'complete', ...(await deps.writeContext()) }),
+  ),
   listUsersWithoutId: operation(z.strictObject({ directoryId: id.optional() }), listUsersWithoutId),
   removeUsersWithoutId: operation(z.strictObject({ ids: z.array(id).min(1) }), removeUsersWithoutId),
   readSamlMetadata: operation(ofOrganization, readSamlMetadata),

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { DirsyncdError } from '../../errors.ts'
 import { requireResource } from '../resources/write.ts'
 import { metadataOf } from '../saml/metadata.ts'
+import { createKeyPair } from '../saml/signing-key.ts'
 import type { Database } from '../store/database.ts'
 import {
   addSigningKey,
@@ -64,10 +65,15 @@ export async function createSamlKey(
   { organizationId }: OfOrganization,
 ): Promise<SigningKeyView> {
   await requireResource(db, 'organization', organizationId)
-  const current = (await listSigningKeys(db, organizationId)).length === 0
-  const id = await addSigningKey(db, (await writeContext()).vault, { organizationId, current }, now())
-  if (id === undefined) throw new DirsyncdError('usage', 'Another command is making a key; try again.')
-  return viewOf(await requireKey(db, id))
+  const pair = await createKeyPair(organizationId, now())
+  const { vault } = await writeContext()
+  return inTurn({ db }, async (trx) => {
+    await requireResource(trx, 'organization', organizationId)
+    const current = (await listSigningKeys(trx, organizationId)).length === 0
+    const id = await addSigningKey(trx, vault, { organizationId, current, pair }, now())
+    if (id === undefined) throw new DirsyncdError('usage', 'A request is making the first key; try again.')
+    return viewOf(await requireKey(trx, id))
+  })
 }
 
 /** Lets a key sign from now on, if it can be opened; the one before stays in the metadata. */

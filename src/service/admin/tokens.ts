@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { DirsyncdError } from '../../errors.ts'
 import type { AdminDeps } from './deps.ts'
+import { inTurn } from './in-turn.ts'
 import { requireResource, unknownId } from '../resources/write.ts'
 
 /** What the store knows about a token; the token itself cannot be derived from it. */
@@ -27,7 +28,7 @@ export async function addToken(
     readonly expiresAt: string
   },
 ): Promise<TokenView> {
-  const { db, now } = deps
+  const { now } = deps
   const expiresAt = new Date(token.expiresAt)
   if (expiresAt <= now()) {
     throw new DirsyncdError(
@@ -35,22 +36,17 @@ export async function addToken(
       `The token would expire at ${expiresAt.toISOString()}, which is in the past.`,
     )
   }
-  const contact = await db
-    .selectFrom('contacts')
-    .select('id')
-    .where('id', '=', token.contactId)
-    .executeTakeFirst()
-  if (contact === undefined) throw unknownId('contact', token.contactId)
-  await db
-    .insertInto('tokens')
-    .values({
+  await inTurn(deps, async (trx) => {
+    await requireResource(trx, 'contact', token.contactId)
+    const row = {
       hash: token.hash,
       contact_id: token.contactId,
       scopes: [...new Set(token.scopes)],
       expires_at: expiresAt,
       created_at: now(),
-    })
-    .execute()
+    }
+    await trx.insertInto('tokens').values(row).execute()
+  })
   const [view] = await selectTokens(deps, { hash: token.hash })
   return view!
 }

@@ -52,12 +52,14 @@ async function removeFrom(
   directoryId: number,
   users: readonly UserWithoutId[],
 ): Promise<void> {
-  const { organization_id: organizationId } = await db
+  const directory = await db
     .selectFrom('directories')
     .select('organization_id')
     .where('id', '=', directoryId)
-    .executeTakeFirstOrThrow()
-  await writeDirectory(db, organizationId, directoryId, async (trx) => {
+    .executeTakeFirst()
+  // Another command has removed it meanwhile, with its users.
+  if (directory === undefined) return
+  await writeDirectory(db, directory.organization_id, directoryId, async (trx) => {
     for (const { id } of users) {
       const { numDeletedRows } = await trx
         .deleteFrom('external_users')

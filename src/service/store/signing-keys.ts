@@ -44,7 +44,9 @@ export async function currentSigningKey(
 ): Promise<SigningKey> {
   const known = await openCurrent(db, vault, organizationId)
   if (known !== undefined) return known
-  await addSigningKey(db, vault, { organizationId, current: true }, now)
+  const pair = await createKeyPair(organizationId, now)
+  const first = { organizationId, current: true, pair }
+  await db.transaction().execute((trx) => addSigningKey(trx, vault, first, now))
   const made = await openCurrent(db, vault, organizationId)
   if (made === undefined) throw new Error('The signing key that was just made is not there.')
   return made
@@ -78,36 +80,40 @@ export async function requireUsable(db: Database, vault: Vault, id: number): Pro
   vault.open(sealed, keyId, purposeOf('signing_keys', id))
 }
 
-/** Makes a key and resolves with its id; `undefined` if it was to be the current one, and there is one by now. */
+export interface NewKey {
+  readonly organizationId: number
+  /** Whether it signs. */
+  readonly current: boolean
+  readonly pair: SigningKey
+}
+
+/** Resolves with the id; `undefined` if it was to be the current one, and there is one by now. */
 export async function addSigningKey(
-  db: Database,
+  trx: Trx,
   vault: Vault,
-  { organizationId, current }: { readonly organizationId: number; readonly current: boolean },
+  { organizationId, current, pair }: NewKey,
   now: Date,
 ): Promise<number | undefined> {
-  const { certificate, privateKey } = await createKeyPair(organizationId, now)
-  return db.transaction().execute(async (trx) => {
-    const row = {
-      organization_id: organizationId,
-      certificate,
-      private_key: '',
-      key_id: vault.keyId,
-      created_at: now,
-    }
-    const made = await trx
-      .insertInto('signing_keys')
-      .values({ ...row, current })
-      .onConflict((conflict) => conflict.column('organization_id').where('current', '=', true).doNothing())
-      .returning('id')
-      .executeTakeFirst()
-    if (made === undefined) return undefined
-    await trx
-      .updateTable('signing_keys')
-      .set({ private_key: vault.seal(privateKey, purposeOf('signing_keys', made.id)) })
-      .where('id', '=', made.id)
-      .execute()
-    return made.id
-  })
+  const row = {
+    organization_id: organizationId,
+    certificate: pair.certificate,
+    private_key: '',
+    key_id: vault.keyId,
+    created_at: now,
+  }
+  const made = await trx
+    .insertInto('signing_keys')
+    .values({ ...row, current })
+    .onConflict((conflict) => conflict.column('organization_id').where('current', '=', true).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (made === undefined) return undefined
+  await trx
+    .updateTable('signing_keys')
+    .set({ private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id)) })
+    .where('id', '=', made.id)
+    .execute()
+  return made.id
 }
 
 /** Lets this key of an organization sign from now on. */

@@ -220,7 +220,7 @@ export const SERVICE: readonly Protection[] = [
   {
     name: 'service-the-saml-key-is-sealed',
     file: 'service/store/signing-keys.ts',
-    find: "private_key: vault.seal(privateKey, purposeOf('signing_keys', made.id))",
+    find: "private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id))",
     replace: 'private_key: privateKey',
     test: 'contract/assertion.test.ts',
     only: 'a SAML assertion, on embedded > the identity provider > has a private key',
