@@ -380,13 +380,15 @@ describeService('behind a proxy', { trustedProxies: ['127.0.0.1'] }, (service) =
     ['unknown', null],
     ["'; drop table events", null],
   ])('a request from "%s" is an event from %s', async (forwarded, ip) => {
-    const json = { users: [{ external_id: randomUUID() }] }
+    const externalId = randomUUID()
+    const json = { users: [{ external_id: externalId }] }
     const headers = { 'x-forwarded-for': forwarded }
     expect((await ask(service(), 'createUsers', { json, headers })).status).toBe(201)
+    expect((await ask(service(), 'deleteUser', { externalId, headers })).status).toBe(204)
     const { rows } = await service().pool.query(
-      'select host(ip) as ip from access_management.events order by id desc limit 1',
+      'select host(ip) as ip from access_management.events order by id desc limit 2',
     )
-    expect(rows).toEqual([{ ip }])
+    expect(rows).toEqual([{ ip }, { ip }])
   })
 })
 

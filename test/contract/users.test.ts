@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ApiRequest, ask, problem } from './api.ts'
+import { during } from '../support/during.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { describeService } from './with-service.ts'
 
@@ -174,6 +175,12 @@ describeService('users', {}, (service) => {
     )
     const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b)
     expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
+  })
+
+  test('waits for who creates the same external id at the same time', async () => {
+    const inserted = `select access_management.insert_entries(${FIXTURE.directoryId}, 'user', '[{"external_id": "same"}]')`
+    const answer = during(service(), [inserted], () => create([['users[][external_id]', 'same']]))
+    expect((await answer).status).toBe(409)
   })
 
   test('of twenty deletions of one user at once exactly one finds it', async () => {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
@@ -7,6 +6,7 @@ import type { ResourceName } from '../../src/service/resources/resources.ts'
 import { hashToken } from '../../src/service/store/tokens.ts'
 import { ask, problem } from '../contract/api.ts'
 import { describeService } from '../contract/with-service.ts'
+import { during } from '../support/during.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { operatorOf } from '../support/operator.ts'
 
@@ -22,24 +22,6 @@ const PROVIDER = {
     first_letter: 'M',
   },
   capabilities: { has_password_reset: true },
-}
-
-/** Does the work while a transaction, as a request to the API has one, is at the first statement, before the others. */
-async function during<Result>(
-  { pool }: { pool: Pool },
-  [first = '', ...others]: readonly string[],
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect()
-  await client.query('begin')
-  await client.query(first)
-  const working = work()
-  working.catch(() => {})
-  await sleep(200)
-  for (const statement of others) await client.query(statement)
-  await client.query('commit')
-  client.release()
-  return working
 }
 
 function lockDirectory(id: number): string {

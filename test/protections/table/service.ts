@@ -221,7 +221,7 @@ export const SERVICE: readonly Protection[] = [
     name: 'service-the-saml-key-is-sealed',
     file: 'service/store/signing-keys.ts',
     find: "private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id))",
-    replace: 'private_key: privateKey',
+    replace: 'private_key: pair.privateKey',
     test: 'contract/assertion.test.ts',
     only: 'a SAML assertion, on embedded > the identity provider > has a private key',
   },
@@ -544,6 +544,14 @@ export const SERVICE: readonly Protection[] = [
     only: 'behind a proxy, on embedded',
   },
   {
+    name: 'service-a-made-up-address-breaks-no-creation',
+    file: 'service/store/create-entries.ts',
+    find: 'ip: parseIp(origin.ip)?.text ?? null',
+    replace: 'ip: origin.ip',
+    test: 'contract/events.test.ts',
+    only: 'behind a proxy, on embedded',
+  },
+  {
     name: 'service-the-history-of-another-organization-is-not-shown',
     file: 'service/store/events.ts',
     find: "          .select(['id', 'created_at'])\n          .where('organization_id', '=', organizationId)",
@@ -629,7 +637,7 @@ export const SERVICE: readonly Protection[] = [
     find: ' for update;',
     replace: ';',
     test: 'contract/users.test.ts',
-    only: 'on PostgreSQL > of twenty requests',
+    only: 'on PostgreSQL > waits for who creates',
   },
   {
     name: 'service-creating-reads-no-more-of-a-large-directory',
