@@ -8,8 +8,7 @@ import { closeApp } from '../service/http/close-app.ts'
 import type { RateLimit } from '../service/http/rate-limiter.ts'
 import { parseFaults } from '../service/faults/faults.ts'
 import { startEventRetention } from '../service/events/retention.ts'
-import { loadFixture } from '../service/fixture/load.ts'
-import { readFixture } from '../service/fixture/read.ts'
+import { loadAtStart } from '../service/fixture/load-at-start.ts'
 import { openReloadableVault } from '../service/keys/key-file.ts'
 import { othersMay } from '../service/keys/vault.ts'
 import { createEstimator } from '../service/password.ts'
@@ -53,9 +52,7 @@ export async function startService(
   await migrateService(pool)
   await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
-    const content = await readFixture(service.fixture)
-    const now = new Date()
-    await loadFixture(pool, content, { path: service.fixture, existing: 'leave', vault, estimate, now })
+    await loadAtStart(pool, service.fixture, { vault, estimate, now: new Date() })
   }
   const app = buildApp({
     pool,

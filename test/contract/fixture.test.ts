@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadAtStart } from '../../src/service/fixture/load-at-start.ts'
 import { loadFixture } from '../../src/service/fixture/load.ts'
 import { readFixture } from '../../src/service/fixture/read.ts'
 import { loadYaml, testContext } from '../support/service.ts'
@@ -88,7 +89,7 @@ describeService('the fixture', {}, (service) => {
     ]
     const path = join(dir.path, 'fixture.yaml')
     await writeFile(path, `organizations:${organization(100, tokens.join(', '))}`)
-    const context = { path, existing: 'leave', ...testContext() } as const
+    const context = { path, ...testContext() }
     const result = await loadFixture(service().pool, await readFixture(path), context)
     expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, different: [], leftOut: [] })
     for (const token of ['plain-token-of-ada', 'hashed-token', 'token-in-its-own-file']) {
@@ -206,14 +207,31 @@ describeService('the fixture', {}, (service) => {
     })
   })
 
-  test('leaves an organization alone that is there, and creates the others', async () => {
-    await load(organization(103, ''))
-    const result = await load(
-      organization(103, '{ token: token-that-is-late, scopes: [ORG_READ], expires: 1h }') +
-        organization(104, ''),
-    )
-    expect(result.created).toMatchObject({ organization: 1 })
-    expect(await askWith('token-that-is-late', 103)).toMatchObject(problem(401))
+  test('of a service that starts leaves an organization alone that is there, and creates the others', async () => {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'fixture.yaml')
+    const start = () => loadAtStart(service().pool, path, testContext())
+    const first = organization(103, '{ token: { file: first }, scopes: [ORG_READ], expires: 1h }')
+    await writeFile(join(dir.path, 'first'), 'token-of-the-first-day')
+    await writeFile(path, `organizations:${first}`)
+    await start()
+    await rm(join(dir.path, 'first'))
+    const late = '{ token: token-that-is-late, scopes: [ORG_READ], expires: 1h }'
+    const wrong = first
+      .replace(
+        '{ token: {',
+        '{ token: token-that-nobody-reads, scopes: [ORG_READ], expires: 1h }, { token: {',
+      )
+      .replace('email: ada@', 'email: ')
+    await writeFile(path, `organizations:${wrong}${organization(104, late)}`)
+    await expect(start()).resolves.toBeUndefined()
+    expect((await askWith('token-of-the-first-day', 103)).status).toBe(200)
+    expect((await askWith('token-that-is-late', 104)).status).toBe(200)
+    expect(await askWith('token-that-nobody-reads', 103)).toMatchObject(problem(401))
+    await writeFile(path, `organizations:${wrong}`)
+    await expect(start()).resolves.toBeUndefined()
+    await writeFile(path, 'organizations: []')
+    await expect(start()).rejects.toMatchObject({ code: 'config-invalid' })
   })
 
   test('that uses what another organization has is refused, and nothing of it is created', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import { Agent, request } from 'undici'
 import { describe, expect, test, vi } from 'vitest'
 import { createLog, type Log } from '../../src/log.ts'
@@ -301,8 +302,38 @@ test('no log has a token, a body, a password or a value of the query that nothin
   }
 })
 
+test('a store whose connections are all busy for too long is unavailable, and no failure of the service', async () => {
+  const running = await startForTest()
+  const { options } = running.pool
+  options.connectionTimeoutMillis = 50
+  const busy = await Promise.all(Array.from({ length: options.max }, () => running.pool.connect()))
+  expect(await ask(running, 'listDirectories')).toMatchObject(problem(503))
+  for (const client of busy) client.release()
+  expect((await ask(running, 'listDirectories')).status).toBe(200)
+})
+
+test('the deletion of old events holds nobody up who stops the service', async () => {
+  await using stack = new AsyncDisposableStack()
+  const store = await createDatabase(SERVICE_TEMPLATE)
+  const first = await serve(stack, '', store)
+  await stopped(first.program)
+  const client = new Client(store)
+  await client.connect()
+  stack.defer(() => client.end())
+  await client.query('begin')
+  await client.query('lock table access_management.events in share mode')
+  const program = stack.use(first.site.start('service'))
+  await program.waitForOutput(/listens on/)
+  await vi.waitFor(async () => {
+    const waiting =
+      "select count(*)::int as count from pg_locks where not granted and relation = 'access_management.events'::regclass"
+    expect((await client.query(waiting)).rows).toEqual([{ count: 1 }])
+  })
+  expect(await stopped(program)).toBeLessThan(scaleToLoad(3000))
+})
+
 /** `dirsyncd service` with requests that take so long. */
-async function serve(stack: AsyncDisposableStack, faults: string) {
+async function serve(stack: AsyncDisposableStack, faults: string, store?: string) {
   const site = stack.use(await openSite())
   const port = await freePort()
   await site.write('keys', newKeyLine('k1'))
@@ -311,7 +342,7 @@ async function serve(stack: AsyncDisposableStack, faults: string) {
     dataDir: './data',
     service: {
       listen: `127.0.0.1:${port}`,
-      store: await createDatabase(SERVICE_TEMPLATE),
+      store: store ?? (await createDatabase(SERVICE_TEMPLATE)),
       keyFile: './keys',
       fixture: './fixture.yaml',
       ...(faults !== '' && { faults }),
@@ -319,7 +350,7 @@ async function serve(stack: AsyncDisposableStack, faults: string) {
   })
   const program = stack.use(site.start('service'))
   await program.waitForOutput(/listens on/)
-  return { port, program }
+  return { site, port, program }
 }
 
 async function stopped(program: Program): Promise<number> {

@@ -283,6 +283,63 @@ describeService('an operator', {}, (service) => {
   })
 })
 
+describeService('an operator of what is there for long', {}, (service) => {
+  const change = (resource: ResourceName, id: number, values: object) =>
+    operatorOf(service())('changeResource', { resource, id, values: { ...values } })
+
+  test('changes a subscription whose contact has given it a name that an operator may not', async () => {
+    const { bensSubscriptionId: id, contactId } = FIXTURE
+    await service().pool.query(
+      "update access_management.contacts set email = 'zoë@example.org' where id = $1",
+      [contactId],
+    )
+    await service().pool.query(
+      "update access_management.subscriptions set name = repeat('x', 300) where id = $1",
+      [id],
+    )
+    await expect(change('subscription', id, { requires_mfa_code: true })).resolves.toMatchObject({
+      changed: true,
+    })
+    await change('contact', contactId, { name: 'Zoë' })
+    await expect(change('subscription', id, { name: 'y'.repeat(300) })).rejects.toThrow('--name must not')
+    await expect(change('contact', contactId, { email: 'zoé@example.org' })).rejects.toThrow('--email must')
+    const { different } = await operatorOf(service())('importFixture', {
+      path: 'f.yaml',
+      content: parseYaml(FIXTURE_YAML, 'f.yaml'),
+    })
+    expect(different).toEqual([`name of contact ${contactId}`, `email of contact ${contactId}`])
+  })
+
+  test('moves an application, and who opened it at the old address opens it at the new one', async () => {
+    const { samlSubscriptionId, bensSubscriptionId } = FIXTURE
+    const own = 'https://own.example'
+    await change('subscription', bensSubscriptionId, { launch_url: own })
+    await change('installation', 31, { configuration: { url: 'https://new.example' } })
+    const { rows } = await service().pool.query(
+      'select id, launch_url from access_management.subscriptions where id = any($1) order by id',
+      [[samlSubscriptionId, bensSubscriptionId]],
+    )
+    expect(rows).toEqual([
+      { id: samlSubscriptionId, launch_url: 'https://new.example' },
+      { id: bensSubscriptionId, launch_url: own },
+    ])
+  })
+
+  test('removes an organization with its history and its SAML keys, and only when asked for all', async () => {
+    const perform = operatorOf(service())
+    await ask(service(), 'createUsers', { json: { users: [{ external_id: 'historic', name: 'H' }] } })
+    await perform('createSamlKey', { organizationId: 1 })
+    const remove = (withContents: boolean) =>
+      perform('removeResource', { resource: 'organization', id: 1, withContents })
+    await expect(remove(false)).rejects.toThrow(/1 SAML key, \d+ events?; nothing is removed/)
+    expect((await remove(true)).with).toMatch(/1 SAML key, \d+ event/)
+    const { rows } = await service().pool.query(
+      'select count(*)::int as events from access_management.events where organization_id = 1',
+    )
+    expect(rows).toEqual([{ events: 0 }])
+  })
+})
+
 describeService('an import', {}, (service) => {
   const importYaml = (yaml: string) =>
     operatorOf(service())('importFixture', { path: 'f.yaml', content: parseYaml(yaml, 'f.yaml') })

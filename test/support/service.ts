@@ -16,14 +16,14 @@ import type { WriteContext } from '../../src/service/store/resource-tables.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
 
-/** Loads the text of a fixture, which names no token files. What exists is left alone unless the options say otherwise. */
+/** Loads the text of a fixture, which names no token files. */
 export async function loadYaml(
   pool: Pool,
   yaml: string,
   options: Partial<LoadOptions> = {},
 ): Promise<FixtureResult> {
   const path = options.path ?? 'test-fixture.yaml'
-  return loadFixture(pool, parseYaml(yaml, path), { path, existing: 'leave', ...testContext(), ...options })
+  return loadFixture(pool, parseYaml(yaml, path), { path, ...testContext(), ...options })
 }
 
 /** What writing resources needs. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Flag, flagsOf, type Resource, type ResourceName } from '../../compose/service-resources.ts'
 import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
@@ -94,10 +94,16 @@ function argumentOf(kind: Flag['kind']): string {
 
 function parsed(option: Option, { kind, choices }: Flag): Option {
   if (choices !== undefined) return option.choices(choices)
-  if (kind === 'number') return option.argParser(Number)
+  if (kind === 'number') return option.argParser(numberOf)
   if (kind === 'texts') return option.argParser(repeated)
   if (kind === 'numbers') return option.argParser(repeatedId)
   return option
+}
+
+/** The schema of the field says how large it may be. */
+function numberOf(value: string): number {
+  if (/^\d+$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('It must be a whole number.')
 }
 
 async function create(session: Session, resource: Named, options: Options): Promise<number> {

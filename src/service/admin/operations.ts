@@ -41,7 +41,7 @@ export const adminOperations = {
   importFixture: operation(
     z.strictObject({ path: z.string(), content: z.unknown() }),
     async (deps, { path, content }) =>
-      loadFixture(deps.pool, content, { path, existing: 'complete', ...(await deps.writeContext()) }),
+      loadFixture(deps.pool, content, { path, ...(await deps.writeContext()) }),
   ),
   listUsersWithoutId: operation(z.strictObject({ directoryId: id.optional() }), listUsersWithoutId),
   removeUsersWithoutId: operation(z.strictObject({ ids: z.array(id).min(1) }), removeUsersWithoutId),

@@ -9,11 +9,14 @@ const HOUR_MS = 3_600_000
 /** So few that no request waits long for a statement. */
 const EVENTS_PER_STATEMENT = 1000
 
-/** Deletes events that are older than `maxAgeMs` milliseconds, now and once an hour, until it is disposed. */
+/**
+ * Deletes events that are older than `maxAgeMs` milliseconds, now and once an hour, until it is disposed. A statement
+ * that runs then ends with the pool: whoever stops a service need not wait for it.
+ */
 export function startEventRetention(
   maxAgeMs: number,
   { pool, log }: { readonly pool: Pool; readonly log: Log },
-): AsyncDisposable {
+): Disposable {
   const stopped = new AbortController()
   let running = Promise.resolve()
   const deleteOld = async (): Promise<void> => {
@@ -27,10 +30,9 @@ export function startEventRetention(
   const timer = setInterval(clean, HOUR_MS).unref()
   clean()
   return {
-    async [Symbol.asyncDispose]() {
+    [Symbol.dispose]() {
       clearInterval(timer)
       stopped.abort()
-      await running
     },
   }
 }
@@ -39,10 +41,12 @@ export function startEventRetention(
 export async function deleteOldEvents(pool: Pool, before: Date, signal?: AbortSignal): Promise<number> {
   const db = openDatabase(pool)
   let deleted = 0
-  for (;;) {
-    const count = signal?.aborted === true ? 0 : await deleteEventsBefore(db, before, EVENTS_PER_STATEMENT)
-    if (count === 0) break
-    deleted += count
+  for (const { id } of await db.selectFrom('organizations').select('id').orderBy('id').execute()) {
+    let count: number
+    do {
+      count = signal?.aborted === true ? 0 : await deleteEventsBefore(db, id, before, EVENTS_PER_STATEMENT)
+      deleted += count
+    } while (count > 0)
   }
   // An embedded store has no autovacuum to free the space.
   if (deleted > 0) await pool.query('vacuum access_management.events')

@@ -46,13 +46,17 @@ function answerProblem(reply: FastifyReply, problem: Problem): FastifyReply {
 
 function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  const { code = '', statusCode = 500, message = '' } = error as Partial<FastifyError>
   const known = FASTIFY_ERRORS[code]
   if (known !== undefined) return new Problem(...known)
   if (statusCode >= 400 && statusCode < 500) return new Problem('malformed', 'The request cannot be read.')
-  if (isConnectionLoss(code)) return new Problem('unavailable', 'The store does not answer.')
+  if (isConnectionLoss(code) || message === POOL_TIMEOUT)
+    return new Problem('unavailable', 'The store does not answer.')
   return new Problem('internal', 'The service failed; its log says why.')
 }
+
+/** Of `pg`, where all connections are busy for too long. */
+const POOL_TIMEOUT = 'timeout exceeded when trying to connect'
 
 /** The store is away or shutting down: node's codes, and PostgreSQL's classes 08 and 57P. */
 function isConnectionLoss(code: string): boolean {

@@ -4,7 +4,12 @@ import { DirsyncdError } from '../../errors.ts'
 import { openCredentials } from '../store/credentials.ts'
 import type { Database, Trx } from '../store/database.ts'
 import type { Columns, WriteContext } from '../store/resource-tables.ts'
-import { selectResources, type StoredResource, updateResource } from '../store/resources.ts'
+import {
+  moveSubscriptions,
+  selectResources,
+  type StoredResource,
+  updateResource,
+} from '../store/resources.ts'
 import { describeIssues } from './issues.ts'
 import { type ResourceName, resources, type ResourceValue } from './resources.ts'
 
@@ -19,8 +24,8 @@ export function differences(
   context: WriteContext,
 ): string[] {
   const current = withSecrets(resource, before, context)
-  const value = parseValue(resource, merged(current, patch)) as Patch
-  const old = parseValue(resource, current) as Patch
+  const value: Patch = parseChange(resource, current, patch)
+  const old: Patch = parseChange(resource, current, {})
   return Object.keys(patch).filter((field) => !isSame(value[field], old[field]))
 }
 
@@ -38,10 +43,17 @@ export async function writeChange(
   context: WriteContext,
 ): Promise<boolean> {
   if (differences(resource, before, patch, context).length === 0) return false
-  const value = parseValue(resource, merged(withSecrets(resource, before, context), patch))
+  const current = withSecrets(resource, before, context)
+  const value = parseChange(resource, current, patch)
   const complete = await withReferences(trx, resource, before.ownerId, value)
   await updateResource(trx, resource, complete, context, before.row)
+  if (resource === 'installation')
+    await moveSubscriptions(trx, before.id, addressOf(current), addressOf(value))
   return true
+}
+
+function addressOf(installation: Patch): string {
+  return (installation['configuration'] as { readonly url: string }).url
 }
 
 /** Throws `id-unknown`. */
@@ -88,6 +100,32 @@ export function parseItems(
 export function mayBeEmpty(resource: ResourceName, field: string): boolean {
   const shape = resources[resource].schema.shape as Readonly<Record<string, z.ZodType>>
   return shape[field]!.safeParse([]).success
+}
+
+/**
+ * The current value with the patch. What is wrong with the current value already, such as a name that a contact made
+ * longer than an operator may, stays as it is. Throws `usage` for what the patch makes wrong.
+ */
+function parseChange<Name extends ResourceName>(
+  resource: Name,
+  current: Patch,
+  patch: Patch,
+): ResourceValue<Name> {
+  const parse = (values: Patch) =>
+    (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true })
+  const value = merged(current, patch)
+  const result = parse(value)
+  if (result.success) return withoutRepetitions(result.data as Patch) as ResourceValue<Name>
+  const known = new Set(parse(current).error?.issues.map(keyOf))
+  const issues = result.error.issues.filter((issue) => {
+    return String(issue.path[0]) in patch || !known.has(keyOf(issue))
+  })
+  if (issues.length > 0) throw new DirsyncdError('usage', describeIssues({ issues }, resources[resource]))
+  return withoutRepetitions(value) as ResourceValue<Name>
+}
+
+function keyOf({ path, message }: z.core.$ZodIssue): string {
+  return `${path.join('.')} ${message}`
 }
 
 function withoutRepetitions(value: Patch): Patch {

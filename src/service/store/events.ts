@@ -106,25 +106,33 @@ function isEmpty(search: EventSearch): boolean {
   return Object.keys(search).length === 0
 }
 
-/** Deletes some of the events from before that time, at most `limit`, and resolves with their number. */
-export async function deleteEventsBefore(db: Database, before: Date, limit: number): Promise<number> {
+/**
+ * Deletes events of an organization from before that time, at most `limit`, and resolves with their number. One
+ * organization at a time: two processes that change several would wait for each other.
+ */
+export async function deleteEventsBefore(
+  db: Database,
+  organizationId: number,
+  before: Date,
+  limit: number,
+): Promise<number> {
   const deleted = await sql<{ count: number }>`with gone as (
     delete from ${EVENTS} where id in (
-      select e.id from ${ORGANIZATIONS} o
-      cross join lateral (
-        select id from ${EVENTS}
-        where organization_id = o.id and created_at < ${before}
-        order by created_at, id limit ${limit}
-      ) e
-      limit ${limit}
-    ) returning organization_id
+      select id from ${EVENTS}
+      where organization_id = ${organizationId} and created_at < ${before}
+      order by created_at, id limit ${limit}
+    ) returning id
   ), counted as (
-    select organization_id, count(*)::integer as count from gone group by organization_id
+    select count(*)::integer as count from gone
   )
   update ${ORGANIZATIONS} o set event_count = event_count - counted.count
-  from counted where o.id = counted.organization_id
+  from counted where o.id = ${organizationId} and counted.count > 0
   returning counted.count`.execute(db)
-  return deleted.rows.reduce((sum, { count }) => sum + count, 0)
+  return deleted.rows[0]?.count ?? 0
+}
+
+export async function deleteEventsOf(trx: Trx, organizationId: number): Promise<void> {
+  await trx.deleteFrom('events').where('organization_id', '=', organizationId).execute()
 }
 
 /** Runs before the query of the events: with the ids PostgreSQL can estimate whether their events are many or few. */

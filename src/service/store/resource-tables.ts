@@ -73,6 +73,8 @@ export const STORAGE: { readonly [Name in ResourceName]: Storage<Name> } = {
       { table: 'directories', column: 'organization_id', what: 'directory' },
       { table: 'installations', column: 'organization_id', what: 'installation' },
       { table: 'organization_groups', column: 'organization_id', what: 'group' },
+      { table: 'signing_keys', column: 'organization_id', what: 'SAML key' },
+      { table: 'events', column: 'organization_id', what: 'event' },
     ],
   },
   contact: {

@@ -4,6 +4,7 @@ import { type ResourceName, type ResourceValue, resources } from '../resources/r
 import { resolvePastTime } from '../resources/values.ts'
 import { type Database, json, SCHEMA, type Trx } from './database.ts'
 import { requireFreeEntityId } from './entity-ids.ts'
+import { deleteEventsOf } from './events.ts'
 import { type Columns, STORAGE, type Storage, type WriteContext } from './resource-tables.ts'
 
 /** A resource as the store has it: its fields, with the secrets of a subscription left out, and its owner. */
@@ -111,7 +112,24 @@ export async function updateResource<Name extends ResourceName>(
   await writeLists(trx, resource, value)
 }
 
+/** The subscriptions that are opened at the address of their installation are from now on opened at its new one. */
+export async function moveSubscriptions(
+  trx: Trx,
+  installationId: number,
+  from: string,
+  to: string,
+): Promise<void> {
+  if (from === to) return
+  await trx
+    .updateTable('subscriptions')
+    .set({ launch_url: to })
+    .where('installation_id', '=', installationId)
+    .where('launch_url', '=', from)
+    .execute()
+}
+
 export async function deleteResource(trx: Trx, resource: ResourceName, id: number): Promise<void> {
+  if (resource === 'organization') await deleteEventsOf(trx, id)
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
 }
 

@@ -108,9 +108,11 @@ export async function addSigningKey(
     .returning('id')
     .executeTakeFirst()
   if (made === undefined) return undefined
+  // Read only now: meanwhile a rotation may have given the vault another key.
+  const { keyId } = vault
   await trx
     .updateTable('signing_keys')
-    .set({ private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id)) })
+    .set({ key_id: keyId, private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id)) })
     .where('id', '=', made.id)
     .execute()
   return made.id
