@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Steps } from '../../directory/steps.ts'
+import { inTurns } from '../../turns.ts'
 import { MAX_ID } from '../../contract/values.ts'
 import { type ResourceName, type ResourceValue, resources } from '../resources/resources.ts'
 import { resolvePastTime } from '../resources/values.ts'
@@ -81,11 +83,9 @@ export async function insertResources<Name extends ResourceName>(
   context: WriteContext,
 ): Promise<void> {
   const { table, owner } = STORAGE[resource]
+  const own = owner === undefined ? {} : { [owner]: ownerId }
   for (const chunk of chunks(values)) {
-    const rows = chunk.map((value) => ({
-      ...toColumns(resource, value, context),
-      ...(owner !== undefined && { [owner]: ownerId }),
-    }))
+    const rows = await inTurns(columnsOfAll(resource, chunk, own, context))
     await trx.insertInto(table).values(rows).execute()
     for (const value of chunk) {
       if (resource === 'organization') await requireFreeEntityId(trx, value)
@@ -131,6 +131,21 @@ export async function moveSubscriptions(
 export async function deleteResource(trx: Trx, resource: ResourceName, id: number): Promise<void> {
   if (resource === 'organization') await deleteEventsOf(trx, id)
   await sql`delete from ${sql.id(SCHEMA, STORAGE[resource].table)} where id = ${id}`.execute(trx)
+}
+
+/** One value at a time: the estimate of a long password takes 10 ms. */
+function* columnsOfAll<Name extends ResourceName>(
+  resource: Name,
+  values: readonly ResourceValue<Name>[],
+  own: Columns,
+  context: WriteContext,
+): Steps<Columns[]> {
+  const rows: Columns[] = []
+  for (const value of values) {
+    rows.push({ ...toColumns(resource, value, context), ...own })
+    yield
+  }
+  return rows
 }
 
 /** The columns of a value. */
