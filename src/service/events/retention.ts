@@ -49,6 +49,6 @@ export async function deleteOldEvents(pool: Pool, before: Date, signal?: AbortSi
     } while (count > 0)
   }
   // An embedded store has no autovacuum to free the space.
-  if (deleted > 0) await pool.query('vacuum access_management.events')
+  if (deleted > 0 && signal?.aborted !== true) await pool.query('vacuum access_management.events')
   return deleted
 }
