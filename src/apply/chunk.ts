@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LimitFunction } from 'p-limit'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Create } from '../plan/batches.ts'
@@ -16,6 +15,7 @@ import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled 
 import { requestsOf } from './requests.ts'
 import type { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
+import type { Throttle } from './throttle.ts'
 
 export interface ChunkDeps {
   readonly fenced: FencedRun
@@ -26,7 +26,7 @@ export interface ChunkDeps {
   readonly worker: string
   readonly senders: Senders
   /** Bounds the requests in flight, over all chunks of this worker. */
-  readonly limit: LimitFunction
+  readonly throttle: Throttle
   readonly streaks: Streaks
   readonly run: RunInProcess
   /** Which of these changes are in quarantine. */
@@ -70,21 +70,26 @@ class Sending {
   /** Aborted when its requests in flight are to end. */
   readonly #cut: AbortSignal
   #writing: Promise<void> | undefined
+  /** When the throttle counts more, the service has asked for a pause since, and nothing more is sent. */
+  readonly #pausesBefore: number
 
   constructor(deps: ChunkDeps) {
     this.#deps = deps
     this.#left = deps.chunk.changes.length
+    this.#pausesBefore = deps.throttle.pauses
     deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
     this.#cut = AbortSignal.any([this.#lost, deps.signal])
   }
 
   async run(): Promise<void> {
-    const { chunk, senders, limit, times } = this.#deps
+    const { chunk, senders, throttle, times } = this.#deps
     const beat = setInterval(() => void this.#write(), times.fence.look)
     try {
       await Promise.all(
-        requestsOf(chunk.changes, senders.createBatch).map((batch) => limit(() => this.#send(batch))),
+        requestsOf(chunk.changes, senders.createBatch).map((batch) =>
+          throttle.limit(() => this.#send(batch)),
+        ),
       )
     } finally {
       clearInterval(beat)
@@ -112,11 +117,14 @@ class Sending {
 
   async #sendAlone(change: Claimed): Promise<Settled> {
     if (!this.#maySend()) return notTried(change)
-    const refusedBefore = this.#deps.run.refused
+    const { run, senders, throttle } = this.#deps
+    const refusedBefore = run.refused
     try {
       const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
-      const outcome = await this.#deps.senders.applyChange(change.change, how, this.#cut)
+      const outcome = await senders.applyChange(change.change, how, this.#cut)
       this.#logTried(change, outcome)
+      this.#seePause(outcome)
+      throttle.answered()
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
       return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
     } catch (error) {
@@ -126,7 +134,7 @@ class Sending {
   }
 
   async #sendTogether(batch: readonly Claimed[]): Promise<void> {
-    const { senders, run } = this.#deps
+    const { senders, run, throttle } = this.#deps
     if (!this.#maySend()) return this.#add(batch.map(notTried))
     const refusedBefore = run.refused
     const open = new Map(batch.map((change) => [change.change.id, change]))
@@ -144,10 +152,16 @@ class Sending {
         for (const { id } of changes) open.delete(id)
         this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome, refusedBefore))
       }
+      throttle.answered()
     } catch (error) {
       this.#stopFor(error, batch)
     }
     this.#add([...open.values()].map(cutOff))
+  }
+
+  #seePause(outcome: Outcome): void {
+    if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined)
+      this.#deps.throttle.pause(this.#pausesBefore)
   }
 
   #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
@@ -156,6 +170,7 @@ class Sending {
 
   /** Which of several changes a 403 is about is found out when each is sent alone. */
   #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
+    this.#seePause(outcome)
     return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
       const change = changes[index]!
       this.#logTried(change, outcome)
@@ -228,8 +243,8 @@ class Sending {
   }
 
   #maySend(): boolean {
-    const { stopping, freshness, job, run } = this.#deps
-    if (job.probe !== true && run.isRefused) return false
+    const { stopping, freshness, job, run, throttle } = this.#deps
+    if (throttle.pauses !== this.#pausesBefore || (job.probe !== true && run.isRefused)) return false
     return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
   }
 
@@ -293,7 +308,10 @@ class Sending {
   #obey({ run, pause }: Orders): void {
     const isLimited = pause?.why === 'limited'
     if (run.stop_code !== null || isLimited) this.#isStopped = true
-    if (isLimited) this.#deps.onPause(pause)
+    if (isLimited) {
+      this.#deps.throttle.pause(this.#pausesBefore)
+      this.#deps.onPause(pause)
+    }
     this.#deps.run.see(run)
   }
 }

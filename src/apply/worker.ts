@@ -1,6 +1,5 @@
 import type { Worker } from 'bullmq'
 import type { Kysely } from 'kysely'
-import pLimit, { type LimitFunction } from 'p-limit'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { QueueBackend } from '../queue/backend.ts'
@@ -18,6 +17,7 @@ import { Streaks } from './judge.ts'
 import { Reclaimed } from './outcomes.ts'
 import { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
+import { Throttle } from './throttle.ts'
 
 export interface ChangeWorkerDeps {
   readonly db: Kysely<Tables>
@@ -42,7 +42,7 @@ export class ChangeWorker {
   readonly #deps: ChangeWorkerDeps
   readonly #times: Times
   readonly #log: Log
-  readonly #limit: LimitFunction
+  readonly #throttle: Throttle
   readonly #onPause: (pause: Pause) => void
   readonly #streaks = new Streaks()
   readonly #stopping = new AbortController()
@@ -54,7 +54,7 @@ export class ChangeWorker {
     this.#deps = deps
     this.#times = deps.times ?? TIMES
     this.#log = deps.log.child({ sync: deps.sync })
-    this.#limit = pLimit(deps.concurrency)
+    this.#throttle = new Throttle(deps.concurrency)
     this.#onPause = createPauseLog(this.#log)
     const { backend, sync, name } = deps
     this.#queueWorker = backend.createWorker(changesQueueName(sync), (job) => this.#work(job.data), {
@@ -99,7 +99,7 @@ export class ChangeWorker {
       freshness,
       worker: name,
       senders,
-      limit: this.#limit,
+      throttle: this.#throttle,
       streaks: this.#streaks,
       run: this.#runOf(job),
       quarantined: (fingerprints) => quarantinedOf(db, chunk.run, fingerprints),

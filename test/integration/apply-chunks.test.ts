@@ -1,5 +1,4 @@
 import { type Kysely, sql } from 'kysely'
-import pLimit from 'p-limit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { applyChunk } from '../../src/apply/chunk.ts'
 import type { CanaryParts } from '../../src/apply/canary.ts'
@@ -11,6 +10,7 @@ import { notTried, Streaks } from '../../src/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/apply/outcomes.ts'
 import { RunInProcess } from '../../src/apply/run-in-process.ts'
 import type { ApplyChange, CreateTogether, Senders } from '../../src/apply/senders.ts'
+import { Throttle } from '../../src/apply/throttle.ts'
 import { markCanary } from '../../src/apply/waiting.ts'
 import { sentCanary, lastVerdict, storeVerdict } from '../../src/store/canaries.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
@@ -140,7 +140,7 @@ function send(
   fenced: FencedRun,
   chunk: Chunk,
   senders: ApplyChange | Senders,
-  { freshness = new Freshness(60_000), atOnce = 1, streaks = new Streaks() } = {},
+  { freshness = new Freshness(60_000), throttle = new Throttle(1), streaks = new Streaks() } = {},
 ) {
   return applyChunk({
     fenced,
@@ -149,7 +149,7 @@ function send(
     freshness,
     worker: 'a worker',
     senders: typeof senders === 'function' ? sendersOf(senders) : senders,
-    limit: pLimit(atOnce),
+    throttle,
     streaks,
     run: new RunInProcess(),
     onPause: () => undefined,
@@ -345,6 +345,21 @@ test('two chunks that meet the same outage make one pause of it', async () => {
   expect((await pauseOf(db, target))?.leftMs).toBeGreaterThan(1000)
 })
 
+test('nothing more is sent of any chunk in flight once the service asked for a pause', async () => {
+  const fenced = await begin(['a', 'b', 'c', 'd', 'e', 'f'].map(create))
+  const chunks = [(await claimOf(fenced, { last: 3 }))!, (await claimOf(fenced))!]
+  const throttle = new Throttle(2)
+  const sent: string[] = []
+  const limited: ApplyChange = async ({ id }) => {
+    sent.push(id)
+    return { result: 'rate-limited', retryAfterMs: 60_000 }
+  }
+  await Promise.all(chunks.map((chunk) => send(fenced, chunk, limited, { throttle })))
+  expect(sent).toEqual(['a', 'b'])
+  expect(throttle.limit.concurrency).toBe(1)
+  expect((await states(fenced)).join()).toBe(Array(6).fill('pending').join())
+})
+
 test('a success that was sent before a refusal ends no row of refusals', async () => {
   const fenced = await begin([create('a'), create('b')])
   const refused = Promise.withResolvers<void>()
@@ -356,7 +371,7 @@ test('a success that was sent before a refusal ends no row of refusals', async (
     await refused.promise
     return APPLIED
   }
-  await send(fenced, (await claimOf(fenced))!, apply, { atOnce: 2 })
+  await send(fenced, (await claimOf(fenced))!, apply, { throttle: new Throttle(2) })
   expect(await findRun(db, fenced.run)).toMatchObject({ refused: 1, refused_before_success: 0 })
 })
 

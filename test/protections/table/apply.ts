@@ -538,6 +538,22 @@ export const APPLY: readonly Protection[] = [
     only: '429 pauses the target',
   },
   {
+    name: 'apply-pause-stops-all-chunks',
+    file: 'apply/chunk.ts',
+    find: 'throttle.pauses !== this.#pausesBefore || ',
+    replace: '',
+    test: CHUNKS,
+    only: 'of any chunk in flight',
+  },
+  {
+    name: 'apply-pause-halves-requests-in-flight',
+    file: 'apply/throttle.ts',
+    find: 'this.limit.concurrency / 2',
+    replace: 'this.limit.concurrency',
+    test: 'unit/apply/throttle.test.ts',
+    only: 'halves what is in flight',
+  },
+  {
     name: 'apply-outage-costs-no-try',
     file: 'apply/judge.ts',
     find: '{ ...again(change, true), attempts: change.attempts - 1, status, detail }',
