@@ -110,3 +110,12 @@ export function networkReason(error: unknown): string | undefined {
   const code = systemCode(error) ?? ''
   return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? otherHost(error) : NETWORK_REASONS[code]
 }
+
+/** Why a file cannot be read, to be said after its name: `does not exist`. */
+export function whyUnreadable(error: unknown): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT') return 'does not exist'
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user'
+  if (code === 'EISDIR') return 'is a folder'
+  return `cannot be read (${code ?? 'unknown error'})`
+}

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { BEGIN_CERTIFICATE, certificatesIn } from '../certificates.ts'
-import { systemCode } from '../errors.ts'
+import { systemCode, whyUnreadable } from '../errors.ts'
 import type { Fault } from './document.ts'
 
 /** The CA files that a sync names, even when other options have faults. */
@@ -79,7 +79,5 @@ function whyNoCa(error: unknown, file: string): string {
   const code = systemCode(error)
   if (code === 'ENOENT')
     return `the CA file ${file} does not exist; put the PEM file of the server's CA there`
-  if (code === 'EACCES') return `the CA file ${file} may not be read by this user`
-  if (code === 'EISDIR') return `the CA file ${file} is a folder`
-  return `the CA file ${file} cannot be read: ${code}`
+  return `the CA file ${file} ${whyUnreadable(error)}`
 }

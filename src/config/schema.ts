@@ -218,7 +218,9 @@ const service = z
       .describe('Reverse proxies in front of the service, whose X-Forwarded-For is trusted.'),
     fixture: path
       .optional()
-      .describe('YAML file with organizations, directories and tokens to begin with; read once.'),
+      .describe(
+        'YAML file with organizations, directories and tokens. Each start creates those organizations that do not exist.',
+      ),
     eventRetention: retentionTime(', or null, which keeps all')
       .nullable()
       .prefault('730d')

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { DirsyncdError, systemCode } from '../errors.ts'
+import { DirsyncdError, whyUnreadable } from '../errors.ts'
 import type { SecretSource } from './values.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -59,7 +59,7 @@ function fileReader(path: string, context: SecretContext): SecretReader {
       return value
     } catch (error) {
       if (error instanceof DirsyncdError) throw error
-      throw unavailable(context, `the file ${path} ${whyNoFile(error)}`)
+      throw unavailable(context, `the file ${path} ${whyUnreadable(error)}`)
     }
   }
   return { read, describe: () => `file ${path}` }
@@ -134,14 +134,6 @@ function usable(value: string, context: SecretContext, where: string): string {
 
 function unavailable(context: SecretContext, why: string): DirsyncdError {
   return new DirsyncdError('secret-unavailable', `The secret of ${context.option} cannot be read: ${why}.`)
-}
-
-function whyNoFile(error: unknown): string {
-  const code = systemCode(error)
-  if (code === 'ENOENT') return 'does not exist'
-  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user'
-  if (code === 'EISDIR') return 'is a folder'
-  return `cannot be read (${code ?? 'unknown error'})`
 }
 
 function whyNoAnswer(error: Error & { code?: unknown; killed?: boolean }, timeoutMs: number): string {

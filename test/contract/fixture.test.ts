@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { loadAtStart } from '../../src/service/fixture/load-at-start.ts'
 import { loadFixture } from '../../src/service/fixture/load.ts'
 import { readFixture } from '../../src/service/fixture/read.ts'
+import { operatorOf } from '../support/operator.ts'
 import { loadYaml, testContext } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { ask, problem } from './api.ts'
@@ -91,7 +92,12 @@ describeService('the fixture', {}, (service) => {
     await writeFile(path, `organizations:${organization(100, tokens.join(', '))}`)
     const context = { path, ...testContext() }
     const result = await loadFixture(service().pool, await readFixture(path), context)
-    expect(result).toEqual({ created: { organization: 1, contact: 1, token: 3 }, different: [], leftOut: [] })
+    expect(result).toEqual({
+      created: { organization: 1, contact: 1, token: 3 },
+      different: [],
+      leftOut: [],
+      notRead: [],
+    })
     for (const token of ['plain-token-of-ada', 'hashed-token', 'token-in-its-own-file']) {
       expect((await askWith(token, 100)).status).toBe(200)
     }
@@ -248,14 +254,73 @@ describeService('the fixture', {}, (service) => {
     })
   })
 
-  test('with a token file that is not there is refused with its path', async () => {
+  test('needs the token files of new contacts only, and names the others', async () => {
     await using dir = await tempDir()
     const path = join(dir.path, 'fixture.yaml')
-    const text = organization(108, '{ token: { file: missing }, scopes: [ORG], expires: 1h }')
+    const importIt = async () =>
+      loadFixture(service().pool, await readFixture(path), { path, ...testContext() })
+    const perform = operatorOf(service())
+    const text = organization(108, '{ token: { file: token }, scopes: [ORG_READ], expires: 1h }')
     await writeFile(path, `organizations:${text}`)
-    await expect(readFixture(path)).rejects.toMatchObject({
+    await expect(importIt()).rejects.toMatchObject({
       code: 'secret-unavailable',
-      message: expect.stringContaining(join(dir.path, 'missing')),
+      message: expect.stringContaining(join(dir.path, 'token')),
     })
+    await writeFile(join(dir.path, 'token'), 'too short')
+    await expect(importIt()).rejects.toThrow(`token file ${join(dir.path, 'token')} does not hold a token`)
+    await writeFile(join(dir.path, 'token'), 'token-of-the-first-import')
+    await expect(importIt()).resolves.toMatchObject({ created: { token: 1 } })
+    await rm(join(dir.path, 'token'))
+    const notRead = [expect.stringContaining(`${join(dir.path, 'token')} does not exist`)]
+    await expect(importIt()).resolves.toEqual({ created: {}, different: [], leftOut: [], notRead })
+    await perform('removeResource', { resource: 'contact', id: 108, withContents: true })
+    await expect(importIt()).resolves.toEqual({
+      created: {},
+      different: [],
+      leftOut: ['contact 108'],
+      notRead: [],
+    })
+    await perform('removeResource', { resource: 'organization', id: 108, withContents: true })
+    await expect(importIt()).resolves.toEqual({
+      created: {},
+      different: [],
+      leftOut: ['organization 108'],
+      notRead: [],
+    })
+    await expect(loadAtStart(service().pool, path, testContext())).resolves.toBeUndefined()
+  })
+
+  test('may refer to what only the store has', async () => {
+    await load(access(170))
+    const url = 'https://moved.example'
+    await operatorOf(service())('changeResource', {
+      resource: 'installation',
+      id: 170,
+      values: { configuration: { url } },
+    })
+    const more = `
+  - id: 170
+    name: Organization 170
+    allowedDomains: [example.org]
+    installations: [{ id: 175, provider: 170, name: Second, slug: second, configuration: { url: "https://second.example" } }]
+    contacts:
+      - { id: 175, name: Late, email: late@example.org, tokens: [{ token: token-of-the-late-one, scopes: [USER_READ], expires: 1d }],
+          subscriptions: [{ id: 1750, installation: 170, name: App, credentials: { login: l, password: p } }] }
+    groups: [{ id: 175, name: Both, contacts: [171, 175], installations: [170, 175] }]
+`
+    expect((await load(more)).created).toEqual({
+      contact: 1,
+      token: 1,
+      installation: 1,
+      subscription: 1,
+      group: 1,
+    })
+    const own = { token: 'token-of-the-late-one', organizationId: 170, subscriptionId: 1750 }
+    expect((await ask(service(), 'getSubscription', own)).body).toMatchObject({ launch_url: url })
+    await expect(load(access(180, { members: '171' }))).rejects.toThrow(
+      'organizations[0].groups[0].contacts[0]: there is no contact 171, neither here nor in the store',
+    )
+    await operatorOf(service())('removeResource', { resource: 'installation', id: 170, withContents: true })
+    expect((await load(more)).leftOut).toEqual(['subscription 1750'])
   })
 })

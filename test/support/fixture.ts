@@ -1,5 +1,5 @@
 import { parseYaml } from '../../src/service/fixture/read.ts'
-import { checkFixture, type Fixture } from '../../src/service/fixture/schema.ts'
+import { checkFixture, checkReferences, type Fixture } from '../../src/service/fixture/schema.ts'
 
 /**
  * The ids and tokens of the default fixture. Contact Ada (11) has two apps and a vault item, Ben (12) has one app.
@@ -195,7 +195,9 @@ organizations:
 `
 }
 
-/** Checks the text of a fixture. */
+/** Checks the text of a fixture, as for an empty store. */
 export function parseFixture(yaml: string, path: string): Fixture {
-  return checkFixture(parseYaml(yaml, path), path)
+  const fixture = checkFixture(parseYaml(yaml, path), path)
+  checkReferences(fixture, path, new Set())
+  return fixture
 }

@@ -23,16 +23,19 @@ export function addImport(service: Command, run: Runner): void {
 }
 
 async function importFile(session: Session, file: string): Promise<number> {
-  const { created, different, leftOut } = await withService(session, (admin) => admin.importFile(file))
+  const { created, different, leftOut, notRead } = await withService(session, (admin) =>
+    admin.importFile(file),
+  )
   const done = Object.entries(created).map(([what, count]) => `${amount(count, what)} created`)
   const parts = [
     done.length === 0 ? 'Nothing to create.' : `${done.join(', ')}.`,
     ...(different.length === 0
       ? []
       : [`Different from the file, and left as it is: ${shortened(different)}.`]),
+    ...(notRead.length === 0 ? [] : [`Left out, of contacts that exist: token file ${shortened(notRead)}.`]),
     ...(leftOut.length === 0 ? [] : [`Left out, because an operator removed it: ${shortened(leftOut)}.`]),
   ]
-  printResult(session, { created, different, leftOut }, printable(parts.join(' ')))
+  printResult(session, { created, different, leftOut, notRead }, printable(parts.join(' ')))
   return 0
 }
 

@@ -1,5 +1,5 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { FaultKind } from '../faults/faults.ts'
 
@@ -33,7 +33,7 @@ export interface RequestLogFile extends RequestLog {
 
 /**
  * Appends one line of JSON per request to the file. Writes each line synchronously, so that the file holds every
- * answered request even when a process is killed. On a full disk lines are lost and the requests go on; the log says so
+ * answered request even when a process is killed. On a full disk or a full pipe lines are lost and the requests go on; the log says so
  * once, and once more when a line can be written again. Throws `DirsyncdError` (config-invalid) when the file cannot be
  * opened.
  */
@@ -86,10 +86,17 @@ export function createRequestLog(path: string, log: Log): RequestLogFile {
 const LOST =
   'the request log cannot be written and its lines are lost: free space on its disk, or set requestLog to another file'
 
+/** A pipe never blocks the service: not when nobody reads it yet, nor when its reader is slow and lines are lost. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
+
 function openFile(path: string): number {
   try {
-    return openSync(path, 'a', 0o600)
+    return openSync(path, FLAGS, 0o600)
   } catch (cause) {
+    if (systemCode(cause) === 'ENXIO') {
+      const what = `The request log ${path} is a pipe that nobody reads: start its reader first, or set requestLog to a file.`
+      throw new DirsyncdError('config-invalid', what, { cause })
+    }
     const what = `The request log ${path} cannot be opened (${sentence(cause)}): make its folder, or set requestLog to another file.`
     throw new DirsyncdError('config-invalid', what, { cause })
   }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { mkdir, readFile, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -26,6 +27,40 @@ test('a file that cannot be opened is named', async () => {
     expect.objectContaining({ code: 'config-invalid', message: expect.stringContaining(path) }),
   )
 })
+
+test('a pipe that nobody reads is refused, and one whose reader is slow blocks nothing', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'pipe')
+  await promisify(execFile)('mkfifo', [path])
+  expect(() => createRequestLog(path, silentLog())).toThrow(
+    expect.objectContaining({
+      code: 'config-invalid',
+      message: expect.stringContaining('is a pipe that nobody reads'),
+    }),
+  )
+  const said: { error?: string; lost?: number }[] = []
+  const destination = { write: (line: string) => void said.push(JSON.parse(line)) }
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const log = createRequestLog(path, createLog('info', { destination }))
+  const long = { ...LINE, url: `/${'u'.repeat(4000)}` }
+  for (let count = 0; count < 100; count += 1) log.write(long)
+  expect(said).toMatchObject([{ error: expect.stringContaining('EAGAIN') }])
+  while (readAll(reader) > 0);
+  log.write(LINE)
+  expect(said).toMatchObject([{}, { lost: expect.any(Number) }])
+  log.close()
+  closeSync(reader)
+})
+
+/** What is in a pipe now, in bytes. */
+function readAll(descriptor: number): number {
+  const buffer = Buffer.alloc(1 << 20)
+  try {
+    return readSync(descriptor, buffer)
+  } catch {
+    return 0
+  }
+}
 
 function importOf(file: string): string {
   return JSON.stringify(new URL(`../../../../src/${file}`, import.meta.url).href)
