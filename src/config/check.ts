@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sentenceOf } from '../issue-sentence.ts'
 import { crossFaults } from './cross-faults.ts'
 import type { Fault, OptionPath } from './document.ts'
 import { nearest } from './nearest.ts'
@@ -36,34 +37,6 @@ function unknownKey(key: string, known: readonly string[]): string {
   const near = nearest(key, known)
   const help = near === undefined ? `known here are ${known.join(', ')}` : `did you mean ${near}?`
   return `is not a known option; ${help}`
-}
-
-/** One sentence for Zod's issue. An option that needs its own sentence has it in the schema. */
-function sentenceOf(issue: z.core.$ZodRawIssue): string {
-  const must = (issue.input ?? undefined) === undefined ? 'is missing; it must' : 'must'
-  if (issue.code === 'invalid_type') return `${must} be ${typeName(issue.expected)}`
-  if (issue.code === 'invalid_value') return `${must} be ${listOr(issue.values.map(String))}`
-  const numeric = issue.origin === 'number' || issue.origin === 'int'
-  if (issue.code === 'too_small' && !numeric && issue.minimum === 1) return 'must not be empty'
-  if (issue.code === 'too_small') return `must not be ${numeric ? 'less' : 'shorter'} than ${issue.minimum}`
-  if (issue.code === 'too_big') return `must not be ${numeric ? 'more' : 'longer'} than ${issue.maximum}`
-  return 'is not valid'
-}
-
-function typeName(expected: string): string {
-  const names: Readonly<Record<string, string>> = {
-    object: 'a section with options',
-    array: 'a list',
-    string: 'a text',
-    number: 'a number',
-    int: 'a whole number',
-    boolean: 'true or false',
-  }
-  return names[expected] ?? expected
-}
-
-function listOr(values: readonly string[]): string {
-  return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
 }
 
 function shapeKeys(schema: unknown): readonly string[] {

@@ -11,6 +11,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   printable: { values: '' },
   certificates: { values: '' },
   duration: { values: '' },
+  'issue-sentence': { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   contract: { values: '' },
@@ -19,7 +20,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   plan: { values: 'directory' },
   source: { values: 'certificates directory turns' },
   client: { values: 'contract' },
-  service: { values: 'contract duration turns', types: 'directory' },
+  service: { values: 'contract duration issue-sentence turns', types: 'directory' },
   conformance: { values: 'contract' },
   target: { values: 'client contract directory plan turns' },
   store: { values: 'directory plan' },
@@ -28,7 +29,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   admin: { values: 'control', types: 'store plan directory' },
-  config: { values: 'certificates duration', types: 'plan source sync' },
+  config: { values: 'certificates duration issue-sentence', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
@@ -277,7 +278,7 @@ describe('this test itself', () => {
     [
       'the client from the service',
       { from: 'service/app.ts', to: 'client/client.ts' },
-      'service may import contract, duration, turns, types of directory, errors, log, printable',
+      'service may import contract, duration, issue-sentence, turns, types of directory, errors, log, printable',
     ],
     [
       'a value where only types are allowed',

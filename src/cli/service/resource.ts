@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Flag, flagsOf, type Resource, type ResourceName } from '../../compose/service-resources.ts'
 import { digits } from '../../directory/wording.ts'
+import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { repeated } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
@@ -120,11 +121,18 @@ async function create(session: Session, resource: Named, options: Options): Prom
 async function change(session: Session, resource: Named, id: number, options: Options): Promise<number> {
   const values = await valuesOf(resource, options)
   const lists = { add: listsOf(resource, options, 'add'), remove: listsOf(resource, options, 'remove') }
+  const given = [values, lists.add, lists.remove].flatMap((each) => Object.keys(each))
+  if (given.length === 0) throw nothingToChange(resource)
   const input = { resource: resource.name, id, values, ...lists }
   const changed = await withService(session, (admin) => admin.perform('changeResource', input))
   const done = changed.changed ? 'is changed' : 'was like that already; nothing is changed'
   printResult(session, changed, `${titleOf(resource, changed)} ${done}.`)
   return 0
+}
+
+function nothingToChange({ name }: Named): DirsyncdError {
+  const help = `dirsyncd service ${name} change --help`
+  return new DirsyncdError('usage', `Say what to change, such as --name NAME; ${help} lists the options.`)
 }
 
 async function remove(session: Session, resource: Named, id: number, withContents: boolean): Promise<number> {

@@ -2,6 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../duration.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
+import { isTimeOrDuration } from '../../compose/service-resources.ts'
 import { repeated } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
@@ -69,11 +70,17 @@ export function addToken(service: Command, run: Runner): void {
 
 /** A duration from now or a time, as ISO text. */
 function expiryOf(value: string): string {
-  const duration = parseDuration(value)
-  const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration)
-  const isDurationOrTime = duration !== undefined || /^\d{4}-/.test(value)
-  if (isDurationOrTime && !Number.isNaN(date.getTime())) return date.toISOString()
-  throw new InvalidArgumentError('It must be a duration such as 30d or a time such as 2030-01-31T00:00:00Z.')
+  const time = isDate(value) ? `${value}T00:00:00Z` : value
+  if (!isTimeOrDuration(time))
+    throw new InvalidArgumentError(
+      'It must be a duration such as 30d, 36500d at most, or a time such as 2030-01-31T00:00:00Z.',
+    )
+  const duration = parseDuration(time)
+  return (duration === undefined ? new Date(time) : new Date(Date.now() + duration)).toISOString()
+}
+
+function isDate(value: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(value)
 }
 
 async function create(session: Session, options: CreateOptions): Promise<number> {

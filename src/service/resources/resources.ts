@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { field, fileOnly, type Resource } from './resource.ts'
-import { count, id, name, pastTime, text, url } from './values.ts'
+import { count, id, name, timeOrDuration, text, url } from './values.ts'
 
-const createdAt = fileOnly(pastTime.default('0s'))
+const createdAt = fileOnly(timeOrDuration.default('0s'))
 
 const domain = text
   .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
@@ -47,7 +47,7 @@ export const contact = {
       choices: ['active', 'blocked'],
     }),
     created_at: createdAt,
-    last_activity: fileOnly(pastTime.optional()),
+    last_activity: fileOnly(timeOrDuration.optional()),
   }),
   listed: ['name', 'email', 'status'],
   example: '--organization 1 --name "Directory Sync" --email sync@northgate.example',
@@ -182,7 +182,7 @@ export const subscription = {
       created_at: createdAt,
       favorite: field(no, 'The contact has marked it.'),
       position: field(count.default(0), "Its position in the contact's own order (default: 0)."),
-      last_login: fileOnly(pastTime.optional()),
+      last_login: fileOnly(timeOrDuration.optional()),
       launch_url: field(url.optional(), 'Where it is opened (default: the address of the installation).'),
       requires_mfa_code: field(no, 'Opening it needs a second factor.'),
       bookmarks: fileOnly(z.array(z.json()).default([])),

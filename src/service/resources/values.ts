@@ -18,9 +18,8 @@ export const text = z
   .string()
   .min(1, { error: 'must not be empty' })
   .refine((value) => value.trim() !== '', { error: 'must not be empty' })
-  .refine((value) => !value.includes('\0') && value.isWellFormed(), {
-    error: 'must be text without a NUL character',
-  })
+  .refine((value) => !value.includes('\0'), { error: 'must be text without a NUL character' })
+  .refine((value) => value.isWellFormed(), { error: 'must be well-formed Unicode' })
 
 /** What lists and pages show in a line. */
 export const name = text.max(255, { error: 'must not be longer than 255 characters' })
@@ -30,16 +29,20 @@ export const url = z.url({ protocol: /^https?$/, error: 'must be an http or http
 /** A time in ISO 8601 with an offset, as `Date` reads it everywhere alike. */
 export const isoTime = z.iso.datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
 
-/** A time, or a duration that is subtracted from the time of loading. */
-export const pastTime = z.string().refine(isTimeOrDuration, {
-  error: 'must be a duration such as "30d" or a time such as "2030-01-31T00:00:00Z"',
+/** A hundred years, in milliseconds: `Date` and the store know no times that are much longer ago, or ahead. */
+const LONGEST_MS = 36_500 * 86_400_000
+
+/** A time, or a duration from the time of loading. */
+export const timeOrDuration = z.string().refine(isTimeOrDuration, {
+  error: 'must be a duration such as "30d", 36500d at most, or a time such as "2030-01-31T00:00:00Z"',
 })
 
 export function isTimeOrDuration(value: string): boolean {
-  return parseDuration(value) !== undefined || isoTime.safeParse(value).success
+  const duration = parseDuration(value)
+  return duration === undefined ? isoTime.safeParse(value).success : duration <= LONGEST_MS
 }
 
-/** The time that a `pastTime` means, when `now` is the time of loading. */
+/** The time that a `timeOrDuration` in the past means, when `now` is the time of loading. */
 export function resolvePastTime(value: string, now: Date): Date {
   const ago = parseDuration(value)
   return ago === undefined ? new Date(value) : new Date(now.getTime() - ago)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { DirsyncdError } from '../../errors.ts'
+import { sentenceOf } from '../../issue-sentence.ts'
 import { openCredentials } from '../store/credentials.ts'
 import type { Database, Trx } from '../store/database.ts'
 import type { Columns, WriteContext } from '../store/resource-tables.ts'
@@ -77,7 +78,10 @@ export function unknownId(what: string, id: number | string): DirsyncdError {
 
 /** A value without repetitions in its lists. Throws `usage`. */
 export function parseValue<Name extends ResourceName>(resource: Name, values: Patch): ResourceValue<Name> {
-  const result = (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true })
+  const result = (resources[resource].schema as z.ZodType).safeParse(values, {
+    reportInput: true,
+    error: sentenceOf,
+  })
   if (result.success) return withoutRepetitions(result.data as Patch) as ResourceValue<Name>
   throw new DirsyncdError('usage', describeIssues(result.error, resources[resource]))
 }
@@ -91,7 +95,7 @@ export function parseItems(
 ): unknown[] {
   if (items.length === 0) return []
   const shape = resources[resource].schema.shape as Readonly<Record<string, z.ZodType>>
-  const result = shape[field]!.safeParse(items, { reportInput: true })
+  const result = shape[field]!.safeParse(items, { reportInput: true, error: sentenceOf })
   if (result.success) return result.data as unknown[]
   const issues = result.error.issues.map((issue) => ({ ...issue, path: [field, ...issue.path] }))
   throw new DirsyncdError('usage', describeIssues({ issues }, resources[resource], `${how}-`))
@@ -112,7 +116,7 @@ function parseChange<Name extends ResourceName>(
   patch: Patch,
 ): ResourceValue<Name> {
   const parse = (values: Patch) =>
-    (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true })
+    (resources[resource].schema as z.ZodType).safeParse(values, { reportInput: true, error: sentenceOf })
   const value = merged(current, patch)
   const result = parse(value)
   if (result.success) return withoutRepetitions(result.data as Patch) as ResourceValue<Name>

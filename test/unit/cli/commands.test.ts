@@ -611,12 +611,19 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
     64,
     /argument 'Blocked' is invalid\. Allowed choices are active, blocked/,
   ],
-  [['service', 'token', 'create', '--contact', '1'], 64, /^Required option '--scope <scope>' not specified;/],
   [
-    ['service', 'token', 'create', '--contact', '1', '--scope', 'ORG', '--expires', 'soon'],
+    ['service', 'contact', 'change', '1'],
     64,
-    /^.*must be a duration such as 30d or a time such as 2030-01-31T00:00:00Z; see.*\n$/,
+    /^Say what to change, such as --name NAME; dirsyncd service contact/,
   ],
+  [['service', 'token', 'create', '--contact', '1'], 64, /^Required option '--scope <scope>' not specified;/],
+  ...['soon', '2027-02-30', '2027-02-30T00:00:00Z', '2027-01-30T00:00:00', '36501d', '999999999d'].map(
+    (expires): [string[], number, RegExp] => [
+      ['service', 'token', 'create', '--contact', '1', '--scope', 'ORG', '--expires', expires],
+      64,
+      /^.*must be a duration such as 30d, 36500d at most, or a time such as 2030-01-31T00:00:00Z; see.*\n$/,
+    ],
+  ),
   [['service', 'token', 'lst'], 64, /^Unknown command 'lst' \(Did you mean list\?\)/],
   [['sync', '--config', 'no/such.yaml'], 78, /^There is no configuration file no\/such\.yaml.*\n$/],
 ]
