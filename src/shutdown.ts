@@ -1,6 +1,6 @@
 import { DirsyncdError } from './errors.ts'
 
-/** Exit codes of a process that a signal ended: 128 and the signal's number. */
+/** Exit codes of a process that a signal ended, which the first process of a container is not: 128 and its number. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 
 type Signal = keyof typeof EXIT_CODES
@@ -41,15 +41,24 @@ export function installShutdown(options: { readonly graceMs?: number } = {}): Sh
 
   function receive(signal: Signal): void {
     if (controller.signal.aborted) {
-      if (performance.now() - receivedAt > ECHO_MS) process.exit(EXIT_CODES[signal])
+      if (performance.now() - receivedAt > ECHO_MS) end(signal)
       return
     }
     receivedAt = performance.now()
     overdue = setTimeout(() => {
       process.stderr.write(`dirsyncd: gave up waiting for work in flight after ${graceMs / 1000} s.\n`)
-      process.exit(EXIT_CODES[signal])
+      end(signal)
     }, graceMs).unref()
     controller.abort(new DirsyncdError('interrupted', `Interrupted by ${signal}.`))
+  }
+
+  function end(signal: Signal): void {
+    // A thread that waits for a pipe or a network drive keeps an exiting process, but not one that a signal ends.
+    process.once('exit', () => {
+      process.off(signal, receive)
+      process.kill(process.pid, signal)
+    })
+    process.exit(EXIT_CODES[signal])
   }
 
   function dispose(): void {
