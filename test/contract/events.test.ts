@@ -376,9 +376,13 @@ describeService('behind a proxy', { trustedProxies: ['127.0.0.1'] }, (service) =
     ['2001:DB8:0::33', '2001:db8::33'],
     ['fe80::33%eth0', 'fe80::33'],
     ['198.51.100.1, 192.0.2.35', '192.0.2.35'],
-    ['192.0.2.36:4711', null],
-    ['unknown', null],
-    ["'; drop table events", null],
+    ['192.0.2.36:4711', '192.0.2.36'],
+    ['[2001:db8::36]:4711', '2001:db8::36'],
+    ['[2001:db8::37]', '2001:db8::37'],
+    ['192.0.2.38, 127.0.0.1:4711', '192.0.2.38'],
+    ['unknown', '127.0.0.1'],
+    ['192.0.2.39, unknown', '127.0.0.1'],
+    ["'; drop table events", '127.0.0.1'],
   ])('a request from "%s" is an event from %s', async (forwarded, ip) => {
     const externalId = randomUUID()
     const json = { users: [{ external_id: externalId }] }

@@ -321,6 +321,6 @@ describeService('the fixture', {}, (service) => {
       'organizations[0].groups[0].contacts[0]: there is no contact 171, neither here nor in the store',
     )
     await operatorOf(service())('removeResource', { resource: 'installation', id: 170, withContents: true })
-    expect((await load(more)).leftOut).toEqual(['subscription 1750'])
+    expect((await load(more)).leftOut).toEqual(['subscription 1750', 'installation 170 of group 175'])
   })
 })

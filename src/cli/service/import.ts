@@ -33,7 +33,9 @@ async function importFile(session: Session, file: string): Promise<number> {
       ? []
       : [`Different from the file, and left as it is: ${shortened(different)}.`]),
     ...(notRead.length === 0 ? [] : [`Left out, of contacts that exist: token file ${shortened(notRead)}.`]),
-    ...(leftOut.length === 0 ? [] : [`Left out, because an operator removed it: ${shortened(leftOut)}.`]),
+    ...(leftOut.length === 0
+      ? []
+      : [`Left out, because an operator removed it or what it belongs or refers to: ${shortened(leftOut)}.`]),
   ]
   printResult(session, { created, different, leftOut, notRead }, printable(parts.join(' ')))
   return 0

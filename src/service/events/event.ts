@@ -14,7 +14,8 @@ export interface Origin {
   readonly organizationId: number
   /** A contact. */
   readonly actor: Party
-  readonly ip: string
+  /** As `IpAddress` has it. */
+  readonly ip: string | null
   readonly at: Date
 }
 

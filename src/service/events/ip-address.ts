@@ -12,7 +12,7 @@ const MAPPED = 0xffffn
 
 /**
  * Parses an IPv4 or IPv6 address. An IPv4-mapped IPv6 address becomes IPv4, and the zone of a link-local one is
- * dropped. `undefined` for any other text, which a client may put into `X-Forwarded-For`.
+ * dropped. `undefined` for any other text.
  */
 export function parseIp(text: string): IpAddress | undefined {
   const family = isIP(text)
@@ -22,6 +22,12 @@ export function parseIp(text: string): IpAddress | undefined {
   const bits = joinBits(groupsOf(address), 16n)
   if (bits >> 32n === MAPPED) return mappedIp(bits & 0xffff_ffffn)
   return { family: 6, bits, text: address }
+}
+
+/** Parses an address as proxies write it into `X-Forwarded-For`: some add the port, and brackets to IPv6. */
+export function parseForwardedIp(text: string): IpAddress | undefined {
+  const [, inBrackets, beforePort] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? []
+  return parseIp(inBrackets ?? beforePort ?? text)
 }
 
 /** The eight groups of an IPv6 address, given in the shortest form, which `URL` makes. */

@@ -1,11 +1,19 @@
-import { parseIp } from '../events/ip-address.ts'
+import type { FastifyRequest } from 'fastify'
+import { type IpAddress, parseForwardedIp } from '../events/ip-address.ts'
+
+/**
+ * The address that a request comes from: of the connection or, behind trusted proxies, the one that they name. Where
+ * that is no address, that of the proxy.
+ */
+export function clientIp({ ip, ips }: Pick<FastifyRequest, 'ip' | 'ips'>): IpAddress | undefined {
+  return (ips ?? [ip]).map(parseForwardedIp).findLast((each) => each !== undefined)
+}
 
 /**
  * Stands for all addresses that one client may have: an IPv4 address itself, and of an IPv6 address the first 64 bits,
- * because every customer of a provider gets at least that many. Empty for a text that is not an address.
+ * because every customer of a provider gets at least that many.
  */
-export function clientKey(address: string): string {
-  const ip = parseIp(address)
+export function clientKey(ip: IpAddress | undefined): string {
   if (ip === undefined) return ''
   return ip.family === 4 ? ip.text : `${ip.bits >> 64n}`
 }

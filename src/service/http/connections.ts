@@ -28,7 +28,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   app.server.on('connection', (socket) => {
     const ip = parseIp(socket.remoteAddress ?? '')
     if (ip === undefined || isProxy(ip.text)) return
-    const client = clientKey(ip.text)
+    const client = clientKey(ip)
     const count = open.get(client) ?? 0
     if (count >= most) {
       socket.destroy()

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { tokenOf } from '../access-token.ts'
-import { clientKey } from './client-address.ts'
+import { clientIp, clientKey } from './client-address.ts'
 import { Problem, tooManyRequests } from './problem.ts'
 import { createRateLimiter, type RateLimit } from './rate-limiter.ts'
 import { hashToken } from '../store/tokens.ts'
@@ -28,7 +28,7 @@ export function createLimits(limit: RateLimit): Limits {
 
   return async (request, authenticate) => {
     const key = keyOf(request)
-    const address = clientKey(request.ip)
+    const address = clientKey(clientIp(request))
     refuseToWait(byToken.waitOf(key))
     if (!validKeys.has(key)) refuseToWait(byAddress.waitOf(address))
     const result = await authenticate().catch((error: unknown) => {

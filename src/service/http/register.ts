@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
 import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
+import { clientIp } from './client-address.ts'
 import { bodyLimitOf } from './body.ts'
 import type { Limits } from './limits.ts'
 import { queryNames } from './loggable.ts'
@@ -66,7 +67,7 @@ function registerEndpoint(
     handler: async (request, reply) => {
       const grant = request.grant!
       const baseUrl = baseUrlOf(request, deps.publicUrl)
-      const origin = originOf(grant, request.ip, deps.now())
+      const origin = originOf(grant, request, deps.now())
       const call = await readCall<Operation>(endpoint, request, { grant, origin, baseUrl })
       if (request.record?.begin() === false) return reply.hijack()
       const result = await handler(deps, call)
@@ -97,9 +98,14 @@ export function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined
   return /^[\w.:[\]-]{1,300}$/.test(request.host) ? `${request.protocol}://${request.host}` : ''
 }
 
-function originOf(grant: Grant, ip: string, at: Date): Origin {
+function originOf(grant: Grant, request: FastifyRequest, at: Date): Origin {
   const { contactId: id, contactName: name, contactEmail: email, organizationId } = grant
-  return { organizationId, actor: { type: 'contact', id, name, email }, ip, at }
+  return {
+    organizationId,
+    actor: { type: 'contact', id, name, email },
+    ip: clientIp(request)?.text ?? null,
+    at,
+  }
 }
 
 /** `/users/{external_id}` in the contract is `/users/:external_id` for the router. */

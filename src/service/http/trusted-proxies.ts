@@ -1,4 +1,4 @@
-import { type IpAddress, parseIp } from '../events/ip-address.ts'
+import { type IpAddress, parseForwardedIp, parseIp } from '../events/ip-address.ts'
 
 /** Whether an address is that of a trusted proxy. */
 export type IsProxy = (address: string | undefined) => boolean
@@ -7,7 +7,7 @@ export type IsProxy = (address: string | undefined) => boolean
 export function trustProxies(networks: readonly string[]): IsProxy {
   const trusted = networks.map(parseNetwork)
   return (address) => {
-    const ip = parseIp(address ?? '')
+    const ip = parseForwardedIp(address ?? '')
     return ip !== undefined && trusted.some((network) => isIn(network, ip))
   }
 }

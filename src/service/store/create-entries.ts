@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import { json, SCHEMA, type Trx } from './database.ts'
-import { parseIp } from '../events/ip-address.ts'
 import { entryEvent, type Origin } from '../events/event.ts'
 import type { NewGroup } from './groups.ts'
 import type { NewUser } from './users.ts'
@@ -41,7 +40,7 @@ export async function createEntries(
     const [before_name, after_name] = description.split(DIRECTORY_NAME)
     return { ...entry, subject, before_name, after_name }
   })
-  const from = { actor: origin.actor, at: origin.at, ip: parseIp(origin.ip)?.text ?? null }
+  const from = { actor: origin.actor, at: origin.at, ip: origin.ip }
   const values = [
     origin.organizationId,
     directoryId,

@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type Selectable, sql, type SqlBool } from 'kysely'
 import type { NewEvent, Origin } from '../events/event.ts'
 import type { EventSearch } from '../events/event-filters.ts'
-import { parseIp } from '../events/ip-address.ts'
 import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
 import { type Database, json, SCHEMA, type Tables, type Trx } from './database.ts'
 
@@ -38,7 +37,7 @@ export async function recordEvents(trx: Trx, origin: Origin, events: readonly Ne
       (organization_id, created_at, type, operation, description, actor, subject, actor_id, subject_group_id, ip)
     select ${organizationId}::integer, ${at}::timestamptz, e.type, e.operation, e.description,
       ${json(actor)}, e.subject, ${actor.id}::integer, e.group_id,
-      ${parseIp(origin.ip)?.text ?? null}::inet
+      ${origin.ip}::inet
     from jsonb_to_recordset(${json(rows)})
       as e(type text, operation text, description jsonb, subject jsonb, group_id integer)
   )
