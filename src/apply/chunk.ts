@@ -123,7 +123,7 @@ class Sending {
       const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
       const outcome = await senders.applyChange(change.change, how, this.#cut)
       this.#logTried(change, outcome)
-      this.#seePause(outcome)
+      this.#seeRefusal(outcome)
       throttle.answered()
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
       return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
@@ -159,9 +159,9 @@ class Sending {
     this.#add([...open.values()].map(cutOff))
   }
 
-  #seePause(outcome: Outcome): void {
+  #seeRefusal(outcome: Outcome): void {
     if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined)
-      this.#deps.throttle.pause(this.#pausesBefore)
+      this.#deps.throttle.refused(this.#pausesBefore)
   }
 
   #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
@@ -170,7 +170,7 @@ class Sending {
 
   /** Which of several changes a 403 is about is found out when each is sent alone. */
   #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
-    this.#seePause(outcome)
+    this.#seeRefusal(outcome)
     return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
       const change = changes[index]!
       this.#logTried(change, outcome)

@@ -1,11 +1,12 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 
-/** Answers without a pause after which one more request may be in flight. */
+/** Answers after which one more request may be in flight. */
 const ANSWERS_FOR_MORE = 100
 
 /**
- * How many requests a worker has in flight. Whatever is in flight when the service asks for a pause (429) is refused as
- * well. So half as many are after each pause, down to one, and one more after every hundred answers.
+ * How many requests a worker has in flight. When the service's limit is reached, whatever is in flight is refused (429).
+ * So when most of it is, half as many are from then on, down to one, and one more after every hundred answers. A service
+ * that refuses one request here and there gets as many as before.
  */
 export class Throttle {
   /** Runs what sends requests, when its turn has come. */
@@ -13,6 +14,8 @@ export class Throttle {
   /** How many pauses the service has asked for. */
   pauses = 0
   readonly #most: number
+  /** Requests that were refused in this pause. */
+  #refused = 0
   #answers = 0
 
   constructor(most: number) {
@@ -28,8 +31,17 @@ export class Throttle {
   pause(before: number): void {
     if (before !== this.pauses) return
     this.pauses += 1
-    this.#answers = 0
-    this.limit.concurrency = Math.max(1, Math.floor(this.limit.concurrency / 2))
+    this.#refused = 0
+  }
+
+  /** The service refused a request and asked for a pause. */
+  refused(before: number): void {
+    this.pause(before)
+    const { concurrency } = this.limit
+    const half = Math.floor(concurrency / 2)
+    this.#refused += 1
+    // Once in a pause.
+    if (this.#refused === half + 1) this.limit.concurrency = Math.max(1, half)
   }
 
   /** The service answered a request or a list. */

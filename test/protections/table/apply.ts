@@ -548,10 +548,18 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-pause-halves-requests-in-flight',
     file: 'apply/throttle.ts',
-    find: 'this.limit.concurrency / 2',
-    replace: 'this.limit.concurrency',
+    find: 'Math.max(1, half)',
+    replace: 'Math.max(1, concurrency)',
     test: 'unit/apply/throttle.test.ts',
     only: 'halves what is in flight',
+  },
+  {
+    name: 'apply-a-single-refusal-slows-nothing',
+    file: 'apply/throttle.ts',
+    find: 'if (this.#refused === half + 1)',
+    replace: 'if (this.#refused === 1)',
+    test: 'unit/apply/throttle.test.ts',
+    only: 'as much in flight as before',
   },
   {
     name: 'apply-outage-costs-no-try',

@@ -1,45 +1,57 @@
 import { expect, test } from 'vitest'
 import { Throttle } from '../../../src/apply/throttle.ts'
 
-function answer(throttle: Throttle, times: number): void {
-  for (let n = 0; n < times; n++) throttle.answered()
+function times(count: number, work: () => void): void {
+  for (let n = 0; n < count; n++) work()
 }
 
-test('halves what is in flight after each pause, down to one request', () => {
+/** What is in flight after a pause in which the service refuses this many requests. */
+function inFlightAfter(throttle: Throttle, refused: number): number {
+  const before = throttle.pauses
+  times(refused, () => throttle.refused(before))
+  return throttle.limit.concurrency
+}
+
+test('halves what is in flight in each pause in which most of it is refused, down to one request', () => {
   const throttle = new Throttle(20)
-  const seen = [1, 2, 3, 4, 5, 6].map(() => {
-    throttle.pause(throttle.pauses)
-    return throttle.limit.concurrency
-  })
+  const seen = [20, 10, 5, 2, 1, 1].map((refused) => inFlightAfter(throttle, refused))
   expect(seen).toEqual([10, 5, 2, 1, 1, 1])
+  expect(throttle.pauses).toBe(6)
+})
+
+test('has as much in flight as before where the service refuses one request here and there', () => {
+  const throttle = new Throttle(20)
+  expect([1, 3, 10].map((refused) => inFlightAfter(throttle, refused))).toEqual([20, 20, 20])
+})
+
+test('halves once in a pause, however many are refused', () => {
+  expect(inFlightAfter(new Throttle(20), 100)).toBe(10)
 })
 
 test('counts what all chunks in flight are told as one pause', () => {
   const throttle = new Throttle(20)
-  const before = throttle.pauses
-  for (let n = 0; n < 20; n++) throttle.pause(before)
+  times(5, () => throttle.pause(0))
+  throttle.refused(0)
   expect({ pauses: throttle.pauses, inFlight: throttle.limit.concurrency }).toEqual({
     pauses: 1,
-    inFlight: 10,
+    inFlight: 20,
   })
 })
 
-test('has one more in flight after every hundred answers since the last pause, never more than at first', () => {
+test('has one more in flight after every hundred answers, never more than at first', () => {
   const throttle = new Throttle(3)
-  throttle.pause(throttle.pauses)
-  answer(throttle, 99)
-  throttle.pause(throttle.pauses)
-  answer(throttle, 99)
+  expect(inFlightAfter(throttle, 3)).toBe(1)
+  times(99, () => throttle.answered())
   expect(throttle.limit.concurrency).toBe(1)
-  answer(throttle, 1)
+  throttle.answered()
   expect(throttle.limit.concurrency).toBe(2)
-  answer(throttle, 1000)
+  times(1000, () => throttle.answered())
   expect(throttle.limit.concurrency).toBe(3)
 })
 
 test('lets as many run at once as it says', async () => {
   const throttle = new Throttle(4)
-  throttle.pause(throttle.pauses)
+  inFlightAfter(throttle, 4)
   let now = 0
   let most = 0
   await Promise.all(
