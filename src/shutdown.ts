@@ -1,6 +1,6 @@
 import { DirsyncdError } from './errors.ts'
 
-/** Exit codes of a process that a signal ended, which the first process of a container is not: 128 and its number. */
+/** 128 and the number of the signal: how the first process of a container ends, which its own signal does not end. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 
 type Signal = keyof typeof EXIT_CODES

@@ -32,7 +32,11 @@ async function importFile(session: Session, file: string): Promise<number> {
     ...(different.length === 0
       ? []
       : [`Different from the file, and left as it is: ${shortened(different)}.`]),
-    ...(notRead.length === 0 ? [] : [`Left out, of contacts that exist: token file ${shortened(notRead)}.`]),
+    ...(notRead.length === 0
+      ? []
+      : [
+          `Tokens left out, because their contacts exist and their files cannot be read: ${shortened(notRead)}.`,
+        ]),
     ...(leftOut.length === 0
       ? []
       : [`Left out, because an operator removed it or what it belongs or refers to: ${shortened(leftOut)}.`]),

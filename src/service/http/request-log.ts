@@ -33,9 +33,9 @@ export interface RequestLogFile extends RequestLog {
 
 /**
  * Appends one line of JSON per request to the file. Writes each line synchronously, so that the file holds every
- * answered request even when a process is killed. On a full disk or a full pipe lines are lost and the requests go on; the log says so
- * once, and once more when a line can be written again. Throws `DirsyncdError` (config-invalid) when the file cannot be
- * opened.
+ * answered request even when a process is killed. On a full disk or a full pipe lines are lost and the requests go on;
+ * the log says so once, and once more when a line can be written again. Throws `DirsyncdError` (config-invalid) when the
+ * file cannot be opened.
  */
 export function createRequestLog(path: string, log: Log): RequestLogFile {
   let file: number | undefined = openFile(path)
@@ -84,7 +84,7 @@ export function createRequestLog(path: string, log: Log): RequestLogFile {
 }
 
 const LOST =
-  'the request log cannot be written and its lines are lost: free space on its disk, or set requestLog to another file'
+  'the request log cannot be written and its lines are lost: free space on its disk, read its pipe faster, or set requestLog to another file'
 
 /** A pipe never blocks the service: not when nobody reads it yet, nor when its reader is slow and lines are lost. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK

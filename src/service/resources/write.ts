@@ -53,7 +53,8 @@ export async function writeChange(
   return true
 }
 
-function addressOf(installation: Patch): string {
+/** Where an installation is opened; takes its fields. */
+export function addressOf(installation: Patch): string {
   return (installation['configuration'] as { readonly url: string }).url
 }
 
@@ -166,8 +167,7 @@ export async function withReferences<Name extends ResourceName>(
     const missing = ids.find((id) => !usable.some((each) => each.id === id))
     if (missing !== undefined) throw unknownReference(to, missing, organizationId)
     if (resource === 'subscription') {
-      const { url } = found[0]!.fields['configuration'] as { url: string }
-      return { launch_url: url, ...value }
+      return { launch_url: addressOf(found[0]!.fields), ...value }
     }
   }
   return value

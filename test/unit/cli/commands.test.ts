@@ -146,6 +146,13 @@ function scriptedService(seen: { performed: [string, object][]; closed: number }
     if (operation === 'rotateKeys') return { keyId: 'k2', sealed: 1, removable: ['k1', 'k0'] }
     if (operation === 'listTokens') return [{ ...row, id: 'abc' }]
     if (operation === 'removeUsersWithoutId') return [row]
+    if (operation === 'importFixture')
+      return {
+        created: { contact: 2 },
+        different: ['status of contact 12'],
+        leftOut: ['contact 13', 'installation 31 of group 51'],
+        notRead: ['/run/ada does not exist'],
+      }
     if (operation === 'changeResource') return { ...row, changed: true }
     if (operation === 'removeResource') return { ...row, with: '2 users' }
     return operation.startsWith('list') ? [row] : { ...row, ...input }
@@ -533,6 +540,13 @@ test.each([
     'directory list --organization 2',
     ['listResources', { resource: 'directory', ownerId: 2 }],
     'ID  ORGANIZATION  NAME  TYPE  USERS  GROUPS\n 3             2  Ada   ldap  1,234       0\n',
+  ],
+  [
+    'import access.yaml',
+    ['importFixture', { path: 'access.yaml' }],
+    '2 contacts created. Different from the file, and left as it is: status of contact 12. Tokens left out, because ' +
+      'their contacts exist and their files cannot be read: /run/ada does not exist. Left out, because an operator ' +
+      'removed it or what it belongs or refers to: contact 13, installation 31 of group 51.\n',
   ],
   ['user remove 7 8', ['removeUsersWithoutId', { ids: [7, 8] }], '1 user is removed.\n'],
   ['token revoke abc', ['revokeToken', { id: 'abc' }], 'Token abc of contact 11 is revoked.\n'],
