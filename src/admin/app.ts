@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../control/control.ts'
+import { type Control, PART_NAMES } from '../control/control.ts'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { statusPage } from './pages/status.ts'
 
@@ -21,6 +21,18 @@ const runRequest = z.strictObject({
   mode: z.enum(['sync', 'plan']),
   only: onlyEntries.optional(),
 })
+const undoRequest = z.strictObject({
+  run: z.int().positive(),
+  mode: z.enum(['sync', 'plan']),
+  by: z.string().min(1),
+  part: z.strictObject({
+    names: z.array(z.enum(PART_NAMES)).optional(),
+    kinds: z.array(z.enum(['user', 'group'])).optional(),
+    ids: z.array(z.string()).optional(),
+  }),
+})
+const syncName = z.strictObject({ sync: z.string() })
+const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
 const quarantineFilter = z.object({ sync: z.string().optional() })
 const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
@@ -57,7 +69,7 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
   })
   app.get('/', async (_request, reply) => {
     const runs = await control.runs({ limit: 50 })
-    return reply.type('text/html; charset=utf-8').send(statusPage(runs))
+    return reply.type('text/html; charset=utf-8').send(statusPage(runs, await control.paused()))
   })
   if (options.operations) addOperations(app, control)
   return app
@@ -92,6 +104,16 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     const { by, only } = decision.parse(request.body)
     return control.reject(runNumber.parse(request.params).run, by, only)
   })
+  app.post('/undo', async (request) => ({ run: await control.undo(undoRequest.parse(request.body)) }))
+  app.get('/paused', () => control.paused())
+  app.post('/syncs/:sync/pause', async (request) => {
+    const { reason, by } = pauseRequest.parse(request.body)
+    const { sync } = syncName.parse(request.params)
+    return control.pause({ sync, by, ...(reason !== undefined && { reason }) })
+  })
+  app.post('/syncs/:sync/resume', async (request) => ({
+    pause: await control.resume(syncName.parse(request.params).sync),
+  }))
   app.get('/quarantine', async (request) => {
     const { sync } = quarantineFilter.parse(request.query)
     return control.quarantine(sync === undefined ? {} : { sync })

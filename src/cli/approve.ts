@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Control, isPlanStillHeld, type RunSummary } from '../control/control.ts'
 import { undecided } from '../plan/decide.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { followRun } from './follow.ts'
+import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 An approval covers exactly the changes that the guards held in this run. The run that applies them makes a new plan, and
@@ -41,11 +41,17 @@ async function approve(session: Session, number: number, only: DecisionOptions['
   await using control = await compose.openControl(config, log)
   const isRejected = (await control.run(number, { limit: 0 }))?.hold === 'rejected'
   const approved = await control.approve(number, whoAmI(), only)
-  const applying = isPlanStillHeld(approved) ? undefined : await findApprovalRun(control, approved)
+  const waits = isPlanStillHeld(approved) || isPaused(approved)
+  const applying = waits ? undefined : await findApprovalRun(control, approved)
   const overruled = isRejected ? [`Run ${number} had been rejected; this approval overrules that.`] : []
   if (!session.json) session.print(...overruled, approvedLine(approved, only, applying))
   else if (applying === undefined) session.printJson(approved)
   return applying === undefined ? 0 : await followRun(session, control, applying, { all: false })
+}
+
+/** An undo goes on while its sync is paused. */
+function isPaused({ paused, undo }: RunSummary): boolean {
+  return paused !== null && undo === null
 }
 
 /** The run that the approval started; `undefined` when it started none, because then the next run applies it. */
@@ -59,8 +65,11 @@ function approvedLine(
   only: DecisionOptions['only'],
   applying: number | undefined,
 ): string {
-  const next =
-    applying === undefined ? `the next run of ${approved.sync} applies it` : `run ${applying} applies it`
+  const { sync } = approved
+  const later = isPaused(approved)
+    ? `${sync} is paused, so a run after dirsyncd resume ${sync} applies it`
+    : `the next run of ${sync} applies it`
+  const next = applying === undefined ? later : `run ${applying} applies it`
   const what = isPlanStillHeld(approved) ? 'nothing is applied before all is decided' : next
   return `${whatIsDecided(approved, only, 'approved')}; ${what}.${whatWaits(approved)}`
 }
@@ -80,14 +89,4 @@ export function whatWaits({ state, hold, breaches }: RunSummary): string {
   if (hold !== 'open') return ''
   const names = undecided(state, breaches).flatMap(({ guard, changes }) => (changes > 0 ? [guard] : []))
   return ` Still waiting for a decision: ${[...new Set(names)].join(', ')}.`
-}
-
-/** The user name that is recorded with a decision. */
-export function whoAmI(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run as a user without a name.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }

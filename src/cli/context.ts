@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 import type { CheckItem, CheckRequest } from '../compose/check.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
+import type { Ask } from './ask.ts'
 
 /** A stream that a command prints to. */
 export interface Output {
@@ -19,6 +20,8 @@ export interface Io {
   readonly argv: readonly string[]
   readonly stdout: Output
   readonly stderr: Output
+  /** Where a person can answer questions. */
+  readonly ask?: Ask | undefined
 }
 
 /** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
@@ -62,6 +65,8 @@ export interface BareSession {
   readonly signal: AbortSignal
   readonly compose: Compose
   readonly stderr: Output
+  /** Asks the person at the terminal; `undefined` where there is nobody, and where the output is for machines. */
+  readonly ask: Ask | undefined
   /** How many columns the terminal has; `undefined` when standard output is not a terminal. */
   readonly columns: number | undefined
   /** Prints lines to standard output. */

@@ -4,13 +4,16 @@ import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { addApprove } from './approve.ts'
 import { addCheck } from './check.ts'
 import type { Io, Runner } from './context.ts'
+import { addPause } from './pause.ts'
 import { addPlan } from './plan.ts'
 import { addQuarantine } from './quarantine.ts'
 import { addReject } from './reject.ts'
+import { addResume } from './resume.ts'
 import { addRuns } from './runs.ts'
 import { addService } from './service.ts'
 import { addStart } from './start.ts'
 import { addSync } from './sync.ts'
+import { addUndo } from './undo.ts'
 import { addWorker } from './worker.ts'
 
 /** The options that every command has. */
@@ -64,6 +67,9 @@ export function createProgram(io: Io, run: Runner): Command {
     addRuns,
     addApprove,
     addReject,
+    addUndo,
+    addPause,
+    addResume,
     addQuarantine,
     addCheck,
     addService,

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { type DecisionOptions, whatIsDecided, whatWaits, whoAmI } from './approve.ts'
+import { type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 The held changes are not applied until they change; the next runs apply all others.

@@ -61,6 +61,7 @@ async function runJob(
     signal: shutdown.signal,
     compose,
     stderr: io.stderr,
+    ask: globals.json === true ? undefined : io.ask,
     columns: io.stdout.isTTY === true ? io.stdout.columns || undefined : undefined,
     print: (...lines) => {
       for (const line of lines) io.stdout.write(`${line}\n`)

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { pauseText, type SyncPause } from '../control/control.ts'
+import { listPaused } from '../control/paused.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { socketPath } from '../admin/socket.ts'
 import type { Config, SourceConfig, SyncConfig } from '../config/config.ts'
@@ -82,8 +84,11 @@ export async function* runCheck(
   await using stack = new AsyncDisposableStack()
   trustThisMachine(config.syncs)
   yield { ...SITE, label: 'configuration', level: 'ok', detail: config.file }
-  const { line, site } = await checkStores(stack, config, log)
+  const { line, site, paused } = await checkStores(stack, config, log)
   yield line
+  for (const pause of paused)
+    if (request.sync === undefined || pause.sync === request.sync)
+      yield { ...SITE, label: 'paused', level: 'warn', detail: pauseText(pause) }
   // Beside a daemon with embedded stores only what this command itself was refused is known.
   const logins = new Logins(site && refusedLogins(site.store.db))
   for (const sync of config.syncs) {
@@ -100,20 +105,21 @@ async function checkStores(
   stack: AsyncDisposableStack,
   config: Config,
   log: Log,
-): Promise<{ line: CheckLine; site: Site | undefined }> {
+): Promise<{ line: CheckLine; site: Site | undefined; paused: readonly SyncPause[] }> {
   const base = { ...SITE, label: 'stores' }
   try {
     if (config.store.kind === 'embedded') {
-      const daemon = await openRemoteControl(socketPath(config.dataDir))
-      await daemon?.[Symbol.asyncDispose]()
-      if (daemon)
-        return { line: { ...base, level: 'ok', detail: 'the running daemon has them' }, site: undefined }
+      await using daemon = await openRemoteControl(socketPath(config.dataDir))
+      if (daemon) {
+        const line = { ...base, level: 'ok', detail: 'the running daemon has them' } as const
+        return { line, site: undefined, paused: await daemon.paused() }
+      }
     }
     const site = stack.use(await openSite(config, 'dirsyncd check', log))
     const detail = `${config.store.kind} store, queue on ${config.queue.kind === 'redis' ? 'Redis' : 'the store'}`
-    return { line: { ...base, level: 'ok', detail }, site }
+    return { line: { ...base, level: 'ok', detail }, site, paused: await listPaused(site.store.db) }
   } catch (error) {
-    return { line: { ...base, level: 'fail', detail: sentence(error) }, site: undefined }
+    return { line: { ...base, level: 'fail', detail: sentence(error) }, site: undefined, paused: [] }
   }
 }
 

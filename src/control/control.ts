@@ -1,12 +1,22 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
-import { timeOfDay } from '../directory/wording.ts'
+import { pointInTime, timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
+import { type Part, PART_NAMES } from '../plan/part.ts'
 import type { SameNotices } from '../store/plans.ts'
-import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from '../store/run-types.ts'
+import type {
+  ChangeState,
+  HoldState,
+  RunCounts,
+  RunMode,
+  RunState,
+  RunTrigger,
+  Undo,
+} from '../store/run-types.ts'
 
+export { PART_NAMES }
 export type { Only, RunCounts, RunMode, RunState }
 
 export interface RunSummary {
@@ -36,6 +46,19 @@ export interface RunSummary {
   readonly error: string | null
   /** What the run waits for, where its directory is left alone for a time. */
   readonly waitsUntil: Wait | null
+  /** The run, or the part of it, that this one puts back. */
+  readonly undo: Undo | null
+  /** Whether its sync is paused now. */
+  readonly paused: SyncPause | null
+}
+
+/** A person has paused the sync: nothing of it is written until it is resumed. */
+export interface SyncPause {
+  readonly sync: string
+  readonly by: string
+  readonly reason: string | null
+  /** ISO 8601, UTC. */
+  readonly since: string
 }
 
 export interface Wait {
@@ -87,6 +110,22 @@ export interface RunRequest {
   readonly only?: Only
 }
 
+export interface UndoRequest {
+  /** The run that is undone. */
+  readonly run: number
+  readonly part: Part
+  /** `plan` only shows it. */
+  readonly mode: RunMode
+  /** Who asks for it. */
+  readonly by: string
+}
+
+export interface PauseRequest {
+  readonly sync: string
+  readonly by: string
+  readonly reason?: string
+}
+
 /** A change that the service refused for its own content. */
 export interface QuarantinedChange {
   readonly sync: string
@@ -112,7 +151,7 @@ export interface ReleaseRequest {
 
 /** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
-  /** Asks for a run and returns its number at once. */
+  /** Asks for a run and returns its number at once. Throws `sync-paused` where it would write and must not. */
   requestRun(request: RunRequest): Promise<number>
   /** One run with its first changes and notices, `limit` of each (default 1,000). */
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
@@ -129,6 +168,20 @@ export interface Control extends AsyncDisposable {
    * until they change. Throws `run-unknown` or `usage`.
    */
   reject(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
+  /**
+   * Asks for a run that puts back what an earlier one did, and pauses the sync unless the undo is only to be shown.
+   * Returns its number at once. Throws `run-unknown` or `usage`.
+   */
+  undo(request: UndoRequest): Promise<number>
+  /**
+   * Pauses a sync: its run under way ends soon, and no other begins but plans and undos. Returns the pause, which is an
+   * earlier one where there was one, and the number of the run that ends.
+   */
+  pause(request: PauseRequest): Promise<{ readonly pause: SyncPause; readonly stopped: number | null }>
+  /** Ends the pause of a sync and returns it; null where there was none. */
+  resume(sync: string): Promise<SyncPause | null>
+  /** The syncs that are paused. */
+  paused(): Promise<readonly SyncPause[]>
   /** What is in quarantine. */
   quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
   /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
@@ -145,4 +198,10 @@ export function waitText({ at, why, answer }: Wait): string {
   return why === 'limited'
     ? `waits for the API until ${timeOfDay(at)} (the service asked for it with 429)`
     : `the directory does not answer${answer === undefined ? '' : ` (${answer})`}; next try at ${timeOfDay(at)}`
+}
+
+/** `corp has been paused since 2026-11-25 07:29:03Z by ana (undo of run 12); dirsyncd resume corp ends it` */
+export function pauseText({ sync, by, reason, since }: SyncPause): string {
+  const why = reason === null ? '' : ` (${reason})`
+  return `${sync} has been paused since ${pointInTime(since)} by ${by}${why}; dirsyncd resume ${sync} ends it`
 }

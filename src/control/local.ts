@@ -5,6 +5,7 @@ import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
+import { pausedSyncs, pauseOfSync } from '../store/paused-syncs.ts'
 import {
   changesOf,
   countChanges,
@@ -20,6 +21,7 @@ import {
   type Control,
   holdBefore,
   isPlanStillHeld,
+  pauseText,
   type QuarantinedChange,
   type ReleaseRequest,
   type RunCounts,
@@ -27,6 +29,8 @@ import {
   type RunView,
   type Wait,
 } from './control.ts'
+import { pauseOperations, pauseView } from './paused.ts'
+import { addUndo } from './undo.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
@@ -64,34 +68,51 @@ export function createLocalControl(deps: LocalControlDeps): Operations {
     return number
   }
 
-  async function decideOn(number: number, decision: NewDecision): Promise<RunRecord> {
-    const asked = await findRun(db, number)
-    if (asked === undefined)
-      throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
-    const awaits = await awaitsApplying(db, number)
-    return decide(db, number, decision, (run, breaches) => {
-      requireUndecided(run, asked)
-      requireHold(run, decision, awaits)
-      requireNames(run, decision, breaches)
-    })
-  }
-
   return explainingOutages({
-    requestRun: ({ sync, mode, only }) => request(sync, { mode, trigger: 'demand', only }),
+    requestRun: async ({ sync, mode, only }) => {
+      if (mode === 'sync') await requireNoPause(db, sync)
+      return request(sync, { mode, trigger: 'demand', only })
+    },
     run: async (number, detail) => {
       const run = await findRun(db, number)
       return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
     },
     runs: async (filter) => summaries(db, await listRuns(db, filter)),
     approve: async (number, by, only) => {
-      const run = await decideOn(number, { decision: 'approved', by, only })
-      if (!isPlanStillHeld(run)) await request(run.sync, { mode: 'sync', trigger: 'approval' })
+      const run = await decideOn(db, number, { decision: 'approved', by, only })
+      const undo = run.undo ?? undefined
+      const isPaused = undo === undefined && (await pauseOfSync(db, run.sync)) !== undefined
+      if (!isPlanStillHeld(run) && !isPaused)
+        await request(run.sync, { mode: 'sync', trigger: 'approval', undo })
       return summary(db, run)
     },
     reject: async (number, by, only) =>
-      summary(db, await decideOn(number, { decision: 'rejected', by, only })),
+      summary(db, await decideOn(db, number, { decision: 'rejected', by, only })),
+    undo: async (asked) => {
+      const { run, sync } = await addUndo(db, deps.targets, asked)
+      await deps.wake(sync, run)
+      return run
+    },
+    ...pauseOperations(db, targetOf),
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
+  })
+}
+
+async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
+  const pause = await pauseOfSync(db, sync)
+  if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
+}
+
+async function decideOn(db: Kysely<Tables>, number: number, decision: NewDecision): Promise<RunRecord> {
+  const asked = await findRun(db, number)
+  if (asked === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+  const awaits = await awaitsApplying(db, number)
+  return decide(db, number, decision, (run, breaches) => {
+    requireUndecided(run, asked)
+    requireHold(run, decision, awaits)
+    requireNames(run, decision, breaches)
   })
 }
 
@@ -197,12 +218,17 @@ async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> 
 async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
   const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
   const undecided = await undecidedOf(db, [...new Set(holders)])
+  const paused = await pausedSyncs(db)
   const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
   const summarized = runs.map(async (run) => {
     const wait = waitOf(run, pauses.get(run.target))
     const answer = wait?.why === 'outage' ? await lastFailureOf(db, run.run) : undefined
     const waits = wait && { ...wait, ...(answer !== undefined && { answer }) }
-    return summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits)
+    const pause = paused.get(run.sync)
+    return {
+      ...summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits),
+      paused: pause === undefined ? null : pauseView(pause),
+    }
   })
   return Promise.all(summarized)
 }
@@ -219,7 +245,11 @@ function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
   return { at: pause.ends.toISOString(), why: pause.why }
 }
 
-function summarize(run: ListedRun, undecidedChanges: number, waitsUntil: Wait | null): RunSummary {
+function summarize(
+  run: ListedRun,
+  undecidedChanges: number,
+  waitsUntil: Wait | null,
+): Omit<RunSummary, 'paused'> {
   return {
     run: run.run,
     sync: run.sync,
@@ -238,6 +268,7 @@ function summarize(run: ListedRun, undecidedChanges: number, waitsUntil: Wait | 
     approved: run.approved || run.trigger === 'approval',
     error: run.error,
     waitsUntil,
+    undo: run.undo,
   }
 }
 

@@ -1,5 +1,5 @@
 import { DirsyncdError } from '../errors.ts'
-import type { Control, QuarantinedChange, RunSummary, RunView } from './control.ts'
+import type { Control, QuarantinedChange, RunSummary, RunView, SyncPause } from './control.ts'
 import { connectSocket } from './socket-client.ts'
 
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
@@ -24,6 +24,12 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
     },
     approve: (run, by, only) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by, only }),
+    undo: async (request) => (await daemon.call<{ run: number }>('POST', '/undo', request)).run,
+    pause: ({ sync, ...request }) => daemon.call('POST', `/syncs/${encodeURIComponent(sync)}/pause`, request),
+    resume: async (sync) =>
+      (await daemon.call<{ pause: SyncPause | null }>('POST', `/syncs/${encodeURIComponent(sync)}/resume`))
+        .pause,
+    paused: () => daemon.call<readonly SyncPause[]>('GET', '/paused'),
     quarantine: (filter) => {
       const query = new URLSearchParams({ ...filter })
       return daemon.call<readonly QuarantinedChange[]>('GET', `/quarantine?${query.toString()}`)

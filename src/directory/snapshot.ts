@@ -50,6 +50,9 @@ export type NoticeCode =
   | 'quarantined'
   | 'does-not-converge'
   | 'rejected' // a person rejected this change
+  // undoing a run
+  | 'changed-since' // is not as the run left it, so it is left as it is
+  | 'not-restored' // cannot be put back, or not all of it
   // applying
   | 'read-back' // the first changes of an operation were read back from the service
   | 'rewritten' // the service shows another value than was sent

@@ -2,8 +2,11 @@ import { hash } from 'node:crypto'
 import type { Kind } from '../directory/entry.ts'
 import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
 
-/** Why the plan deletes an entry: not in the source, outside the sync's filter, or a disabled account. */
-export type DeleteReason = 'gone' | 'left-filter' | 'disabled'
+/**
+ * Why the plan deletes an entry: not in the source, outside the sync's filter, a disabled account, or created by the run
+ * that the plan undoes.
+ */
+export type DeleteReason = 'gone' | 'left-filter' | 'disabled' | 'undone'
 
 /** A user's values in the directory. */
 export interface UserValues {
@@ -39,7 +42,10 @@ export interface UpdateUser {
 export interface DeleteUser {
   readonly op: 'delete-user'
   readonly id: string
-  readonly have: UserValues
+  readonly have: UserValues & {
+    /** The ids of the groups that lose the user, sorted; not in what older versions stored. */
+    readonly groups?: readonly string[]
+  }
   readonly why: DeleteReason
   /** A user whom the same plan creates: probably the same person under the new id. */
   readonly newId?: string
@@ -105,6 +111,11 @@ export const OPS: readonly Op[] = [
   'delete-group',
   'set-members',
 ]
+
+/** Members of a group are a part of the group. */
+export function kindOf(op: Op): Kind {
+  return op.endsWith('-user') ? 'user' : 'group'
+}
 
 /**
  * A hash of what the change does, on canonical values, as 32 hexadecimal digits: two changes with the same fingerprint

@@ -1,14 +1,15 @@
 import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
+import { byCodeUnit } from '../directory/normalize.ts'
 import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../directory/snapshot.ts'
 import { sortInSteps } from '../directory/sorting.ts'
-import type { Steps } from '../directory/steps.ts'
+import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/steps.ts'
 import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
 import { FreedEmails } from './freed-emails.ts'
 import type { PlanInputs } from './inputs.ts'
-import type { IdTest } from './members.ts'
+import { type IdTest, sizeOf } from './members.ts'
 import type { Plan } from './changes.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
@@ -36,6 +37,8 @@ export class Draft {
   readonly leaving = new Set<string>()
   /** The users of the directory whom the plan deletes. */
   readonly deletedUsers = new Set<string>()
+  /** The groups that each of them is a member of, by the user's id. */
+  readonly #groupsOfDeleted = new Map<string, string[]>()
   readonly #freed = new FreedEmails()
   #emails: EmailRulings = NO_RULINGS
   /** Users whom the directory does not have, and whom the plan does not create although it looked at them. */
@@ -151,6 +154,7 @@ export class Draft {
   }
 
   *finish(): Steps<Plan> {
+    yield* this.#lookUpGroups()
     const notices = this.#notices
     const order = yield* sortInSteps(notices.length, (a, b) => compareNotices(notices[a]!, notices[b]!))
     yield* this.#changes.order()
@@ -161,6 +165,15 @@ export class Draft {
       withheld: this.#withheld.toSorted(),
       digest: yield* this.#changes.digest(),
     }
+  }
+
+  *#lookUpGroups(): Steps<undefined> {
+    const { groups } = this.#inputs.directory
+    for (const id of this.deletedUsers) this.#groupsOfDeleted.set(id, [])
+    if (this.deletedUsers.size === 0) return undefined
+    return yield* forEachOfSizeInSteps(groups.values(), sizeOf, ({ id, members }) =>
+      forEachInSteps(members, (member) => this.#groupsOfDeleted.get(member)?.push(id)),
+    )
   }
 
   #isSelected(kind: Kind, id: string): boolean {
@@ -232,10 +245,17 @@ export class Draft {
 
   #deleteOfUser(id: string, why: DeleteReason): DeleteUser {
     const user = this.#inputs.directory.users.get(id)
-    return { op: 'delete-user', id, have: { email: user?.email ?? null, name: user?.name ?? null }, why }
+    const groups = (this.#groupsOfDeleted.get(id) ?? []).toSorted(byCodeUnit)
+    return {
+      op: 'delete-user',
+      id,
+      have: { email: user?.email ?? null, name: user?.name ?? null, groups },
+      why,
+    }
   }
 
   #whyDeleted(kind: Kind, id: string): DeleteReason {
+    if (this.#inputs.whyDeleted !== undefined) return this.#inputs.whyDeleted
     const sighting = this.#inputs.sightings[kind].get(id)
     return sighting === undefined || sighting === 'present' ? 'gone' : sighting
   }

@@ -1,6 +1,7 @@
 import type { LossLook } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, NoticeCode, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import type { DeleteReason } from './change.ts'
 import type { Emails } from './emails.ts'
 import type { Membership, Policy } from './policy.ts'
 import type { EntryRules } from './selection.ts'
@@ -32,6 +33,8 @@ export interface PlanInputs {
   readonly waits?: Waits | undefined
   /** If set, only these entries are changed. */
   readonly only?: Only | undefined
+  /** Why entries are deleted; by default what the second look found. */
+  readonly whyDeleted?: DeleteReason | undefined
 }
 
 /** What waits, for time to pass or because the read does not prove it. Every reason is a sentence for a person. */

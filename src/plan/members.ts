@@ -45,7 +45,8 @@ export function* planMembers(
   })
 }
 
-function sizeOf({ members }: GroupEntry): number {
+/** How much work a group is. */
+export function sizeOf({ members }: Pick<GroupEntry, 'members'>): number {
   return members.length
 }
 

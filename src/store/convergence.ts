@@ -85,6 +85,11 @@ export async function noteMissedCreates(
   await sql`SET LOCAL enable_nestloop = on`.execute(db)
 }
 
+/** What a run wrote is put back, so it is no wonder that the directory does not show it. */
+export async function settleUndone(db: Db, run: number): Promise<void> {
+  await db.updateTable('dirsyncd.journal').set({ settled: true }).where('run', '=', run).execute()
+}
+
 /** What a run wrote with an operation says nothing about the entries, because the service did so with all of them. */
 export async function forgetWrites(db: Db, run: number, op: Op): Promise<void> {
   await db

@@ -9,7 +9,8 @@ import { finishRun, type RunRecord } from './runs.ts'
 /**
  * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has
  * one open hold: where it holds the same changes it stays and this run points to it, otherwise this run's replaces it.
- * But no run of single entries replaces the hold of a whole run: its own counts as replaced from the beginning.
+ * But no run of single entries replaces the hold of a whole run: its own counts as replaced from the beginning. An undo
+ * replaces every hold, because the next whole run holds again what it finds.
  */
 export async function holdRun(
   trx: Fenced,
@@ -19,7 +20,7 @@ export async function holdRun(
 ): Promise<void> {
   const open = await openHold(trx, run.sync)
   const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
-  if (open && !same && run.only_entries !== null && open.only_entries === null) {
+  if (open && !same && isOfSingleEntries(run) && open.only_entries === null) {
     await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
     return
   }
@@ -27,6 +28,10 @@ export async function holdRun(
   if (!same) await storeHeldChanges(trx, run.run, breaches)
   const hold_run = same ? open.run : run.run
   await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run })
+}
+
+function isOfSingleEntries({ only_entries: only, undo }: RunRecord): boolean {
+  return only !== null && undo === null
 }
 
 /**
@@ -86,13 +91,14 @@ interface Held {
  * least these, so that the hold of a whole run stays.
  */
 async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
+  if (open.undo?.run !== run.undo?.run) return false
   const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
   const waiting = ({ state, breaches }: Held): string[] =>
     heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
   const breaches = await heldBreaches(trx, open.run, open.breaches ?? [])
   const before = waiting({ state: open.state, breaches })
   const now = waiting(held)
-  if (run.only_entries === null) return before.join() === now.join()
+  if (!isOfSingleEntries(run)) return before.join() === now.join()
   const all = new Set(before)
   return now.every((print) => all.has(print))
 }

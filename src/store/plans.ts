@@ -286,3 +286,25 @@ export async function countThereBefore(db: Db, run: number): Promise<Record<Kind
   const countOf = (op: Op): number => Number(rows.find((row) => row.op === op)?.count ?? 0)
   return { user: countOf('create-user'), group: countOf('create-group') }
 }
+
+/** A change that a run made or found done, or may have made. */
+export interface DoneChange {
+  readonly change: Change
+  readonly state: ChangeState
+}
+
+/** The changes of a run that may have changed the directory, in their order and in parts. */
+export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly DoneChange[], undefined> {
+  for (let after = 0; ;) {
+    const { rows } = await sql<
+      DoneChange & { number: number }
+    >`SELECT c.number, c.change, ${STATE_AT_END} AS state
+      FROM dirsyncd.changes AS c WHERE run = ${run} AND number > ${after}
+        AND ${STATE_AT_END} IN ('applied', 'found', 'unknown')
+      ORDER BY number LIMIT ${ROWS_PER_STATEMENT}`.execute(db)
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (last === undefined) return undefined
+    after = last.number
+  }
+}

@@ -174,6 +174,7 @@ const OF_SYNC = [
   'baselines',
   'last_good',
   'canaries',
+  'paused_syncs',
 ] as const
 
 type Prunable = (typeof OF_SYNC)[number] | 'leases' | 'runs' | 'changes' | 'notices' | 'held_changes'

@@ -1,5 +1,6 @@
 import type { NoticeCode } from '../directory/snapshot.ts'
 import type { Op } from '../plan/change.ts'
+import type { Part } from '../plan/part.ts'
 
 /** `sync` reads, plans and applies; `plan` stops before anything is written. */
 export type RunMode = 'sync' | 'plan'
@@ -14,6 +15,12 @@ export interface SyncTarget {
 export interface RunKey {
   readonly run: number
   readonly epoch: number
+}
+
+/** What an undo puts back: a run, or a part of its changes. */
+export interface Undo {
+  readonly run: number
+  readonly part: Part
 }
 
 /** What asked for the run. */

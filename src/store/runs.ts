@@ -4,7 +4,7 @@ import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
 import { summaries } from './held-changes.ts'
-import type { RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import type { RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
 import { storable } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
@@ -18,10 +18,15 @@ export interface NewRun {
   readonly mode: RunMode
   readonly trigger: RunTrigger
   readonly only?: Only | undefined
+  /** Set where the run undoes another one. */
+  readonly undo?: Undo | undefined
 }
+
+const NO_ENTRIES: Only = { users: [], groups: [] }
 
 /** Adds a run that waits for somebody to take it, and returns its number. */
 export async function addRun(db: Db, run: NewRun): Promise<number> {
+  const only = run.undo === undefined ? run.only : NO_ENTRIES
   const row = await db
     .insertInto('dirsyncd.runs')
     .values({
@@ -29,7 +34,8 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
       target: run.target,
       mode: run.mode,
       trigger: run.trigger,
-      only_entries: run.only === undefined ? null : JSON.stringify(run.only),
+      only_entries: only === undefined ? null : JSON.stringify(only),
+      undo: run.undo === undefined ? null : JSON.stringify(run.undo),
       state: 'waiting',
     })
     .returning('run')
@@ -37,8 +43,13 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
   return row.run
 }
 
-/** No run waits longer than an hour: one that seems to was put off by a clock that was set back since. */
-const mayBegin = sql<boolean>`(begin_after IS NULL OR begin_after NOT BETWEEN now() AND now() + interval '1 hour')`
+/**
+ * No run waits longer than an hour: one that seems to was put off by a clock that was set back since. While its sync is
+ * paused, only a plan and an undo begin.
+ */
+const mayBegin = sql<boolean>`(begin_after IS NULL OR begin_after NOT BETWEEN now() AND now() + interval '1 hour')
+  AND (mode = 'plan' OR undo IS NOT NULL
+    OR NOT EXISTS (SELECT FROM dirsyncd.paused_syncs AS paused WHERE paused.sync = runs.sync))`
 
 /** The oldest run of the sync that nobody has taken yet and that may begin. */
 export function nextWaitingRun(db: Db, sync: string): Promise<RunRecord | undefined> {
@@ -207,6 +218,7 @@ const LISTED = [
   'digest',
   'approved',
   'error',
+  'undo',
 ] as const
 
 export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>

@@ -7,7 +7,7 @@ import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Phase } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
-import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger } from './run-types.ts'
+import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
 type NullableTimestamp = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
@@ -28,7 +28,10 @@ export interface RunsTable {
   target: string
   mode: RunMode
   trigger: RunTrigger
+  /** With empty lists for an undo, which is no run of the whole sync either. */
   only_entries: JSONColumnType<Only> | null
+  /** Set where the run puts back what another one did. */
+  undo: JSONColumnType<Undo> | null
   state: RunState
   epoch: number | null
   directory_moved: Generated<boolean>
@@ -248,6 +251,13 @@ export interface AbsencesTable {
   counted_at: Timestamp
 }
 
+export interface PausedSyncsTable {
+  sync: string
+  paused_by: string
+  reason: string | null
+  since: Timestamp
+}
+
 export interface SettingsTable {
   name: string
   value: string
@@ -288,6 +298,7 @@ export interface Tables {
   'dirsyncd.baselines': BaselinesTable
   'dirsyncd.canaries': CanariesTable
   'dirsyncd.absences': AbsencesTable
+  'dirsyncd.paused_syncs': PausedSyncsTable
   'dirsyncd.settings': SettingsTable
   'dirsyncd.refused_logins': RefusedLoginsTable
   'dirsyncd.token_lives': TokenLivesTable

@@ -6,6 +6,7 @@ import type { Lease, Leases } from '../store/lease.ts'
 import { explainStoreError, isAway } from '../store/outage.ts'
 import { prune, type Retention } from '../store/retention.ts'
 import { interruptRuns, leaveRun } from '../store/interruptions.ts'
+import { pauseOfSync } from '../store/paused-syncs.ts'
 import {
   addRun,
   beginRun,
@@ -17,6 +18,7 @@ import {
 } from '../store/runs.ts'
 import { Pass, type PassDeps, type SyncSetup } from './pass.ts'
 import { runSync } from './run.ts'
+import { runUndo } from './undo.ts'
 
 export interface ExecutorDeps extends PassDeps {
   readonly leases: Leases
@@ -58,7 +60,11 @@ export class Executor {
     await using lease = await this.#take(name)
     if (lease === undefined) return
     await this.#resume(setup, lease)
-    if (scheduled && (await waitingWholeRun(db, name)) === undefined) {
+    if (
+      scheduled &&
+      (await pauseOfSync(db, name)) === undefined &&
+      (await waitingWholeRun(db, name)) === undefined
+    ) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
     const signal = AbortSignal.any([this.#deps.signal, lease.signal])
@@ -102,9 +108,10 @@ export class Executor {
    */
   async #resume({ name: sync, target }: SyncSetup, lease: Lease): Promise<void> {
     await withLease(this.#deps.db, lease, 0, (trx) =>
-      interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only }) => {
-        const waiting = mode === 'sync' ? await waitingWholeRun(trx, sync) : undefined
-        return waiting ?? addRun(trx, { sync, target, mode, trigger, only: only ?? undefined })
+      interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only, undo }) => {
+        const waiting = mode === 'sync' && undo === null ? await waitingWholeRun(trx, sync) : undefined
+        const next = { sync, target, mode, trigger, only: only ?? undefined, undo: undo ?? undefined }
+        return waiting ?? addRun(trx, next)
       }),
     )
   }
@@ -116,7 +123,9 @@ export class Executor {
     const fenced = new FencedRun(db, { run: run.run, epoch: lease.epoch })
     using pass = new Pass(this.#deps, setup, run, fenced)
     try {
-      const end = await runSync(pass.parts(), signal)
+      const { undo } = run
+      const end =
+        undo === null ? await runSync(pass.parts(), signal) : await runUndo(pass.undoParts(undo), signal)
       log.info({ end }, 'run ended')
     } catch (error) {
       // Nobody knows what the store has of this run: the next one goes on from the read.

@@ -21,10 +21,19 @@ import { findBaseline } from '../store/baselines.ts'
 import type { Fenced, FencedRun } from '../store/fenced-run.ts'
 import { deletedIdsLastDay } from '../store/journal.ts'
 import { isAway } from '../store/outage.ts'
-import { countThereBefore, listNotices, outcomesAtEnd, storeNotices, storePlan } from '../store/plans.ts'
+import {
+  countThereBefore,
+  doneChanges,
+  listNotices,
+  outcomesAtEnd,
+  storeNotices,
+  storePlan,
+} from '../store/plans.ts'
 import { closeHold, holdRun, joinHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
+import type { Undo } from '../store/run-types.ts'
+import { settleUndone } from '../store/convergence.ts'
 import type { Tables } from '../store/tables.ts'
 import {
   recall,
@@ -36,7 +45,8 @@ import {
   rememberWrites,
 } from './memory.ts'
 import { countRun } from './report.ts'
-import { type Planned, type RunDeps } from './run.ts'
+import type { Planned, RunDeps } from './run.ts'
+import type { UndoDeps } from './undo.ts'
 
 /** Everything that a run of one sync works with. */
 export interface SyncSetup {
@@ -102,29 +112,43 @@ export class Pass implements Disposable {
   /** What the run works with. */
   parts(): RunDeps {
     const { db } = this.#deps
-    const { name: sync, target, source, readDirectory, rules, limits, grace } = this.#setup
+    const { name: sync, target, source, grace } = this.#setup
+    const run = this.#run
+    return {
+      ...this.#sharedParts(),
+      only: run.only_entries ?? undefined,
+      isAsked: run.trigger !== 'schedule',
+      source,
+      grace,
+      preferredServer: async () => (await lastGood(db, sync, target))?.server,
+      recallBaseline: (kind) => findBaseline(db, { sync, target }, kind),
+      recallDeleted: () => deletedIdsLastDay(db, { sync, target }),
+    }
+  }
+
+  /** What an undo works with. */
+  undoParts(undo: Undo): UndoDeps {
+    return { ...this.#sharedParts(), undo, doneChanges: () => doneChanges(this.#deps.db, undo.run) }
+  }
+
+  #sharedParts() {
+    const { db } = this.#deps
+    const { name: sync, target, readDirectory, rules, limits } = this.#setup
     const run = this.#run
     const fenced = this.#fenced
     return {
       mode: run.mode,
-      only: run.only_entries ?? undefined,
-      isAsked: run.trigger !== 'schedule',
       table: this.#table,
-      source,
       readDirectory,
       rules,
       limits,
-      grace,
-      settle: (signal) => this.#settle(signal),
-      preferredServer: async () => (await lastGood(db, sync, target))?.server,
+      settle: (signal: AbortSignal) => this.#settle(signal),
       recall: () => recall(db, { sync, target }),
-      recallBaseline: (kind) => findBaseline(db, { sync, target }, kind),
-      recallDeleted: () => deletedIdsLastDay(db, { sync, target }),
-      enter: (state) => fenced.write((trx) => setRunState(trx, run.run, state)),
-      keep: (planned) => this.#keep(planned),
-      hold: (planned) => this.#hold(planned),
-      apply: (signal) => this.#apply(signal),
-      complete: (planned) => this.#complete(planned),
+      enter: (state: 'planning' | 'applying') => fenced.write((trx) => setRunState(trx, run.run, state)),
+      keep: (planned: Planned) => this.#keep(planned),
+      hold: (planned: Planned) => this.#hold(planned),
+      apply: (signal: AbortSignal) => this.#apply(signal),
+      complete: (planned: Planned) => this.#complete(planned),
     }
   }
 
@@ -164,6 +188,7 @@ export class Pass implements Disposable {
         breaches,
       })
       if (run.mode === 'plan') return finishRun(trx, run.run, { state: 'planned', counts })
+      if (run.undo !== null && !planned.isHeld) await settleUndone(trx, run.undo.run)
       await rememberWrites(trx, run, planned)
       await rememberDoubts(trx, run, planned)
       await rememberAdditions(trx, run, planned)

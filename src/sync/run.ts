@@ -118,6 +118,15 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     approved: memory.approved,
     absent,
   }
+  return carryOut(deps, planned, signal)
+}
+
+/** Stores what was planned, and applies it unless it is only to be shown or a guard holds it. */
+export async function carryOut(
+  deps: Pick<RunDeps, 'mode' | 'keep' | 'hold' | 'enter' | 'apply' | 'complete'>,
+  planned: Planned,
+  signal: AbortSignal,
+): Promise<RunEnd> {
   await deps.keep(planned)
   if (deps.mode === 'plan') return 'planned'
   if (planned.isHeld) {
@@ -125,7 +134,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     return 'held'
   }
   await deps.enter('applying')
-  if (plan.changes.length > 0) await deps.apply(signal)
+  if (planned.plan.changes.length > 0) await deps.apply(signal)
   await deps.complete(planned)
   return 'done'
 }
@@ -139,7 +148,7 @@ function withApprovals(guards: readonly Breach[], { approved }: Memory): readonl
  * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer,
  * so whoever seems new is looked up first.
  */
-function doubtIfShort(
+export function doubtIfShort(
   directory: DirectorySnapshot,
   { lastGood, directoryBefore }: Memory,
 ): DirectorySnapshot {
@@ -260,7 +269,8 @@ async function lookAgain(
   return sightings
 }
 
-function factsOf({ source, directory }: PlanInputs, { notices }: Plan, memory: Memory): GuardFacts {
+/** What the guards know besides the plan. */
+export function factsOf({ source, directory }: PlanInputs, { notices }: Plan, memory: Memory): GuardFacts {
   let memberships = 0
   for (const group of directory.groups.values()) memberships += group.members.length
   const waiting = { user: 0, group: 0 }

@@ -1,7 +1,7 @@
-import { type RunSummary, waitText } from '../../control/control.ts'
+import { pauseText, type RunSummary, type SyncPause, waitText } from '../../control/control.ts'
 
 /** The page that an administrator looks at first: what each sync did last, and what waits for a person. */
-export function statusPage(runs: readonly RunSummary[]): string {
+export function statusPage(runs: readonly RunSummary[], paused: readonly SyncPause[]): string {
   const holds = runs.filter((run) => run.hold === 'open')
   return `<!doctype html>
 <html lang="en">
@@ -14,11 +14,16 @@ export function statusPage(runs: readonly RunSummary[]): string {
 </head>
 <body>
 <h1>dirsyncd</h1>
+${paused.map(pauseBox).join('\n')}
 ${holds.map(holdBox).join('\n')}
 ${runs.length === 0 ? '<p>No sync has run yet.</p>' : runTable(runs)}
 </body>
 </html>
 `
+}
+
+function pauseBox(pause: SyncPause): string {
+  return `<section class="hold"><p>${escape(pauseText(pause))}.</p></section>`
 }
 
 function holdBox(run: RunSummary): string {

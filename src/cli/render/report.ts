@@ -7,6 +7,7 @@ import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
 import { amount, digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
+import type { Part } from '../../plan/part.ts'
 import { timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
@@ -28,6 +29,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
   const sections = [
     [headline(view), ...countLines(view)],
     changeLines(view, shown),
+    titled('Does not come back:', lostWithDeletes(view)),
     titled('Not applied:', notApplied(view)),
     underWay(view),
     titled('Noticed:', renderNotices(view, { shown, all: options.all })),
@@ -48,9 +50,10 @@ export function renderRunEnd(view: RunView): string[] {
   return [`${headline(view)}: ${parts.join(', ')}`]
 }
 
-function headline({ sync, run, mode, state, startedAt, finishedAt, waitsUntil }: RunView): string {
+function headline({ sync, run, mode, state, startedAt, finishedAt, waitsUntil, undo }: RunView): string {
   const what = mode === 'plan' ? 'plan' : 'run'
-  const parts = [`${sync}: ${what} ${run}, ${state}`]
+  const undone = undo === null ? '' : `, undo of ${isWhole(undo.part) ? '' : 'a part of '}run ${undo.run}`
+  const parts = [`${sync}: ${what} ${run}${undone}, ${state}`]
   if (startedAt !== null) parts.push(`begun ${pointInTime(startedAt)}`)
   if (startedAt !== null && finishedAt !== null) {
     parts.push(`took ${timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))}`)
@@ -59,12 +62,27 @@ function headline({ sync, run, mode, state, startedAt, finishedAt, waitsUntil }:
   return parts.join(', ')
 }
 
-function countLines({ counts, breaches }: RunView): string[] {
+function isWhole(part: Part): boolean {
+  return Object.keys(part).length === 0
+}
+
+/** What no undo can bring back of those who were deleted. */
+function lostWithDeletes({ undo, counts }: RunView): string[] {
+  if (undo === null) return []
+  const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
+  return [
+    users > 0 &&
+      `${amount(users, 'user')}: the numeric id (a new one is given), employee_id, subscriptions, and whatever else hung on the old account`,
+    groups > 0 && `${amount(groups, 'group')}: what else hung on the old group than its name and members`,
+  ].filter((line) => line !== false)
+}
+
+function countLines({ counts, breaches, undo }: RunView): string[] {
   if (counts === null) return []
   const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, unchanged } = counts
   const outcomes = Object.entries(counts.outcomes).filter(([, number]) => number > 0)
   return [
-    `  source     ${amount(sourceUsers, 'user')}, ${amount(sourceGroups, 'group')}`,
+    `  ${undo === null ? 'source' : 'wanted'}     ${amount(sourceUsers, 'user')}, ${amount(sourceGroups, 'group')}`,
     `  directory  ${amount(directoryUsers, 'user')}, ${amount(directoryGroups, 'group')}`,
     `  unchanged  ${digits(unchanged)}`,
     `  planned    ${plannedText(counts, breaches)}`,

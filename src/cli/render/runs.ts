@@ -1,4 +1,4 @@
-import { holdBefore, type RunSummary, waitText } from '../../control/control.ts'
+import { holdBefore, pauseText, type RunSummary, waitText } from '../../control/control.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { undecided } from '../../plan/decide.ts'
@@ -12,7 +12,12 @@ const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'P
 /** The list of runs as a table, newest first. */
 export function renderRuns(runs: readonly RunSummary[]): string[] {
   if (runs.length === 0) return ['There are no runs yet; dirsyncd sync starts one.']
-  return renderTable(HEAD, runs.map(row))
+  return [...pauseLines(runs), ...renderTable(HEAD, runs.map(row))]
+}
+
+function pauseLines(runs: readonly RunSummary[]): string[] {
+  const texts = runs.flatMap(({ paused }) => (paused === null ? [] : [`${printable(pauseText(paused))}.`]))
+  return texts.length === 0 ? [] : [...new Set(texts), '']
 }
 
 function row(run: RunSummary): string[] {
@@ -25,8 +30,12 @@ function row(run: RunSummary): string[] {
     pointInTime(run.requestedAt),
     took(run),
     run.counts === null ? '' : digits(total(run.counts.planned)),
-    note(run),
+    [undone(run), note(run)].filter((part) => part !== '').join(': '),
   ]
+}
+
+function undone({ undo }: RunSummary): string {
+  return undo === null ? '' : `undo of run ${undo.run}`
 }
 
 function took({ startedAt, finishedAt }: RunSummary): string {

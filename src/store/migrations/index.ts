@@ -15,6 +15,7 @@ import { tokenLives } from './0013-token-lives.ts'
 import { canaries } from './0014-canaries.ts'
 import { largePlans } from './0015-large-plans.ts'
 import { missedCreates } from './0016-missed-creates.ts'
+import { undo } from './0017-undo.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -34,4 +35,5 @@ export const migrations: Record<string, Migration> = {
   '0014-canaries': canaries,
   '0015-large-plans': largePlans,
   '0016-missed-creates': missedCreates,
+  '0017-undo': undo,
 }

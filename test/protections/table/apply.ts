@@ -323,8 +323,8 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-limited-run-replaces-no-hold-of-a-whole-one',
     file: 'store/holds.ts',
-    find: 'if (open && !same && run.only_entries !== null && open.only_entries === null) {',
-    replace: 'if (open && !same && run.only_entries !== null && run.only_entries === null) {',
+    find: 'if (open && !same && isOfSingleEntries(run) && open.only_entries === null) {',
+    replace: 'if (open && !same && isOfSingleEntries(run) && run.only_entries === null) {',
     test: 'integration/run-holds.test.ts',
     only: 'leaves the hold of a whole run open',
   },

@@ -336,7 +336,7 @@ export const EVIDENCE: readonly Protection[] = [
   {
     name: 'evidence-hold-of-a-whole-run-survives-a-run-of-one-entry',
     file: 'store/holds.ts',
-    find: 'if (run.only_entries === null) return before.join() === now.join()',
+    find: 'if (!isOfSingleEntries(run)) return before.join() === now.join()',
     replace: 'return before.join() === now.join()',
     test: RUNS,
     only: 'when a run of one entry',

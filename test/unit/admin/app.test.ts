@@ -75,7 +75,7 @@ test('a daemon without its store is not healthy', async () => {
 
 test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
   const pages = buildAdminApp({
-    control: { ...control, runs: async () => [] },
+    control: { ...control, runs: async () => [], paused: async () => [] },
     checkHealth: async () => undefined,
     operations: false,
   })

@@ -7,7 +7,7 @@ import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
 import type { CheckItem, CheckRequest } from '../../../src/compose/check.ts'
 import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
-import type { Control, RunRequest, RunView } from '../../../src/control/control.ts'
+import type { Control, RunRequest, RunView, SyncPause, UndoRequest } from '../../../src/control/control.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
 import { createFolder } from '../config/folder.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
@@ -24,6 +24,9 @@ interface Script {
   readonly check?: readonly CheckItem[]
   readonly contract?: readonly ContractStep[]
   readonly approve?: (run: number, by: string, only?: readonly string[]) => RunView
+  readonly paused?: readonly SyncPause[]
+  /** What a person answers on the terminal; nobody is there if left out. */
+  readonly answer?: boolean
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
 }
@@ -37,6 +40,8 @@ interface Outcome {
   readonly compared: ContractRequest | undefined
   readonly faults: string | undefined
   readonly performed: readonly (readonly [operation: string, input: object])[]
+  readonly undone: readonly UndoRequest[]
+  readonly resumed: readonly string[]
   readonly closed: number
 }
 
@@ -48,6 +53,8 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   )
   const seen = {
     asked: [] as RunRequest[],
+    undone: [] as UndoRequest[],
+    resumed: [] as string[],
     performed: [] as [string, object][],
     closed: 0,
     faults: undefined as string | undefined,
@@ -80,18 +87,29 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
     },
   }
   const out = { stdout: '', stderr: '' }
+  const { answer } = script
   const code = await runCli(
     {
       argv,
       stdout: { write: (text: string) => (out.stdout += text) },
       stderr: { write: (text: string) => (out.stderr += text) },
+      ask:
+        answer === undefined
+          ? undefined
+          : (question) => {
+              out.stderr += `${question}\n`
+              return Promise.resolve(answer)
+            },
     },
     { env: { DIRSYNCD_CONFIG: file }, loadCompose: () => Promise.resolve(compose) },
   )
   return { code, ...out, ...seen, checked, compared }
 }
 
-function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: number }): Control {
+function scriptedControl(
+  script: Script,
+  seen: { asked: RunRequest[]; undone: UndoRequest[]; resumed: string[]; closed: number },
+): Control {
   const polls = new Map<number, number>()
   return {
     requestRun(request) {
@@ -114,6 +132,17 @@ function scriptedControl(script: Script, seen: { asked: RunRequest[]; closed: nu
       ),
     approve: async (...args) => (script.approve ?? unknownRun)(...args),
     reject: async (...args) => (script.approve ?? unknownRun)(...args),
+    undo: (request) => {
+      seen.undone.push(request)
+      return Promise.resolve(seen.undone.length)
+    },
+    pause: ({ sync, by, reason = null }) =>
+      Promise.resolve({ pause: { sync, by, reason, since: '2026-11-25T07:29:03.000Z' }, stopped: 13 }),
+    resume: (sync) => {
+      seen.resumed.push(sync)
+      return Promise.resolve(script.paused?.[0] ?? null)
+    },
+    paused: () => Promise.resolve(script.paused ?? []),
     quarantine: () => Promise.resolve([]),
     release: () => Promise.resolve([]),
     [Symbol.asyncDispose]() {

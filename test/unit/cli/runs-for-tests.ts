@@ -35,6 +35,8 @@ export function runOf(parts: Partial<RunView>): RunView {
     approved: false,
     error: null,
     waitsUntil: null,
+    undo: null,
+    paused: null,
     changes: [],
     notices: [],
     totalChanges: 0,

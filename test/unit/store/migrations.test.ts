@@ -22,6 +22,7 @@ const MIGRATIONS = {
     '0014-canaries.ts': '28716b742306ced5',
     '0015-large-plans.ts': '0c5a5c2646f94eb8',
     '0016-missed-creates.ts': '851a2130102a20c6',
+    '0017-undo.ts': 'af52f108886e81fe',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

@@ -1,0 +1,14 @@
+import { createInterface } from 'node:readline/promises'
+import type { Readable, Writable } from 'node:stream'
+
+/** Asks a question that a person answers with yes or no. Rejects when the signal is aborted. */
+export type Ask = (question: string, signal: AbortSignal) => Promise<boolean>
+
+/** Asks on a terminal. Everything but `y` and `yes` is a no. */
+export function askOn(terminal: { readonly input: Readable; readonly output: Writable }): Ask {
+  return async (question, signal) => {
+    using lines = createInterface(terminal)
+    const answer = await lines.question(`${question} [y/N] `, { signal })
+    return /^y(es)?$/i.test(answer.trim())
+  }
+}

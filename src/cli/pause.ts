@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import { pauseText } from '../control/control.ts'
+import type { Runner, Session } from './context.ts'
+import { selectSyncs } from './select-syncs.ts'
+import { whoAmI } from './who-am-i.ts'
+
+const HELP = `
+Nothing of the sync is written until dirsyncd resume, neither on schedule nor on demand; dirsyncd plan still works. A run
+that is under way ends within seconds: what it has sent stays, and the rest is for a later run.
+
+Examples:
+  dirsyncd pause corp
+  dirsyncd pause corp --reason "the LDAP server is being moved"`
+
+export function addPause(program: Command, run: Runner): void {
+  program
+    .command('pause')
+    .description('Stop a sync until it is resumed.')
+    .argument('<sync>', 'The name of a sync.')
+    .option('--reason <text>', 'Why, for everybody who looks at it.')
+    .addHelpText('after', HELP)
+    .action((sync: string, { reason }: { reason?: string }) => run((session) => pause(session, sync, reason)))
+}
+
+async function pause(session: Session, sync: string, reason: string | undefined): Promise<number> {
+  const { compose, config, log } = session
+  selectSyncs(config, sync)
+  await using control = await compose.openControl(config, log)
+  const paused = await control.pause({ sync, by: whoAmI(), ...(reason !== undefined && { reason }) })
+  if (session.json) session.printJson(paused)
+  else {
+    const { stopped } = paused
+    const ends = stopped === null ? '' : ` Run ${stopped}, which was under way, ends now.`
+    session.print(`${pauseText(paused.pause)}.${ends}`)
+  }
+  return 0
+}

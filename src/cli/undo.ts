@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import { type Part } from '../plan/part.ts'
+import { DirsyncdError } from '../errors.ts'
+import { wholeNumber } from './arguments.ts'
+import type { Runner, Session } from './context.ts'
+import { EXIT } from './exit-code.ts'
+import { followRun, readRun } from './follow.ts'
+import { addPartOptions, type PartOptions, partOf } from './part.ts'
+import { total } from './total.ts'
+import { whoAmI } from './who-am-i.ts'
+
+const HELP = `
+Puts back what a run did, as far as the API can: deleted users and groups are created again, with their memberships where
+the sync writes members; created ones are deleted; names, e-mails and members become what they were. It touches only what
+is still as the run left it, and lists the rest. It shows everything first and asks. Deletes are always held for an
+approval. The sync is paused, so that the next run does not do it all again, until dirsyncd resume.
+
+An undo is a run of its own, so that it can be undone too. Of several runs, undo the newest first.
+
+Examples:
+  dirsyncd undo 12 --dry-run
+  dirsyncd undo 12
+  dirsyncd undo 12 --only deletes --users
+  dirsyncd undo 12 --id e-1001 --yes`
+
+interface UndoOptions extends PartOptions {
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly all?: boolean
+}
+
+export function addUndo(program: Command, run: Runner): void {
+  addPartOptions(
+    program
+      .command('undo')
+      .description('Put back what a run did.')
+      .argument('<run>', 'The number of the run.', wholeNumber)
+      .option('--dry-run', 'Show what would be put back, and change nothing.')
+      .option('--yes', 'Do not ask.')
+      .option('--all', 'Show every change and notice, not only the first of each kind.'),
+  )
+    .addHelpText('after', HELP)
+    .action((number: number, options: UndoOptions) => run((session) => undo(session, number, options)))
+}
+
+async function undo(session: Session, number: number, options: UndoOptions): Promise<number> {
+  const { compose, config, log } = session
+  const { dryRun = false, yes = false, all = false } = options
+  if (!dryRun && !yes) requireSomebody(session)
+  const part = partOf(options)
+  const request = { run: number, part, by: whoAmI() }
+  await using control = await compose.openControl(config, log)
+  if (!yes) {
+    const shown = await control.undo({ ...request, mode: 'plan' })
+    const code = await followRun(session, control, shown, { all })
+    const plan = await readRun(control, shown, 0)
+    if (dryRun || plan.state !== 'planned') return code
+    if (total(plan.counts?.planned ?? {}) === 0) {
+      session.print(
+        `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`,
+      )
+      return EXIT.done
+    }
+    if (!(await session.ask!(`Put this back, and pause ${plan.sync}?`, session.signal))) {
+      session.print('Nothing was changed.')
+      return EXIT.done
+    }
+  }
+  const undoing = await control.undo({ ...request, mode: 'sync' })
+  const code = await followRun(session, control, undoing, { all })
+  const { paused } = await readRun(control, undoing, 0)
+  if (paused !== null && !session.json)
+    session.print(
+      `${paused.sync} is paused. dirsyncd resume ${paused.sync} shows what its next run would do, and lets it run again.`,
+    )
+  return code
+}
+
+function whatOf(part: Part, run: number): string {
+  return Object.keys(part).length === 0 ? `run ${run}` : `this part of run ${run}`
+}
+
+function requireSomebody({ ask }: Session): void {
+  if (ask !== undefined) return
+  throw new DirsyncdError(
+    'usage',
+    'There is no terminal on which to ask; add --dry-run to look at the undo, and then --yes to do it.',
+  )
+}

@@ -1,0 +1,72 @@
+import type { Kysely } from 'kysely'
+import { amount } from '../directory/wording.ts'
+import { DirsyncdError } from '../errors.ts'
+import { leaseHolder } from '../store/lease-rows.ts'
+import { pauseSync } from '../store/paused-syncs.ts'
+import { countChanges } from '../store/plans.ts'
+import { addRun, findRun, type RunRecord } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import type { UndoRequest } from './control.ts'
+
+type Db = Kysely<Tables>
+
+/**
+ * Adds the run that undoes another one, and pauses the sync unless the undo is only to be shown. Returns its number.
+ * Throws `run-unknown` where there is nothing that could be undone, and `usage` while a run is under way.
+ */
+export async function addUndo(
+  db: Db,
+  targets: ReadonlyMap<string, string>,
+  { run: number, part, mode, by }: UndoRequest,
+): Promise<{ readonly run: number; readonly sync: string }> {
+  const run = await findRun(db, number)
+  if (run === undefined)
+    throw refusal(`There is no run ${number}, or its history is not kept any more; see \`dirsyncd runs\`.`)
+  requireSameTarget(run, targets)
+  await requireKeptChanges(db, run)
+  await requireIdle(db, run)
+  const { sync, target } = run
+  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
+  const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
+  return { run: added, sync }
+}
+
+function requireSameTarget({ run, sync, target }: RunRecord, targets: ReadonlyMap<string, string>): void {
+  const now = targets.get(sync)
+  if (now === target) return
+  const why =
+    now === undefined
+      ? `is of the sync ${sync}, which this configuration does not have`
+      : `wrote to ${target}, and ${sync} writes to ${now} now`
+  throw refusal(`Run ${run} cannot be undone: it ${why}.`)
+}
+
+/** Throws where the run applied nothing, or where not all of its changes are kept any more. */
+async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
+  if (run.finished_at === null)
+    throw refusal(`Run ${run.run} cannot be undone before it has ended; it is ${run.state}.`)
+  const { planned = {}, outcomes = {} } = run.counts ?? {}
+  const mayHaveDone = (outcomes.applied ?? 0) + (outcomes.found ?? 0) + (outcomes.unknown ?? 0)
+  if (run.mode === 'plan' || run.state === 'held' || mayHaveDone === 0)
+    throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
+  const all = Object.values(planned).reduce((sum, count) => sum + count, 0)
+  const kept = await countChanges(db, run.run)
+  if (kept >= all) return
+  throw refusal(
+    `Run ${run.run} cannot be undone: of its ${amount(all, 'change')} only ${amount(kept, 'change')} are kept; ` +
+      'the option retention says how much of the past is.',
+  )
+}
+
+async function requireIdle(db: Db, { run, sync }: RunRecord): Promise<void> {
+  const holder = await leaseHolder(db, sync)
+  if (holder?.run === undefined) return
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} cannot be undone while run ${holder.run} of ${sync} is under way; wait for its end, or end it with dirsyncd pause ${sync}.`,
+  )
+}
+
+function refusal(sentence: string): DirsyncdError {
+  return new DirsyncdError('run-unknown', sentence)
+}
