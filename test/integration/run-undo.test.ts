@@ -6,6 +6,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { inLong } from '../support/long.ts'
 import { callService, readService } from '../support/read-service.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import {
@@ -253,4 +254,58 @@ test('what cannot be undone is refused with a sentence', async () => {
   await opened.store.db.deleteFrom('dirsyncd.changes').where('run', '=', first.run).execute()
   expect(await ask(first.run)).toContain('of its 1 change only 0 changes are kept')
   expect(await control().paused()).not.toContainEqual(expect.objectContaining({ sync }))
+})
+
+test('a run of many updates is undone', async () => {
+  await open()
+  const everybody = Array.from({ length: inLong(400, 5000) }, (_, number) => `u${number}`)
+  hire(...everybody)
+  await harness.sync()
+  const before = await seen()
+  for (const id of everybody)
+    company.users.set(id, { name: `Nobody ${id}`, email: `wrong-${id}@example.org` })
+  const wrong = await harness.sync()
+  expect(wrong).toMatchObject({ state: 'done', counts: { outcomes: { applied: everybody.length } } })
+  await change('PATCH', 'users/u7', { name: 'Mended by hand' })
+  const undone = await undo(wrong)
+  expect(undone).toMatchObject({ state: 'done', counts: { outcomes: { applied: everybody.length - 1 } } })
+  const after = await seen()
+  expect(after.users.get('u7')).toEqual({ name: 'Mended by hand', email: 'wrong-u7@example.org' })
+  expect(await noticed(undone)).toEqual(['changed-since u7'])
+  const others = (content: typeof before) =>
+    Object.fromEntries([...content.users].filter(([id]) => id !== 'u7'))
+  expect(others(after)).toEqual(others(before))
+})
+
+test('who is deleted and comes back again and again is deleted all the same when the sync runs', async () => {
+  await open()
+  hire('a', 'b')
+  await harness.sync()
+  fire('a')
+  for (let round = 0; round < 3; round += 1) {
+    const deleting = await harness.sync()
+    expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
+    await undo(deleting)
+    expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
+    await control().resume(sync)
+  }
+})
+
+test('a run that waits does not begin while the sync is paused, and one that is asked for meanwhile waits', async () => {
+  await open()
+  hire('a')
+  const early = await harness.requestRun()
+  await control().pause({ sync, by: 'ana' })
+  expect(await harness.getRun(early)).toMatchObject({
+    state: 'failed',
+    error: 'ana paused the sync before this run began',
+  })
+  const late = await harness.requestRun()
+  await harness.executor.work(sync, { scheduled: false })
+  expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })
+  expect(await harness.sync({ mode: 'plan' })).toMatchObject({ state: 'planned' })
+  expect((await seen()).users.size).toBe(0)
+  await control().resume(sync)
+  await harness.executor.work(sync, { scheduled: false })
+  expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
 })

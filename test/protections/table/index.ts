@@ -10,6 +10,7 @@ import { SERVERS } from './servers.ts'
 import { SERVICE } from './service.ts'
 import { SOURCES } from './sources.ts'
 import { STORES } from './stores.ts'
+import { UNDO_AND_PAUSE } from './undo.ts'
 
 export const PROTECTIONS: readonly Protection[] = [
   ...PLAN,
@@ -23,4 +24,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...BATCHES,
   ...CANARY,
   ...SERVICE,
+  ...UNDO_AND_PAUSE,
 ]

@@ -250,6 +250,96 @@ test.each([
   expect(result.stdout).toContain('+ create user   e-1  Name of e-1')
 })
 
+const UNDO_PLAN = runOf({
+  run: 1,
+  mode: 'plan',
+  state: 'planned',
+  undo: { run: 12, part: {} },
+  counts: countsOf({ sourceUsers: 3, planned: { 'create-user': 2 } }),
+})
+const UNDONE = runOf({
+  run: 2,
+  undo: { run: 12, part: {} },
+  paused: { sync: 'corp', by: 'ana', reason: 'undo of run 12', since: '2026-11-25T07:29:03.000Z' },
+})
+
+test('undo shows everything, names what does not come back, asks, and says that the sync is paused', async () => {
+  const script = { runs: { 1: [UNDO_PLAN], 2: [UNDONE] } }
+  const done = await dirsyncd(['undo', '12', '--id', 'e-1', '--only', 'deletes'], { ...script, answer: true })
+  const part = { names: ['deletes'], ids: ['e-1'] }
+  expect(done.undone).toMatchObject([
+    { run: 12, mode: 'plan', part },
+    { run: 12, mode: 'sync', part },
+  ])
+  expect(done.code).toBe(0)
+  expect(done.stdout).toContain('corp: plan 1, undo of run 12, planned')
+  expect(done.stdout).toContain(
+    'Does not come back:\n  2 users: the numeric id (a new one is given), employee_id',
+  )
+  expect(done.stderr).toBe('Put this back, and pause corp?\n')
+  expect(done.stdout).toMatch(/corp is paused\. dirsyncd resume corp shows what its next run would do, .*\n$/)
+
+  const refused = await dirsyncd(['undo', '12'], { ...script, answer: false })
+  expect(refused.undone).toMatchObject([{ mode: 'plan' }])
+  expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing was changed.') })
+})
+
+test('undo asks nobody where there is no terminal, and does nothing without --yes', async () => {
+  const script = { runs: { 1: [UNDO_PLAN] } }
+  expect(await dirsyncd(['undo', '12'], script)).toMatchObject({
+    code: 64,
+    undone: [],
+    stderr:
+      'There is no terminal on which to ask; add --dry-run to look at the undo, and then --yes to do it.\n',
+  })
+  expect(await dirsyncd(['undo', '12', '--dry-run'], script)).toMatchObject({
+    code: 2,
+    undone: [{ mode: 'plan' }],
+  })
+  expect(await dirsyncd(['undo', '12', '--yes'], { runs: { 1: [UNDONE] } })).toMatchObject({
+    code: 0,
+    undone: [{ mode: 'sync' }],
+  })
+})
+
+test('an undo with nothing to put back pauses nothing', async () => {
+  const nothing = runOf({ ...UNDO_PLAN, counts: countsOf({}) })
+  const result = await dirsyncd(['undo', '12'], { runs: { 1: [nothing] }, answer: true })
+  expect(result).toMatchObject({ code: 0, undone: [{ mode: 'plan' }], stderr: '' })
+  expect(result.stdout).toContain(
+    'There is nothing to put back: the directory shows nothing any more of what run 12 wrote.',
+  )
+})
+
+test('resume shows what the next run would do, and asks', async () => {
+  const pause = { sync: 'corp', by: 'ana', reason: null, since: '2026-11-25T07:29:03.000Z' }
+  const plan = runOf({
+    run: 1,
+    mode: 'plan',
+    state: 'planned',
+    counts: countsOf({ planned: { 'delete-user': 2 } }),
+  })
+  const script = { runs: { 1: [plan] }, paused: [pause] }
+  const no = await dirsyncd(['resume', 'corp'], { ...script, answer: false })
+  expect(no).toMatchObject({ code: 0, resumed: [], stderr: 'Let corp run again?\n' })
+  expect(no.stdout).toMatch(/planned {4}2 users to delete(.|\n)*corp stays paused\.\n$/)
+  expect((await dirsyncd(['resume', 'corp'], { ...script, answer: true })).resumed).toEqual(['corp'])
+  const failed = {
+    ...script,
+    runs: { 1: [runOf({ run: 1, mode: 'plan', state: 'failed', error: 'The source is down.' })] },
+  }
+  const unknown = await dirsyncd(['resume', 'corp', '--yes'], failed)
+  expect(unknown).toMatchObject({ code: 1, resumed: [] })
+  expect(unknown.stderr).toContain(
+    'so it stays paused; dirsyncd resume corp --no-plan resumes it without a look.',
+  )
+  expect((await dirsyncd(['resume', 'corp', '--no-plan'], failed)).resumed).toEqual(['corp'])
+  expect(await dirsyncd(['resume', 'corp'], {})).toMatchObject({
+    code: 64,
+    stderr: 'The sync corp is not paused.\n',
+  })
+})
+
 test('sync of single entries', async () => {
   const result = await dirsyncd(['sync', 'corp', '--user', 'a', '--user', 'b', '--group', 'g'], {
     runs: { 1: [runOf({ run: 1 })] },

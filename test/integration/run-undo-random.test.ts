@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLocalControl } from '../../src/control/local.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { inLong } from '../support/long.ts'
+import { callService, type DirectoryContent, readService } from '../support/read-service.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+
+const SYNC = 'undo-random'
+const PEOPLE = ['a', 'b', 'c', 'd', 'e', 'f']
+const GROUPS = ['g', 'h', 'i']
+
+let service: RunningService
+let opened: OpenBackend
+let harness: SyncHarness
+const company: MutableCompany = { users: new Map(), groups: new Map() }
+
+beforeAll(async () => {
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 1) })
+  opened = await backendNamed('postgres').open()
+  harness = openSyncHarness(opened, {
+    sync: SYNC,
+    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 },
+    token: () => FIXTURE.token,
+    company,
+  })
+  await harness.startWorker()
+})
+afterAll(async () => {
+  await harness?.[Symbol.asyncDispose]()
+  await opened?.close()
+  await service?.close()
+})
+
+/** A company of some of the people, each with an e-mail of nobody else, in some of the groups. */
+const someCompany = fc.record({
+  people: fc.shuffledSubarray(PEOPLE),
+  emails: fc.shuffledSubarray(PEOPLE, { minLength: PEOPLE.length }),
+  names: fc.array(fc.nat(1), { minLength: PEOPLE.length, maxLength: PEOPLE.length }),
+  groups: fc.array(fc.option(fc.record({ name: fc.nat(1), members: fc.subarray(PEOPLE) })), {
+    minLength: GROUPS.length,
+    maxLength: GROUPS.length,
+  }),
+})
+
+/** What somebody else does in the directory. */
+const interference = fc.oneof(
+  fc.record({ does: fc.constant('rename' as const), user: fc.constantFrom(...PEOPLE) }),
+  fc.record({ does: fc.constant('delete' as const), user: fc.constantFrom(...PEOPLE) }),
+  fc.record({ does: fc.constant('create' as const), user: fc.constantFrom(...PEOPLE, 'stranger') }),
+  fc.record({
+    does: fc.constant('members' as const),
+    user: fc.constantFrom(...PEOPLE),
+    group: fc.constantFrom(...GROUPS),
+  }),
+  fc.record({ does: fc.constant('delete-group' as const), group: fc.constantFrom(...GROUPS) }),
+)
+type Interference = typeof interference extends fc.Arbitrary<infer T> ? T : never
+type SomeCompany = typeof someCompany extends fc.Arbitrary<infer T> ? T : never
+
+function become({ people, emails, names, groups }: SomeCompany): void {
+  company.users.clear()
+  company.groups.clear()
+  for (const [place, id] of people.entries())
+    company.users.set(id, { name: `${id} number ${names[place]}`, email: `${emails[place]}@example.org` })
+  for (const [place, group] of groups.entries()) {
+    const id = GROUPS[place]!
+    const members = group?.members.filter((member) => people.includes(member)) ?? []
+    if (group !== null) company.groups.set(id, { name: `${id} number ${group.name}`, members })
+  }
+}
+
+const place = () => ({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 })
+const seen = () => readService(place())
+
+async function interfere(step: Interference): Promise<void> {
+  const call = (method: string, path: string, form?: Record<string, string>) =>
+    callService(place(), method, path, form)
+  switch (step.does) {
+    case 'rename':
+      await call('PATCH', `/users/${step.user}`, { name: 'Renamed by somebody' })
+      return
+    case 'delete':
+      await call('DELETE', `/users/${step.user}`)
+      return
+    case 'create':
+      await call('POST', '/users', {
+        'users[][external_id]': step.user,
+        'users[][name]': 'Made by somebody',
+        'users[][email]': `${step.user}-2@example.org`,
+      })
+      return
+    case 'delete-group':
+      await call('DELETE', `/groups/${step.group}`)
+      return
+    case 'members': {
+      const { users, groups } = await seen()
+      const group = groups.get(step.group)
+      if (group === undefined || !users.has(step.user)) return
+      const others = group.members.filter((member) => member !== step.user)
+      const members = others.length < group.members.length ? others : [...others, step.user]
+      const form = new URLSearchParams({ name: group.name })
+      for (const id of members.length === 0 ? [''] : members) form.append('external_member_ids[]', id)
+      await fetch(`${service.baseUrl}/api/v2/organizations/1/admin/directories/100/groups/${step.group}`, {
+        method: 'PATCH',
+        headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'somebody' },
+        body: form,
+      })
+    }
+  }
+}
+
+function control() {
+  const target = `${service.baseUrl}/directories/100`
+  return createLocalControl({
+    db: opened.store.db,
+    targets: new Map([[SYNC, target]]),
+    wake: async () => undefined,
+  })
+}
+
+/** Undoes a run, approves what is held, and returns the ids that it says it left alone. */
+async function undo(run: number): Promise<ReadonlySet<string>> {
+  await control().undo({ run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.executor.work(SYNC, { scheduled: false })
+  const [held] = await control().runs({ sync: SYNC, limit: 1 })
+  if (held?.state === 'held') {
+    await control().approve(held.run, 'ana')
+    await harness.executor.work(SYNC, { scheduled: false })
+  }
+  const [undone] = await control().runs({ sync: SYNC, limit: 1 })
+  expect(undone).toMatchObject({ state: 'done', undo: { run } })
+  await control().resume(SYNC)
+  const notices = await noticesOf(opened.store.db, undone!.run, 1000)
+  return new Set(notices.filter(({ code }) => code !== 'email-swap').map(({ kind, id }) => `${kind} ${id}`))
+}
+
+interface States {
+  /** Before the run, after it, after what somebody else did, and after the undo. */
+  readonly before: DirectoryContent
+  readonly written: DirectoryContent
+  readonly changed: DirectoryContent
+  readonly after: DirectoryContent
+}
+
+const asText = (value: unknown) => JSON.stringify(value ?? null)
+const userIn = ({ users }: DirectoryContent, id: string) => users.get(id)
+const isMember = ({ groups }: DirectoryContent, group: string, user: string) =>
+  groups.get(group)?.members.includes(user) ?? false
+
+function groupsOf(content: DirectoryContent, user: string): string {
+  return GROUPS.filter((group) => isMember(content, group, user)).join()
+}
+
+function expectUserPutBack(
+  { before, written, changed, after }: States,
+  left: ReadonlySet<string>,
+  id: string,
+): void {
+  const isTouched = asText(userIn(written, id)) !== asText(userIn(changed, id))
+  const isCreated = userIn(before, id) === undefined && userIn(written, id) !== undefined
+  const hasOtherGroups = isCreated && groupsOf(written, id) !== groupsOf(changed, id)
+  if (isTouched || hasOtherGroups) {
+    // A name that somebody changed is left, but an e-mail that only the run changed is put back.
+    const email = userIn(after, id)?.email
+    expect([userIn(changed, id)?.email, userIn(before, id)?.email]).toContain(email)
+    expect(userIn(after, id)?.name).toBe(userIn(changed, id)?.name)
+    return
+  }
+  if (left.has(`user ${id}`)) {
+    // Somebody whom the undo leaves alone has the e-mail.
+    const email = userIn(before, id)?.email
+    const holders = [...after.users].filter(([other, user]) => other !== id && user.email === email)
+    expect(holders).toHaveLength(1)
+    expect(userIn(after, id)?.name).toBe(userIn(before, id)?.name)
+    return
+  }
+  expect(userIn(after, id)).toEqual(userIn(before, id))
+}
+
+function expectMembershipPutBack(
+  { before, written, changed, after }: States,
+  left: ReadonlySet<string>,
+  group: string,
+  user: string,
+): void {
+  if (!after.groups.has(group) || !after.users.has(user)) return
+  const isTouched = isMember(written, group, user) !== isMember(changed, group, user)
+  const isLeft = left.has(`user ${user}`) || left.has(`group ${group}`)
+  const now = isMember(after, group, user)
+  if (isTouched || !changed.groups.has(group)) return
+  if (isLeft) expect([isMember(before, group, user), isMember(changed, group, user)]).toContain(now)
+  else expect(now).toBe(isMember(before, group, user))
+}
+
+test(
+  'an undo puts back what nobody else has touched since, and touches nothing else',
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        someCompany,
+        someCompany,
+        fc.array(interference, { maxLength: 3 }),
+        async (first, second, steps) => {
+          become(first)
+          await harness.sync()
+          become(second)
+          const before = await seen()
+          const run = await harness.sync()
+          expect(run.state).toBe('done')
+          const { applied = 0 } = run.counts?.outcomes ?? {}
+          if (applied === 0) return
+          const written = await seen()
+          for (const step of steps) await interfere(step)
+          const changed = await seen()
+          const left = await undo(run.run)
+          const states = { before, written, changed, after: await seen() }
+          for (const id of [...PEOPLE, 'stranger']) expectUserPutBack(states, left, id)
+          for (const group of GROUPS)
+            for (const user of PEOPLE) expectMembershipPutBack(states, left, group, user)
+          if (steps.length === 0) expect(states.after).toEqual(before)
+        },
+      ),
+      { numRuns: inLong(15, 400) },
+    )
+  },
+)

@@ -1,0 +1,121 @@
+import type { Protection } from '../protection.ts'
+
+const DRAFT = 'unit/plan/undo.test.ts'
+const UNDO = 'integration/run-undo.test.ts'
+
+/** What an undo touches, and what a pause keeps from being written. */
+export const UNDO_AND_PAUSE: readonly Protection[] = [
+  {
+    name: 'undo-leaves-a-created-user-who-was-changed-since',
+    file: 'plan/undo/undo-draft.ts',
+    find: "if (hasValues(now, wanted)) this.#delete('user', id)",
+    replace: "if (now !== undefined) this.#delete('user', id)",
+    test: UNDO,
+    only: 'what others changed since stays',
+  },
+  {
+    name: 'undo-leaves-a-deleted-user-who-is-there-again',
+    file: 'plan/undo/undo-draft.ts',
+    find: 'if (now !== undefined && !hasValues(now, have))',
+    replace: 'if (now !== undefined && hasValues(now, { email: null, name: null }))',
+    test: UNDO,
+    only: 'what others changed since stays',
+  },
+  {
+    name: 'undo-leaves-a-value-that-was-changed-since',
+    file: 'plan/undo/values.ts',
+    find: 'if (!IS_SAME[field](now[field], written)) return undefined',
+    replace: 'if (!IS_SAME[field](now[field], now[field])) return undefined',
+    test: UNDO,
+    only: 'what others changed since stays',
+  },
+  {
+    name: 'undo-leaves-users-whom-others-put-into-groups',
+    file: 'plan/undo/undo-draft.ts',
+    find: 'if (added.has(user) || !this.#deletes.user.delete(user)) return',
+    replace: 'if (added.size >= 0 || !this.#deletes.user.delete(user)) return',
+    test: DRAFT,
+    only: 'whom somebody else has put into a group',
+  },
+  {
+    name: 'undo-leaves-groups-with-members-of-others',
+    file: 'plan/undo/undo-draft.ts',
+    find: 'if (others.length === 0) continue',
+    replace: 'if (others.length >= 0) continue',
+    test: DRAFT,
+    only: 'a created group with members',
+  },
+  {
+    name: 'undo-leaves-shared-ids',
+    file: 'plan/undo/undo-draft.ts',
+    find: 'if (this.#shared[kind].has(id))',
+    replace: 'if (this.#shared[kind].size > 10)',
+    test: DRAFT,
+    only: 'entries that share an id',
+  },
+  {
+    name: 'undo-obeys-the-list-protected',
+    file: 'plan/undo/undo-draft.ts',
+    find: 'if (!this.#facts.selections[kind].isProtected(id)) this.#deletes[kind].add(id)',
+    replace: 'if (this.#facts.selections[kind]) this.#deletes[kind].add(id)',
+    test: DRAFT,
+    only: 'what the lists protect',
+  },
+  {
+    name: 'undo-keeps-members-whom-the-list-does-not-show',
+    file: 'plan/undo/undo-draft.ts',
+    find: '      has: (id) => !deletes.has(id),',
+    replace: '      has: (id) => entries.has(id) && !deletes.has(id),',
+    test: DRAFT,
+    only: 'members are put back one by one',
+  },
+  {
+    name: 'undo-holds-its-deletes',
+    file: 'sync/undo.ts',
+    find: 'return [...guards, ...deletesOf(plan, undo.run)]',
+    replace: 'return [...guards, ...deletesOf(plan, undo.run).slice(1)]',
+    test: UNDO,
+    only: 'an undo can be undone',
+  },
+  {
+    name: 'undo-settles-what-it-puts-back',
+    file: 'store/convergence.ts',
+    find: "await db.updateTable('dirsyncd.journal').set({ settled: true }).where('run', '=', run).execute()",
+    replace:
+      "await db.updateTable('dirsyncd.journal').set({ settled: true }).where('run', '=', -run).execute()",
+    test: UNDO,
+    only: 'again and again',
+  },
+  {
+    name: 'undo-is-refused-where-changes-are-pruned',
+    file: 'control/undo.ts',
+    find: 'if (kept >= all) return',
+    replace: 'if (kept >= 0) return',
+    test: UNDO,
+    only: 'what cannot be undone',
+  },
+  {
+    name: 'pause-keeps-the-schedule-from-adding-runs',
+    file: 'sync/executor.ts',
+    find: '(await pauseOfSync(db, name)) === undefined',
+    replace: '(await pauseOfSync(db, name)) !== null',
+    test: UNDO,
+    only: 'the sync is paused until somebody resumes it',
+  },
+  {
+    name: 'pause-keeps-whoever-asks-from-writing',
+    file: 'control/local.ts',
+    find: "if (mode === 'sync') await requireNoPause(db, sync)",
+    replace: "if (mode !== 'sync') await requireNoPause(db, sync)",
+    test: UNDO,
+    only: 'the sync is paused until somebody resumes it',
+  },
+  {
+    name: 'pause-keeps-waiting-runs-from-beginning',
+    file: 'store/runs.ts',
+    find: 'AS paused WHERE paused.sync = runs.sync',
+    replace: 'AS paused WHERE paused.sync = runs.error',
+    test: UNDO,
+    only: 'a run that waits does not begin',
+  },
+]
