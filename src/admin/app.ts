@@ -21,22 +21,28 @@ const runRequest = z.strictObject({
   mode: z.enum(['sync', 'plan']),
   only: onlyEntries.optional(),
 })
+const part = z.strictObject({
+  names: z.array(z.enum(PART_NAMES)).optional(),
+  kinds: z.array(z.enum(['user', 'group'])).optional(),
+  ids: z.array(z.string()).optional(),
+})
 const undoRequest = z.strictObject({
   run: z.int().positive(),
   mode: z.enum(['sync', 'plan']),
   by: z.string().min(1),
-  part: z.strictObject({
-    names: z.array(z.enum(PART_NAMES)).optional(),
-    kinds: z.array(z.enum(['user', 'group'])).optional(),
-    ids: z.array(z.string()).optional(),
-  }),
+  part,
 })
 const syncName = z.strictObject({ sync: z.string() })
 const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
 const quarantineFilter = z.object({ sync: z.string().optional() })
 const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
-const decision = z.strictObject({ by: z.string().min(1), only: z.array(z.string()).min(1).optional() })
+const decision = z.strictObject({
+  by: z.string().min(1),
+  reason: z.string().optional(),
+  only: z.array(z.string()).min(1).optional(),
+})
+const approval = decision.extend({ part: part.optional() })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.object({
   sync: z.string().optional(),
@@ -97,12 +103,10 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }
   })
   app.post('/runs/:run/approve', async (request) => {
-    const { by, only } = decision.parse(request.body)
-    return control.approve(runNumber.parse(request.params).run, by, only)
+    return control.approve({ ...runNumber.parse(request.params), ...approval.parse(request.body) })
   })
   app.post('/runs/:run/reject', async (request) => {
-    const { by, only } = decision.parse(request.body)
-    return control.reject(runNumber.parse(request.params).run, by, only)
+    return control.reject({ ...runNumber.parse(request.params), ...decision.parse(request.body) })
   })
   app.post('/undo', async (request) => ({ run: await control.undo(undoRequest.parse(request.body)) }))
   app.get('/paused', () => control.paused())

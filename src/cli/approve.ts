@@ -1,14 +1,22 @@
 import type { Command } from 'commander'
-import { type Control, isPlanStillHeld, type RunSummary } from '../control/control.ts'
+import { type Control, isPlanStillHeld, PART_NAMES, type RunSummary } from '../control/control.ts'
+import { DirsyncdError } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
-import { wholeNumber } from './arguments.ts'
+import type { Part, PartName } from '../plan/part/part.ts'
+import { repeated, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { worstExitCode } from './exit-code.ts'
 import { followRun } from './follow.ts'
+import { partOf } from './part.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 An approval covers exactly the changes that the guards held in this run. The run that applies them makes a new plan, and
 what goes beyond the approval is held again.
+
+Of a held plan a part can be approved: --only creates, updates, deletes or members, --users, --groups and --id ID, which
+all must fit. It is applied now, with what it depends on: whoever has an e-mail that somebody of the part gets loses it,
+and whom the part creates becomes a member of his groups. The rest becomes a hold of its own.
 
 --only NAME approves only the guards or findings of this name, as the report prints it; the others stay open and can be
 decided on later, in any order. A change that another guard holds too waits until that one is approved as well. Where
@@ -19,34 +27,82 @@ planned anew and still meets the guards and findings.
 
 Examples:
   dirsyncd runs 12        shows what would be approved
-  dirsyncd approve 12
+  dirsyncd approve 12 --reason "the branch in Graz was closed"
+  dirsyncd approve 12 --only updates
+  dirsyncd approve 12 --id e-1001
   dirsyncd approve 12 --only reborn`
 
 export interface DecisionOptions {
   readonly only?: readonly string[]
+  readonly reason?: string
+}
+
+interface ApproveOptions extends DecisionOptions {
+  readonly users?: boolean
+  readonly groups?: boolean
+  readonly id?: readonly string[]
 }
 
 export function addApprove(program: Command, run: Runner): void {
   program
     .command('approve')
-    .description('Approve the changes of a held run.')
+    .description('Approve the changes of a held run, or a part of them.')
     .argument('<run>', 'The number of the held run.', wholeNumber)
-    .option('--only <name...>', 'Only the guards or findings of these names; the others stay open.')
+    .option('--only <name...>', `Only ${PART_NAMES.join(', ')}, or the guards or findings of these names.`)
+    .option('--users', 'Only changes of users.')
+    .option('--groups', 'Only changes of groups and their members.')
+    .option('--id <id>', 'Only what concerns this user or group; may be given several times.', repeated)
+    .option('--reason <text>', 'Why, for everybody who looks at the run later.')
     .addHelpText('after', HELP)
-    .action((number: number, { only }: DecisionOptions) => run((session) => approve(session, number, only)))
+    .action((number: number, options: ApproveOptions) => run((session) => approve(session, number, options)))
 }
 
-async function approve(session: Session, number: number, only: DecisionOptions['only']): Promise<number> {
+async function approve(session: Session, number: number, options: ApproveOptions): Promise<number> {
   const { compose, config, log } = session
+  const choice = choiceOf(options)
   await using control = await compose.openControl(config, log)
   const isRejected = (await control.run(number, { limit: 0 }))?.hold === 'rejected'
-  const approved = await control.approve(number, whoAmI(), only)
-  const waits = isPlanStillHeld(approved) || isPaused(approved)
-  const applying = waits ? undefined : await findApprovalRun(control, approved)
+  const approved = await control.approve({ run: number, by: whoAmI(), reason: options.reason, ...choice })
+  const applying = await approvalRuns(control, approved)
   const overruled = isRejected ? [`Run ${number} had been rejected; this approval overrules that.`] : []
-  if (!session.json) session.print(...overruled, approvedLine(approved, only, applying))
-  else if (applying === undefined) session.printJson(approved)
-  return applying === undefined ? 0 : await followRun(session, control, applying, { all: false })
+  if (!session.json) session.print(...overruled, approvedLine(approved, choice, applying))
+  else if (applying.length === 0) session.printJson(approved)
+  const codes: number[] = []
+  for (const run of applying) codes.push(await followRun(session, control, run, { all: false }))
+  return worstExitCode(codes)
+}
+
+interface Choice {
+  readonly only?: readonly string[]
+  readonly part?: Part
+}
+
+/** `--only` names parts of a plan, or guards and findings. */
+function choiceOf(options: ApproveOptions): Choice {
+  const { only, users = false, groups = false, id } = options
+  const names =
+    only?.filter((name): name is PartName => (PART_NAMES as readonly string[]).includes(name)) ?? []
+  const others = only?.filter((name) => !(PART_NAMES as readonly string[]).includes(name)) ?? []
+  const isPart = names.length > 0 || users || groups || id !== undefined
+  if (!isPart) return only === undefined ? {} : { only }
+  if (others.length > 0)
+    throw new DirsyncdError(
+      'usage',
+      `A part of the plan and the guard or finding ${others[0]} cannot be approved at once; approve one after the other.`,
+    )
+  return { part: partOf({ ...options, only: names.length > 0 ? names : undefined }) }
+}
+
+/** The runs that the approval started; none where nothing is applied yet. */
+async function approvalRuns(control: Control, approved: RunSummary): Promise<readonly number[]> {
+  const decided = approved.decisions.at(-1)
+  const waits = decided?.part === undefined && isPlanStillHeld(approved)
+  if (waits || isPaused(approved)) return []
+  const newest = await control.runs({ sync: approved.sync, limit: 10 })
+  const runs = newest.filter(
+    (run) => run.approvalOf === approved.run && run.requestedAt >= (decided?.at ?? ''),
+  )
+  return runs.map(({ run }) => run).toReversed()
 }
 
 /** An undo goes on while its sync is paused. */
@@ -54,24 +110,16 @@ function isPaused({ paused, undo }: RunSummary): boolean {
   return paused !== null && undo === null
 }
 
-/** The run that the approval started; `undefined` when it started none, because then the next run applies it. */
-async function findApprovalRun(control: Control, approved: RunSummary): Promise<number | undefined> {
-  const newest = await control.runs({ sync: approved.sync, limit: 10 })
-  return newest.find((run) => run.trigger === 'approval' && run.run > approved.run)?.run
-}
-
-function approvedLine(
-  approved: RunSummary,
-  only: DecisionOptions['only'],
-  applying: number | undefined,
-): string {
-  const { sync } = approved
+function approvedLine(approved: RunSummary, choice: Choice, [applying]: readonly number[]): string {
+  const { sync, run } = approved
+  if (choice.part !== undefined && applying !== undefined)
+    return `A part of run ${run} of ${sync} is approved; run ${applying} applies it, and what is left is held by the next run.`
   const later = isPaused(approved)
     ? `${sync} is paused, so a run after dirsyncd resume ${sync} applies it`
     : `the next run of ${sync} applies it`
   const next = applying === undefined ? later : `run ${applying} applies it`
   const what = isPlanStillHeld(approved) ? 'nothing is applied before all is decided' : next
-  return `${whatIsDecided(approved, only, 'approved')}; ${what}.${whatWaits(approved)}`
+  return `${whatIsDecided(approved, choice.only, 'approved')}; ${what}.${whatWaits(approved)}`
 }
 
 /** `Run 4 of corp is approved`, or `reborn of run 4 of corp is approved`. */

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
-import { type Part, PART_NAMES, type PartName } from '../plan/part.ts'
+import { type Part, PART_NAMES, type PartName } from '../plan/part/part.ts'
 import { repeated } from './arguments.ts'
 
 export interface PartOptions {
-  readonly only?: readonly PartName[]
+  readonly only?: readonly PartName[] | undefined
   readonly users?: boolean
   readonly groups?: boolean
   readonly id?: readonly string[]

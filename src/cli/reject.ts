@@ -20,14 +20,15 @@ export function addReject(program: Command, run: Runner): void {
     .description('Reject the changes of a held run.')
     .argument('<run>', 'The number of the held run.', wholeNumber)
     .option('--only <name...>', 'Only the guards or findings of these names; the others stay open.')
+    .option('--reason <text>', 'Why, for everybody who looks at the run later.')
     .addHelpText('after', HELP)
-    .action((number: number, { only }: DecisionOptions) => run((session) => reject(session, number, only)))
+    .action((number: number, options: DecisionOptions) => run((session) => reject(session, number, options)))
 }
 
-async function reject(session: Session, number: number, only: DecisionOptions['only']): Promise<number> {
+async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
   const { compose, config, log } = session
   await using control = await compose.openControl(config, log)
-  const rejected = await control.reject(number, whoAmI(), only)
+  const rejected = await control.reject({ run: number, by: whoAmI(), only, reason })
   if (session.json) session.printJson(rejected)
   else {
     session.print(

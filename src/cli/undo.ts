@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Part } from '../plan/part.ts'
+import { type Part } from '../plan/part/part.ts'
 import { DirsyncdError } from '../errors.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'

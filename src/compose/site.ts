@@ -203,6 +203,7 @@ export function openSetups(
         entries: sync.entries,
       },
       limits: sync.guards,
+      holdMs: sync.holdMs,
       grace: sync.grace,
       queue: site.backend.createQueue<ChunkJob>(changesQueueName(sync.name)),
       canary: {

@@ -57,6 +57,8 @@ export interface SyncConfig {
   readonly entries: EntryRules | undefined
   readonly policy: Policy
   readonly guards: GuardLimits
+  /** For how long a person may decide about what the guards hold, in milliseconds. */
+  readonly holdMs: number
   readonly grace: Grace
 }
 

@@ -70,6 +70,7 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
     entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
+    holdMs: sync.guards.holdsExpireAfter,
     grace: graceOptions(sync),
   }
 }

@@ -94,6 +94,9 @@ const guards = z
       .describe(
         'Most ids in one run that seem to belong to another person now: the whole name and e-mail change at once.',
       ),
+    holdsExpireAfter: retentionTime()
+      .prefault('7d')
+      .describe('How long somebody may decide about a held run; then the next run asks again.'),
   })
   .prefault({})
   .describe('Limits beyond which a run is held until a person approves it.')

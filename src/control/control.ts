@@ -4,11 +4,12 @@ import { pointInTime, timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
-import { type Part, PART_NAMES } from '../plan/part.ts'
+import { type Part, PART_NAMES } from '../plan/part/part.ts'
 import type { SameNotices } from '../store/plans.ts'
 import type {
   ChangeState,
   HoldState,
+  RecordedDecision,
   RunCounts,
   RunMode,
   RunState,
@@ -46,6 +47,14 @@ export interface RunSummary {
   readonly error: string | null
   /** What the run waits for, where its directory is left alone for a time. */
   readonly waitsUntil: Wait | null
+  /** When nobody can decide any more about its hold, which the next run then makes anew; ISO 8601, UTC. */
+  readonly holdExpiresAt: string | null
+  /** What people decided about its hold, the earliest first. */
+  readonly decisions: readonly RecordedDecision[]
+  /** The run whose hold was approved, where this one applies that. */
+  readonly approvalOf: number | null
+  /** Set where the run applies a part of its plan only. */
+  readonly part: Part | null
   /** The run, or the part of it, that this one puts back. */
   readonly undo: Undo | null
   /** Whether its sync is paused now. */
@@ -110,6 +119,19 @@ export interface RunRequest {
   readonly only?: Only
 }
 
+export interface DecisionRequest {
+  readonly run: number
+  /** Who decides. */
+  readonly by: string
+  readonly reason?: string | undefined
+  /** Names of guards and findings; left out: all of them. */
+  readonly only?: readonly string[] | undefined
+}
+
+export interface ApproveRequest extends DecisionRequest {
+  readonly part?: Part | undefined
+}
+
 export interface UndoRequest {
   /** The run that is undone. */
   readonly run: number
@@ -159,15 +181,16 @@ export interface Control extends AsyncDisposable {
   runs(filter: { readonly sync?: string; readonly limit: number }): Promise<readonly RunSummary[]>
   /**
    * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies
-   * what may be applied then: where guards hold the plan, nothing before all of them are decided on. Throws
-   * `run-unknown` or `usage`.
+   * what may be applied then: where guards hold the plan, nothing before all of them are decided on. Of a part of the
+   * plan, it asks for a run that applies that part, and for another one that holds the rest. Throws `run-unknown` or
+   * `usage`.
    */
-  approve(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
+  approve(request: ApproveRequest): Promise<RunSummary>
   /**
    * Rejects the open hold of this run, or only its guards and findings of these names: their changes are left alone
    * until they change. Throws `run-unknown` or `usage`.
    */
-  reject(run: number, by: string, only?: readonly string[]): Promise<RunSummary>
+  reject(request: DecisionRequest): Promise<RunSummary>
   /**
    * Asks for a run that puts back what an earlier one did, and pauses the sync unless the undo is only to be shown.
    * Returns its number at once. Throws `run-unknown` or `usage`.

@@ -30,6 +30,7 @@ import {
   type Wait,
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
+import { approvePartOf, requireInTime } from './approve-part.ts'
 import { addUndo } from './undo.ts'
 
 export interface LocalControlDeps {
@@ -78,16 +79,17 @@ export function createLocalControl(deps: LocalControlDeps): Operations {
       return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
     },
     runs: async (filter) => summaries(db, await listRuns(db, filter)),
-    approve: async (number, by, only) => {
-      const run = await decideOn(db, number, { decision: 'approved', by, only })
+    approve: async (asked) => {
+      if (asked.part !== undefined)
+        return summary(db, await approvePartOf({ db, request }, asked, asked.part))
+      const { run: number } = asked
+      const run = await decideOn(db, number, { decision: 'approved', ...asked })
       const undo = run.undo ?? undefined
-      const isPaused = undo === undefined && (await pauseOfSync(db, run.sync)) !== undefined
-      if (!isPlanStillHeld(run) && !isPaused)
-        await request(run.sync, { mode: 'sync', trigger: 'approval', undo })
+      if (!isPlanStillHeld(run) && (undo !== undefined || (await pauseOfSync(db, run.sync)) === undefined))
+        await request(run.sync, { mode: 'sync', trigger: 'approval', undo, approvalOf: number })
       return summary(db, run)
     },
-    reject: async (number, by, only) =>
-      summary(db, await decideOn(db, number, { decision: 'rejected', by, only })),
+    reject: async (asked) => summary(db, await decideOn(db, asked.run, { decision: 'rejected', ...asked })),
     undo: async (asked) => {
       const { run, sync } = await addUndo(db, deps.targets, asked)
       await deps.wake(sync, run)
@@ -111,6 +113,7 @@ async function decideOn(db: Kysely<Tables>, number: number, decision: NewDecisio
   const awaits = await awaitsApplying(db, number)
   return decide(db, number, decision, (run, breaches) => {
     requireUndecided(run, asked)
+    requireInTime(run)
     requireHold(run, decision, awaits)
     requireNames(run, decision, breaches)
   })
@@ -176,6 +179,7 @@ function whyNoHold(run: RunRecord, awaits: boolean): string {
   if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
   if (run.hold === 'replaced') return 'a newer run holds other changes; see `dirsyncd runs`'
   if (run.hold === 'closed') return 'a newer run had nothing to hold'
+  if (run.hold === 'expired') return 'it expired, because nobody decided in time; see `dirsyncd runs`'
   return `it is ${run.state}`
 }
 
@@ -269,6 +273,10 @@ function summarize(
     error: run.error,
     waitsUntil,
     undo: run.undo,
+    part: run.part,
+    approvalOf: run.approval_of,
+    decisions: run.decisions,
+    holdExpiresAt: run.hold_expires_at?.toISOString() ?? null,
   }
 }
 

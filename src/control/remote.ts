@@ -23,7 +23,7 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       const query = new URLSearchParams({ limit: String(limit), ...(sync !== undefined && { sync }) })
       return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
     },
-    approve: (run, by, only) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, { by, only }),
+    approve: ({ run, ...decision }) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, decision),
     undo: async (request) => (await daemon.call<{ run: number }>('POST', '/undo', request)).run,
     pause: ({ sync, ...request }) => daemon.call('POST', `/syncs/${encodeURIComponent(sync)}/pause`, request),
     resume: async (sync) =>
@@ -35,7 +35,7 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       return daemon.call<readonly QuarantinedChange[]>('GET', `/quarantine?${query.toString()}`)
     },
     release: (request) => daemon.call<readonly QuarantinedChange[]>('POST', '/quarantine/release', request),
-    reject: (run, by, only) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, { by, only }),
+    reject: ({ run, ...decision }) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, decision),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }

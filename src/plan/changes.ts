@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Notice } from '../directory/snapshot.ts'
 import { sortInSteps } from '../directory/sorting.ts'
-import { PART, type Steps } from '../directory/steps.ts'
+import { forEachInSteps, PART, type Steps } from '../directory/steps.ts'
 import { TextArena } from '../directory/text-arena.ts'
 import { type Change, type Op, OPS } from './change.ts'
 
@@ -106,6 +106,17 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   *order(): Steps<undefined> {
     this.#order = yield* sortInSteps(this.#count, (a, b) => this.#compare(a, b))
     return undefined
+  }
+
+  /** Some of the changes, in the same order; those of groups may be other ones. */
+  *select(choose: (planned: PlannedChange) => PlannedChange | undefined): Steps<PlannedChanges> {
+    const chosen = new PlannedChanges(this.#makeAgain)
+    yield* forEachInSteps(this, (planned) => {
+      const change = choose(planned)
+      if (change !== undefined) chosen.add(change)
+    })
+    yield* chosen.order()
+    return chosen
   }
 
   *[Symbol.iterator](): Generator<PlannedChange, undefined> {

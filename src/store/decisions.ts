@@ -1,6 +1,10 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
-import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
+import { LEFT_OUT, leftOut } from '../plan/left-out.ts'
+import { opsOfPart, type Part } from '../plan/part/part.ts'
+import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
+import type { RecordedDecision } from './run-types.ts'
+import { storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -17,6 +21,7 @@ export interface Decisions {
 export interface NewDecision {
   readonly decision: Decision
   readonly by: string
+  readonly reason?: string | undefined
   readonly only?: readonly string[] | undefined
 }
 
@@ -30,16 +35,11 @@ export interface NewDecision {
 export async function decide(
   db: Db,
   number: number,
-  { decision, by, only }: NewDecision,
+  { decision, by, only, reason }: NewDecision,
   check: (run: RunRecord, breaches: readonly RecordedBreach[]) => void,
 ): Promise<RunRecord> {
   return db.transaction().execute(async (trx) => {
-    const run = await trx
-      .selectFrom('dirsyncd.runs')
-      .selectAll()
-      .where('run', '=', number)
-      .forUpdate()
-      .executeTakeFirstOrThrow()
+    const run = await lockRun(trx, number)
     const before = { ...run, breaches: await heldBreaches(trx, number, run.breaches ?? []) }
     const possible = choices(before, decision, only !== undefined)
     check(run, possible)
@@ -55,11 +55,109 @@ export async function decide(
     const kept = summaries(breaches)
     await trx
       .updateTable('dirsyncd.runs')
-      .set({ hold, breaches: JSON.stringify(kept) })
+      .set({ hold, breaches: JSON.stringify(kept), decisions: withDecision({ decision, by, only, reason }) })
       .where('run', '=', run.run)
       .execute()
     return { ...run, hold, breaches: kept }
   })
+}
+
+/** The decisions of a run with one more. */
+function withDecision(decided: Omit<RecordedDecision, 'at'>) {
+  return sql<string>`decisions || jsonb_build_array(${storableJson(decided)}::jsonb
+    || jsonb_build_object('at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`
+}
+
+export interface PartApproval {
+  readonly by: string
+  readonly reason?: string | undefined
+  readonly part: Part
+}
+
+/**
+ * Approves the changes of a held plan that a part of it names, and lets the others wait for a decision of their own.
+ * Returns how many changes the part names.
+ *
+ * @param check throws where the hold of this run takes no such decision; it gets the locked run
+ */
+export async function approvePart(
+  db: Db,
+  number: number,
+  { by, reason, part }: PartApproval,
+  check: (run: RunRecord) => void,
+): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    const run = await lockRun(trx, number)
+    check(run)
+    const isNamed = namedBy(part)
+    const { rows } = await sql<{ fingerprint: string }>`INSERT INTO dirsyncd.decisions
+        (sync, target, fingerprint, decision, run, decided_by)
+      SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
+      FROM dirsyncd.changes WHERE run = ${number} AND ${isNamed}
+      ON CONFLICT (sync, target, fingerprint) DO UPDATE
+      SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()
+      RETURNING fingerprint`.execute(trx)
+    const named = rows.length + (await countMemberships(trx, number, part))
+    if (named === 0) return 0
+    const breaches = await heldBreaches(trx, number, run.breaches ?? [])
+    const left = await leftOutBreach(trx, number, sql`NOT ${isNamed}`, by)
+    await dropHeldChanges(trx, number)
+    const all = [...breaches.filter(({ guard }) => guard !== LEFT_OUT), ...left]
+    await storeHeldChanges(trx, number, all)
+    await trx
+      .updateTable('dirsyncd.runs')
+      .set({
+        breaches: JSON.stringify(summaries(all)),
+        decisions: withDecision({ decision: 'approved', by, reason, part }),
+      })
+      .where('run', '=', number)
+      .execute()
+    return named
+  })
+}
+
+/** What the person left out is not applied either before somebody decides about it, whatever the guards say. */
+async function leftOutBreach(
+  trx: Db,
+  run: number,
+  isLeft: RawBuilder<unknown>,
+  by: string,
+): Promise<readonly RecordedBreach[]> {
+  const { rows } = await sql<{ fingerprint: string }>`SELECT fingerprint FROM dirsyncd.changes
+    WHERE run = ${run} AND ${isLeft} ORDER BY number`.execute(trx)
+  if (rows.length === 0) return []
+  return [
+    leftOut(
+      rows.map(({ fingerprint }) => fingerprint),
+      by,
+      run,
+    ),
+  ]
+}
+
+/** Whether a part names a row of `changes`. */
+function namedBy(part: Part): RawBuilder<boolean> {
+  const { ids } = part
+  const ofIds = ids === undefined ? sql`true` : sql`entry_id = ANY(${ids}::text[])`
+  return sql<boolean>`(op = ANY(${opsOfPart(part)}::text[]) AND ${ofIds})`
+}
+
+/** How many changes of members concern a user whom the part names. */
+async function countMemberships(trx: Db, run: number, part: Part): Promise<number> {
+  if (part.ids === undefined || !opsOfPart(part).includes('set-members')) return 0
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM dirsyncd.changes
+    WHERE run = ${run} AND op = 'set-members' AND (change -> 'want' ?| ${part.ids}::text[]
+      OR change -> 'have' ?| ${part.ids}::text[])`.execute(trx)
+  return rows[0]?.count ?? 0
+}
+
+function lockRun(trx: Db, number: number): Promise<RunRecord> {
+  return trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('run', '=', number)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
 }
 
 async function recordDecision(

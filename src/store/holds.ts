@@ -1,9 +1,12 @@
+import { type Kysely, sql } from 'kysely'
 import { type RecordedBreach, undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import { decisionsOf } from './decisions.ts'
 import type { Fenced } from './fenced-run.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges } from './held-changes.ts'
-import type { RunCounts, RunState } from './run-types.ts'
+import { LEFT_OUT } from '../plan/left-out.ts'
+import type { RunCounts, RunState, SyncTarget } from './run-types.ts'
+import type { Tables } from './tables.ts'
 import { finishRun, type RunRecord } from './runs.ts'
 
 /**
@@ -16,18 +19,34 @@ export async function holdRun(
   trx: Fenced,
   run: RunRecord,
   state: 'held' | 'done',
-  { breaches, counts }: { readonly breaches: readonly Breach[]; readonly counts: RunCounts },
+  { breaches, counts, lastsMs }: NewHold,
 ): Promise<void> {
   const open = await openHold(trx, run.sync)
-  const same = open !== undefined && (await isHeldBy(trx, open, run, { state, breaches }))
+  const same = open !== undefined && !open.is_expired && (await isHeldBy(trx, open, run, { state, breaches }))
   if (open && !same && isOfSingleEntries(run) && open.only_entries === null) {
     await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
     return
   }
-  if (open && !same) await endHold(trx, open.run, 'replaced')
+  if (open && !same) await endHold(trx, open.run, open.is_expired ? 'expired' : 'replaced')
   if (!same) await storeHeldChanges(trx, run.run, breaches)
   const hold_run = same ? open.run : run.run
   await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run })
+  if (!same) await setExpiry(trx, run.run, lastsMs)
+}
+
+export interface NewHold {
+  readonly breaches: readonly Breach[]
+  readonly counts: RunCounts
+  /** For how long somebody may decide about it, in milliseconds. */
+  readonly lastsMs: number
+}
+
+async function setExpiry(trx: Fenced, run: number, lastsMs: number): Promise<void> {
+  await trx
+    .updateTable('dirsyncd.runs')
+    .set({ hold_expires_at: sql<Date>`now() + make_interval(secs => ${lastsMs / 1000})` })
+    .where('run', '=', run)
+    .execute()
 }
 
 function isOfSingleEntries({ only_entries: only, undo }: RunRecord): boolean {
@@ -44,7 +63,7 @@ export async function joinHold(
   { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
 ): Promise<boolean> {
   const open = await openHold(trx, run.sync)
-  if (open?.state !== 'held' || open.digest !== digest) return false
+  if (open?.state !== 'held' || open.digest !== digest || open.is_expired) return false
   if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
   await endHeldRun(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
   return true
@@ -65,16 +84,21 @@ export async function closeHold(trx: Fenced, sync: string): Promise<void> {
   if (open) await endHold(trx, open.run, 'closed')
 }
 
-async function endHold(trx: Fenced, run: number, hold: 'replaced' | 'closed'): Promise<void> {
+async function endHold(trx: Fenced, run: number, hold: 'replaced' | 'closed' | 'expired'): Promise<void> {
   await dropHeldChanges(trx, run)
   await trx.updateTable('dirsyncd.runs').set({ hold }).where('run', '=', run).execute()
 }
 
+interface OpenHold extends RunRecord {
+  readonly is_expired: boolean
+}
+
 /** The sync's open hold, locked so that nobody decides on it meanwhile. */
-function openHold(trx: Fenced, sync: string): Promise<RunRecord | undefined> {
+function openHold(trx: Fenced, sync: string): Promise<OpenHold | undefined> {
   return trx
     .selectFrom('dirsyncd.runs')
     .selectAll()
+    .select(sql<boolean>`COALESCE(hold_expires_at <= now(), false)`.as('is_expired'))
     .where('sync', '=', sync)
     .where('hold', '=', 'open')
     .forUpdate()
@@ -92,6 +116,8 @@ interface Held {
  */
 async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
   if (open.undo?.run !== run.undo?.run) return false
+  // What is left of a plan whose part was approved is a hold of its own.
+  if (open.decisions.some(({ part }) => part !== undefined)) return false
   const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
   const waiting = ({ state, breaches }: Held): string[] =>
     heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
@@ -101,4 +127,21 @@ async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held
   if (!isOfSingleEntries(run)) return before.join() === now.join()
   const all = new Set(before)
   return now.every((print) => all.has(print))
+}
+
+/** What a person left out who approved a part of the sync's open hold, and nobody has decided about since. */
+export async function leftOutOf(
+  db: Kysely<Tables>,
+  { sync, target }: SyncTarget,
+): Promise<Breach | undefined> {
+  const open = await db
+    .selectFrom('dirsyncd.runs')
+    .select(['run', 'breaches'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('hold', '=', 'open')
+    .executeTakeFirst()
+  if (open?.breaches?.some(({ guard }) => guard === LEFT_OUT) !== true) return undefined
+  const breaches = await heldBreaches(db, open.run, open.breaches)
+  return breaches.find(({ guard, decided }) => guard === LEFT_OUT && decided === undefined)
 }

@@ -1,6 +1,7 @@
 import type { NoticeCode } from '../directory/snapshot.ts'
 import type { Op } from '../plan/change.ts'
-import type { Part } from '../plan/part.ts'
+import type { Decision } from '../plan/decide.ts'
+import type { Part } from '../plan/part/part.ts'
 
 /** `sync` reads, plans and applies; `plan` stops before anything is written. */
 export type RunMode = 'sync' | 'plan'
@@ -40,8 +41,23 @@ export type RunState =
   | 'done'
   | 'failed'
 
-/** What became of a hold: `replaced` by a newer run's hold, or `closed` because a newer run had nothing to hold. */
-export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed'
+/**
+ * What became of a hold: `replaced` by a newer run's hold, `closed` because a newer run had nothing to hold, or `expired`
+ * because nobody decided in time.
+ */
+export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed' | 'expired'
+
+/** What a person decided about a hold. */
+export interface RecordedDecision {
+  readonly decision: Decision
+  readonly by: string
+  /** ISO 8601, UTC. */
+  readonly at: string
+  readonly reason?: string | undefined
+  /** The guards and findings, or the part of the changes, that it was about; left out where it was about all. */
+  readonly only?: readonly string[] | undefined
+  readonly part?: Part | undefined
+}
 
 /**
  * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../errors.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
+import type { Part } from '../plan/part/part.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
 import { summaries } from './held-changes.ts'
 import type { RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
@@ -20,13 +21,18 @@ export interface NewRun {
   readonly only?: Only | undefined
   /** Set where the run undoes another one. */
   readonly undo?: Undo | undefined
+  /** Set where the run applies a part of its plan only. */
+  readonly part?: Part | undefined
+  /** The run whose hold was approved, where this one is to apply that. */
+  readonly approvalOf?: number | undefined
 }
 
 const NO_ENTRIES: Only = { users: [], groups: [] }
 
 /** Adds a run that waits for somebody to take it, and returns its number. */
 export async function addRun(db: Db, run: NewRun): Promise<number> {
-  const only = run.undo === undefined ? run.only : NO_ENTRIES
+  const isWhole = run.undo === undefined && run.part === undefined
+  const only = isWhole ? run.only : NO_ENTRIES
   const row = await db
     .insertInto('dirsyncd.runs')
     .values({
@@ -34,13 +40,19 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
       target: run.target,
       mode: run.mode,
       trigger: run.trigger,
-      only_entries: only === undefined ? null : JSON.stringify(only),
-      undo: run.undo === undefined ? null : JSON.stringify(run.undo),
+      only_entries: jsonOrNull(only),
+      undo: jsonOrNull(run.undo),
+      part: jsonOrNull(run.part),
+      approval_of: run.approvalOf ?? null,
       state: 'waiting',
     })
     .returning('run')
     .executeTakeFirstOrThrow()
   return row.run
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
 }
 
 /**
@@ -219,6 +231,10 @@ const LISTED = [
   'approved',
   'error',
   'undo',
+  'part',
+  'approval_of',
+  'decisions',
+  'hold_expires_at',
 ] as const
 
 export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>

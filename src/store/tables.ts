@@ -5,9 +5,19 @@ import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
+import type { Part } from '../plan/part/part.ts'
 import type { Phase } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
-import type { ChangeState, HoldState, RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
+import type {
+  ChangeState,
+  HoldState,
+  RecordedDecision,
+  RunCounts,
+  RunMode,
+  RunState,
+  RunTrigger,
+  Undo,
+} from './run-types.ts'
 
 type Timestamp = ColumnType<Date, Date | string | undefined, Date | string>
 type NullableTimestamp = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
@@ -28,8 +38,16 @@ export interface RunsTable {
   target: string
   mode: RunMode
   trigger: RunTrigger
-  /** With empty lists for an undo, which is no run of the whole sync either. */
+  /** With empty lists for an undo and for a part of a plan, which are no runs of the whole sync either. */
   only_entries: JSONColumnType<Only> | null
+  /** What people decided about its hold, the earliest first. */
+  decisions: ColumnType<readonly RecordedDecision[], string | undefined, string>
+  /** When its hold is no longer to be decided about. */
+  hold_expires_at: NullableTimestamp
+  /** The run whose hold was approved, where this one applies that. */
+  approval_of: number | null
+  /** Set where the run applies a part of its plan only. */
+  part: JSONColumnType<Part> | null
   /** Set where the run puts back what another one did. */
   undo: JSONColumnType<Undo> | null
   state: RunState

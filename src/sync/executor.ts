@@ -108,9 +108,19 @@ export class Executor {
    */
   async #resume({ name: sync, target }: SyncSetup, lease: Lease): Promise<void> {
     await withLease(this.#deps.db, lease, 0, (trx) =>
-      interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only, undo }) => {
-        const waiting = mode === 'sync' && undo === null ? await waitingWholeRun(trx, sync) : undefined
-        const next = { sync, target, mode, trigger, only: only ?? undefined, undo: undo ?? undefined }
+      interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only, undo, part, approval_of: of }) => {
+        const waiting =
+          mode === 'sync' && undo === null && part === null ? await waitingWholeRun(trx, sync) : undefined
+        const next = {
+          sync,
+          target,
+          mode,
+          trigger,
+          only: only ?? undefined,
+          undo: undo ?? undefined,
+          part: part ?? undefined,
+          approvalOf: of ?? undefined,
+        }
         return waiting ?? addRun(trx, next)
       }),
     )

@@ -20,6 +20,7 @@ import {
   lastGood,
   storeLastGood,
 } from '../store/last-good.ts'
+import { leftOutOf } from '../store/holds.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { SyncTarget } from '../store/run-types.ts'
 import type { Tables } from '../store/tables.ts'
@@ -48,6 +49,7 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
     server: good?.server,
     deletedLastDay: await deletedLastDay(db, { sync, target }),
     absences: await absencesOf(db, { sync, target }),
+    leftOut: await leftOutOf(db, { sync, target }),
     now: await timeOf(db),
   }
 }

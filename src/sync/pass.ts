@@ -57,6 +57,8 @@ export interface SyncSetup {
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
+  /** For how long a person may decide about what the guards hold, in milliseconds. */
+  readonly holdMs: number
   readonly grace: Grace
   readonly queue: Queue<ChunkJob>
   readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
@@ -116,7 +118,8 @@ export class Pass implements Disposable {
     const run = this.#run
     return {
       ...this.#sharedParts(),
-      only: run.only_entries ?? undefined,
+      only: run.part === null ? (run.only_entries ?? undefined) : undefined,
+      part: run.part ?? undefined,
       isAsked: run.trigger !== 'schedule',
       source,
       grace,
@@ -209,7 +212,7 @@ export class Pass implements Disposable {
     if (isJoined) return
     await storePlan(this.#fenced, { ...plan, notices: [] }, approved)
     await this.#fenced.write(async (trx) => {
-      await holdRun(trx, run, 'held', { breaches, counts })
+      await holdRun(trx, run, 'held', { breaches, counts, lastsMs: this.#setup.holdMs })
       await this.#rememberHeld(trx, planned)
     })
   }
@@ -266,7 +269,7 @@ export class Pass implements Disposable {
       await this.#rememberAbsences(trx, planned)
       const { breaches, server } = planned
       if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {
-        await holdRun(trx, run, 'done', { breaches, counts })
+        await holdRun(trx, run, 'done', { breaches, counts, lastsMs: this.#setup.holdMs })
         return
       }
       if (run.only_entries === null && isWhole && server?.trouble === undefined)

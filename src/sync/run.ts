@@ -1,6 +1,7 @@
 import type { LossLook, PreferredServer } from '../directory/evidence.ts'
 import type { Kind } from '../directory/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import type { Steps } from '../directory/steps.ts'
 import type { UserTable } from '../directory/user-table.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
@@ -8,7 +9,17 @@ import type { RecordedBreach } from '../plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { doubtfulDns, entriesOfOthers } from '../plan/evidence/nesting.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../plan/grace.ts'
-import { type Breach, checkGuards, type GuardFacts, type GuardLimits, isApproved } from '../plan/guards.ts'
+import {
+  type Breach,
+  checkGuards,
+  type GuardFacts,
+  type GuardLimits,
+  heldChanges,
+  isApproved,
+} from '../plan/guards.ts'
+import { stillLeftOut } from '../plan/left-out.ts'
+import { chooseChanges } from '../plan/part/choose.ts'
+import type { Part } from '../plan/part/part.ts'
 import { isShorter, refuseIncompleteRead } from '../plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/changes.ts'
@@ -32,6 +43,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   /** How much the directory had at the end of that run, where this is still known. */
   readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
   readonly absences: Absences
+  /** What a person left out who approved a part of a plan. */
+  readonly leftOut: Breach | undefined
   /** The server of the last good read, where the source has servers. */
   readonly server: ServerMemory | undefined
   /** The store's time. */
@@ -59,6 +72,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
 export interface RunDeps {
   readonly mode: 'sync' | 'plan'
   readonly only: Only | undefined
+  /** Set where only a part of the plan is to be applied. */
+  readonly part: Part | undefined
   /** A person asked for the run, not the schedule. */
   readonly isAsked: boolean
   /** Where the users of both sides are kept. */
@@ -107,7 +122,13 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
   const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
   const { plan } = proved
-  const guards = await inTurns(checkGuards(plan, factsOf(inputs, plan, memory), deps.limits), signal)
+  const limited = await inTurns(checkGuards(plan, factsOf(inputs, plan, memory), deps.limits), signal)
+  if (deps.part !== undefined) {
+    const some = await inTurns(partOf(plan, deps.part, limited, memory.approved), signal)
+    const chosen = { ...proved, plan: some, source, directory, server, breaches: [], isHeld: false }
+    return carryOut(deps, { ...chosen, approved: memory.approved, absent }, signal)
+  }
+  const guards = [...limited, ...(await inTurns(stillLeftOut(plan, memory.leftOut), signal))]
   const planned: Planned = {
     ...proved,
     source,
@@ -137,6 +158,18 @@ export async function carryOut(
   if (planned.plan.changes.length > 0) await deps.apply(signal)
   await deps.complete(planned)
   return 'done'
+}
+
+/** The part of a plan that no remaining breach names. */
+function* partOf(
+  plan: Plan,
+  part: Part,
+  guards: readonly Breach[],
+  approved: ReadonlySet<string>,
+): Steps<Plan> {
+  const held = new Set(heldChanges(guards).filter((print) => !approved.has(print)))
+  const changes = yield* chooseChanges(plan.changes, part, (print) => !held.has(print))
+  return { ...plan, changes, digest: yield* changes.digest() }
 }
 
 /** Nothing is held by a plan, so nobody decides on it; but what was approved before would not hold a sync. */

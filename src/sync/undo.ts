@@ -23,7 +23,7 @@ import {
 
 export interface UndoDeps extends Omit<
   RunDeps,
-  'only' | 'isAsked' | 'source' | 'preferredServer' | 'recallBaseline' | 'recallDeleted' | 'grace'
+  'only' | 'part' | 'isAsked' | 'source' | 'preferredServer' | 'recallBaseline' | 'recallDeleted' | 'grace'
 > {
   readonly undo: Undo
   /** What the run that is undone did, in its order. */

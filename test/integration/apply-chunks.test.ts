@@ -484,6 +484,7 @@ test.each([
       readDirectory: read,
       rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
       limits: NO_LIMITS,
+      holdMs: 1e9,
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
       canary: NO_CANARY,

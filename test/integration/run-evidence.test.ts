@@ -149,7 +149,7 @@ async function approve(
   { executor, waitForEnd }: SyncHarness,
   only?: readonly string[],
 ): Promise<RunRecord> {
-  await control().approve(run, 'ada', only)
+  await control().approve({ run: run, by: 'ada', only: only })
   await executor.work(name, { scheduled: false })
   const [newest] = await control().runs({ sync: name, limit: 1 })
   return waitForEnd(newest?.run ?? 0)
@@ -204,7 +204,7 @@ describe('a unit in which nobody is left', () => {
     const everybody = await seen()
     lose(...SALES)
     const held = await harness.sync()
-    await control().reject(held.run, 'ada')
+    await control().reject({ run: held.run, by: 'ada' })
     const after = await harness.sync()
     expect(after).toMatchObject({ state: 'done', hold: null, hold_run: null })
     expect(guardsOf(after)).toEqual([])
@@ -639,7 +639,7 @@ describe('findings of opposite danger in one hold', () => {
     expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
-    await expect(control().approve(held.run, 'ada', ['reborn'])).rejects.toThrow(
+    await expect(control().approve({ run: held.run, by: 'ada', only: ['reborn'] })).rejects.toThrow(
       `Run ${held.run} has nothing called reborn to approve; it has container-emptied.`,
     )
 
@@ -650,7 +650,7 @@ describe('findings of opposite danger in one hold', () => {
   })
 
   test('in the other order, where one is rejected', async () => {
-    await control().reject(held.run, 'ada', ['container-emptied'])
+    await control().reject({ run: held.run, by: 'ada', only: ['container-emptied'] })
     const after = await harness.sync()
     expect(guardsOf(after)).toEqual(['reborn 1 better-read'])
     expect(after).toMatchObject({ hold: null, hold_run: held.run })
@@ -666,7 +666,7 @@ describe('findings of opposite danger in one hold', () => {
 
   test('are not decided on by a name that the run does not have', async () => {
     for (const decide of ['approve', 'reject'] as const) {
-      const deciding = control()[decide](held.run, 'ada', ['reborn', 'rebron'])
+      const deciding = control()[decide]({ run: held.run, by: 'ada', only: ['reborn', 'rebron'] })
       await expect(deciding).rejects.toMatchObject({ code: 'usage' })
       await expect(deciding).rejects.toThrow(
         `Run ${held.run} has nothing called rebron to ${decide}; it has container-emptied, reborn.`,
@@ -684,7 +684,7 @@ test('an approval of one of several guards applies nothing before all are decide
   const held = await harness.sync()
   expect(guardsOf(held)).toEqual(['min-source-users 5 guard', 'max-deletes-users 4 guard'])
   const everybody = await seen()
-  const after = await control().approve(held.run, 'ada', ['min-source-users'])
+  const after = await control().approve({ run: held.run, by: 'ada', only: ['min-source-users'] })
   expect(after).toMatchObject({ state: 'held', hold: 'open' })
   expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: held.run })
   expect(await seen()).toEqual(everybody)
@@ -706,7 +706,7 @@ test('a plan does not say that a guard would hold what a person approved and no 
   }
   expect(await plan()).toMatchObject({ state: 'planned', breaches: [{ guard: 'max-deletes-users' }] })
   expect((await plan())?.breaches[0]?.decided).toBeUndefined()
-  await control().approve(held.run, 'ada')
+  await control().approve({ run: held.run, by: 'ada' })
   const approved = await plan()
   expect(approved).toMatchObject({ breaches: [{ guard: 'max-deletes-users', decided: 'approved' }] })
   expect(renderReport(approved!, { all: false })).toContain('Approved by a person, in spite of:')

@@ -110,7 +110,7 @@ test('a hold that stays open for many runs stays the one that a person decides o
   }
   expect(await sizes()).toEqual(before)
   expect(await harness.getRun(first.run)).toMatchObject({ hold: 'open' })
-  await control().approve(first.run, 'ada')
+  await control().approve({ run: first.run, by: 'ada' })
   expect(await harness.sync()).toMatchObject({ state: 'done' })
   expect(await rows('dirsyncd.journal')).toBe(before[2]! + 3)
 })
@@ -119,7 +119,7 @@ test('who approves the hold of an earlier run approves what later runs show', as
   leave('a', 'b', 'c')
   const first = await harness.sync()
   await harness.sync()
-  await control().approve(first.run, 'ada')
+  await control().approve({ run: first.run, by: 'ada' })
   expect((await decisionsOf(opened.store.db, sync, first.target)).approved.size).toBe(3)
   expect(await harness.sync()).toMatchObject({ state: 'done' })
 })
@@ -139,10 +139,10 @@ test('a run of single people leaves the hold of a whole run open, and says what 
     `Nothing was changed. The hold of run ${whole.run} is of the whole sync and holds other changes: decide on it first, ` +
       `with dirsyncd approve ${whole.run} or dirsyncd reject ${whole.run}, and then ask for this run again.`,
   )
-  await expect(control().approve(limited.run, 'ada')).rejects.toThrow(
+  await expect(control().approve({ run: limited.run, by: 'ada' })).rejects.toThrow(
     `Run ${limited.run} has no open hold: the hold of run ${whole.run} comes first, which is of the whole sync.`,
   )
-  await control().reject(whole.run, 'ada')
+  await control().reject({ run: whole.run, by: 'ada' })
   const again = await harness.sync(only('d', 'e'))
   expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
 })

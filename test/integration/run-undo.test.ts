@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import { DirsyncdError } from '../../src/errors.ts'
-import type { Part } from '../../src/plan/part.ts'
+import type { Part } from '../../src/plan/part/part.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
@@ -83,7 +83,7 @@ async function undo({ run }: RunRecord, part: Part = {}): Promise<RunRecord> {
 
 async function approve(run: RunRecord): Promise<RunRecord> {
   if (run.state !== 'held') return run
-  await control().approve(run.run, 'ana')
+  await control().approve({ run: run.run, by: 'ana' })
   await harness.executor.work(sync, { scheduled: false })
   const [newest] = await control().runs({ sync, limit: 1 })
   return harness.getRun(newest!.run)

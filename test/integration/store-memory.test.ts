@@ -35,7 +35,7 @@ async function hold(...changes: string[]): Promise<number> {
   const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
   await writeFenced(store, run.run, async (trx) => {
     await setRunState(trx, run.run, 'planning', { breaches })
-    await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
+    await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
   })
   return run.run
 }
@@ -149,13 +149,13 @@ test.each([
     wake: async (name) => void woken.push(name),
   })
   const run = await hold('a')
-  await control[first](run, 'ada')
+  await control[first]({ run, by: 'ada' })
   const before =
     first === 'reject'
       ? 'it was rejected before'
       : 'it was approved before, and what of it is not applied yet is for the next run: `dirsyncd sync NAME`'
   const refusal = `Run ${run} has no open hold: ${before.replace('NAME', sync)}.`
-  await expect(control[what](run, 'bob')).rejects.toThrow(refusal)
+  await expect(control[what]({ run, by: 'bob' })).rejects.toThrow(refusal)
   const { approved, rejected } = await decisionsOf(db, sync, TARGET)
   expect(approved.has('a') ? 'approve' : 'reject').toBe(first)
   if (first === 'reject') expect(rejected.get('a')).toContain('rejected by ada')
@@ -166,9 +166,9 @@ test('a hold whose approved changes are applied asks for no other run', async ()
   const targets = new Map([[sync, TARGET]])
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
-  await control.approve(run, 'ada')
+  await control.approve({ run: run, by: 'ada' })
   await forgetOtherDecisions(db, sync, TARGET, [])
-  const again = control.approve(run, 'bob')
+  const again = control.approve({ run: run, by: 'bob' })
   await expect(again).rejects.toThrow(`Run ${run} has no open hold: it was approved before.`)
 })
 
@@ -176,8 +176,8 @@ test('what was rejected may be approved later', async () => {
   const targets = new Map([[sync, TARGET]])
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
-  await control.reject(run, 'ada')
-  await control.approve(run, 'bob')
+  await control.reject({ run: run, by: 'ada' })
+  await control.approve({ run: run, by: 'bob' })
   expect(await decisionsOf(db, sync, TARGET)).toEqual({ approved: new Set(['a']), rejected: new Map() })
 })
 
@@ -201,9 +201,12 @@ test('two people who decide on two guards at once are both heard', async () => {
     const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
     await writeFenced(store, run.run, async (trx) => {
       await setRunState(trx, run.run, 'planning', { breaches })
-      await holdRun(trx, run, 'held', { breaches, counts: countsOf({}) })
+      await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
     })
-    await Promise.all([control.approve(run.run, 'ada', ['few']), control.reject(run.run, 'bob', ['many'])])
+    await Promise.all([
+      control.approve({ run: run.run, by: 'ada', only: ['few'] }),
+      control.reject({ run: run.run, by: 'bob', only: ['many'] }),
+    ])
     expect(await findRun(db, run.run)).toMatchObject({
       hold: 'rejected',
       breaches: [{ decided: 'approved' }, { decided: 'rejected' }],
@@ -227,9 +230,9 @@ test.each([
     await bothWait.promise
   })
   await locked.promise
-  const ada = control[first](run, 'ada')
+  const ada = control[first]({ run, by: 'ada' })
   await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(1)
-  const deciding = Promise.allSettled([ada, control[second](run, 'bob')])
+  const deciding = Promise.allSettled([ada, control[second]({ run, by: 'bob' })])
   await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(2)
   bothWait.resolve()
   await locking

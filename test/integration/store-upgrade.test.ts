@@ -75,7 +75,7 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
     leave('o1', 'o2')
     const held = await harness.sync()
     expect(held).toMatchObject({ state: 'held' })
-    await control(opened).reject(held.run, 'ada')
+    await control(opened).reject({ run: held.run, by: 'ada' })
     await harness[Symbol.asyncDispose]()
     hire('begun')
     await using killed = open(opened)

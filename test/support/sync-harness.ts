@@ -42,6 +42,8 @@ export interface SyncHarnessOptions {
   /** The most deletes of users that no guard holds; 1 million by default. */
   readonly maxUserDeletes?: number
   readonly minSourceUsers?: number
+  /** How long a hold lasts; a week by default. */
+  readonly holdMs?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
   /** Whether the sync's creates count as sent several in one request; by default not. */
@@ -127,6 +129,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       minSourceUsers: options.minSourceUsers ?? NO_LIMITS.minSourceUsers,
       users: { ...NO_LIMITS.users, maxDeletes: options.maxUserDeletes ?? NO_LIMITS.users.maxDeletes },
     },
+    holdMs: options.holdMs ?? 7 * 86_400_000,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
     canary: {

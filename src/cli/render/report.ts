@@ -7,7 +7,7 @@ import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
 import { amount, digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import type { Part } from '../../plan/part.ts'
+import type { Part } from '../../plan/part/part.ts'
 import { timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
@@ -35,6 +35,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
     titled('Noticed:', renderNotices(view, { shown, all: options.all })),
     holdLines(view),
     waitLines(view),
+    decisionLines(view),
     view.error === null ? [] : [`Failed: ${printable(view.error)}`],
   ]
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
@@ -50,16 +51,23 @@ export function renderRunEnd(view: RunView): string[] {
   return [`${headline(view)}: ${parts.join(', ')}`]
 }
 
-function headline({ sync, run, mode, state, startedAt, finishedAt, waitsUntil, undo }: RunView): string {
+function headline(view: RunView): string {
+  const { sync, run, mode, state, startedAt, finishedAt, waitsUntil } = view
   const what = mode === 'plan' ? 'plan' : 'run'
-  const undone = undo === null ? '' : `, undo of ${isWhole(undo.part) ? '' : 'a part of '}run ${undo.run}`
-  const parts = [`${sync}: ${what} ${run}${undone}, ${state}`]
+  const parts = [`${sync}: ${what} ${run}`, ...purposeOf(view), state]
   if (startedAt !== null) parts.push(`begun ${pointInTime(startedAt)}`)
   if (startedAt !== null && finishedAt !== null) {
     parts.push(`took ${timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))}`)
   }
   if (waitsUntil !== null) parts.push(waitText(waitsUntil))
   return parts.join(', ')
+}
+
+/** What a run is for that is none of the whole sync. */
+function purposeOf({ undo, part, approvalOf }: RunView): string[] {
+  if (undo !== null) return [`undo of ${isWhole(undo.part) ? '' : 'a part of '}run ${undo.run}`]
+  if (approvalOf === null) return []
+  return [`approved ${part === null ? 'in run' : 'as a part of run'} ${approvalOf}`]
 }
 
 function isWhole(part: Part): boolean {
@@ -178,9 +186,32 @@ function holdLines(view: RunView): string[] {
   const help = waiting
     ? [
         `Nothing was changed.${since} Apply the plan with dirsyncd approve ${held}, or reject it with dirsyncd reject ${held}.`,
+        ...expiryLine(view),
       ]
     : []
   return [`${holdTitle(view)}:`, ...guards, ...help]
+}
+
+function expiryLine({ holdExpiresAt }: RunView): string[] {
+  return holdExpiresAt === null
+    ? []
+    : [`It expires at ${pointInTime(holdExpiresAt)}; then the next run asks again.`]
+}
+
+/** Who decided what, when and why. */
+function decisionLines({ decisions }: RunView): string[] {
+  return decisions.map(({ decision, by, at, reason, only, part }) => {
+    const what = part === undefined ? (only ?? []) : partText(part)
+    const scope = what.length === 0 ? '' : ` (${what.join(', ')})`
+    const why = reason === undefined ? '' : `: ${reason}`
+    return printable(
+      `${decision === 'approved' ? 'Approved' : 'Rejected'} by ${by} at ${pointInTime(at)}${scope}${why}`,
+    )
+  })
+}
+
+function partText({ names = [], kinds = [], ids = [] }: Part): readonly string[] {
+  return [...names, ...kinds.map((kind) => `${kind}s`), ...ids]
 }
 
 function afterHold(first: number): string {

@@ -24,7 +24,7 @@ import {
   type UpdateUser,
 } from '../change.ts'
 import { sizeOf } from '../members.ts'
-import { isInPart, isMembershipInPart, type Part } from '../part.ts'
+import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
 import { hasValues, personText, restoredFields } from './values.ts'

@@ -16,6 +16,7 @@ import { canaries } from './0014-canaries.ts'
 import { largePlans } from './0015-large-plans.ts'
 import { missedCreates } from './0016-missed-creates.ts'
 import { undo } from './0017-undo.ts'
+import { decided } from './0018-decided.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -36,4 +37,5 @@ export const migrations: Record<string, Migration> = {
   '0015-large-plans': largePlans,
   '0016-missed-creates': missedCreates,
   '0017-undo': undo,
+  '0018-decided': decided,
 }

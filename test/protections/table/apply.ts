@@ -443,7 +443,7 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-hold-is-decided-by-one-person',
     file: 'store/decisions.ts',
-    find: '\n      .forUpdate()',
+    find: '\n    .forUpdate()',
     replace: '',
     test: 'integration/store-memory.test.ts',
     only: 'approve and approve the same hold',

@@ -5,6 +5,7 @@ import { CANARY } from './canary.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
+import { PARTS_OF_PLANS } from './parts.ts'
 import { PLAN } from './plan.ts'
 import { SERVERS } from './servers.ts'
 import { SERVICE } from './service.ts'
@@ -25,4 +26,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...CANARY,
   ...SERVICE,
   ...UNDO_AND_PAUSE,
+  ...PARTS_OF_PLANS,
 ]

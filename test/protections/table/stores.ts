@@ -799,7 +799,7 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-decisions-at-once-lose-none',
     file: 'store/decisions.ts',
-    find: '\n      .forUpdate()',
+    find: '\n    .forUpdate()',
     replace: '',
     test: 'integration/store-memory.test.ts',
     only: 'two people',

@@ -57,8 +57,8 @@ test.each(['approve', 'reject'])('%s decides about all, or only about what is na
   // A hold is not decided as a whole for a request whose names were lost.
   expect((await post({ by: 'ada', only: [] })).statusCode).toBe(400)
   expect(asked).toEqual([
-    [what, 7, 'ada', undefined],
-    [what, 7, 'ada', ['reborn']],
+    [what, { run: 7, by: 'ada' }],
+    [what, { run: 7, by: 'ada', only: ['reborn'] }],
   ])
 })
 

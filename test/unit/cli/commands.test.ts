@@ -7,7 +7,14 @@ import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
 import type { CheckItem, CheckRequest } from '../../../src/compose/check.ts'
 import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
-import type { Control, RunRequest, RunView, SyncPause, UndoRequest } from '../../../src/control/control.ts'
+import type {
+  ApproveRequest,
+  Control,
+  RunRequest,
+  RunView,
+  SyncPause,
+  UndoRequest,
+} from '../../../src/control/control.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
 import { createFolder } from '../config/folder.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
@@ -23,7 +30,7 @@ interface Script {
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
   readonly check?: readonly CheckItem[]
   readonly contract?: readonly ContractStep[]
-  readonly approve?: (run: number, by: string, only?: readonly string[]) => RunView
+  readonly approve?: (request: ApproveRequest) => RunView
   readonly paused?: readonly SyncPause[]
   /** What a person answers on the terminal; nobody is there if left out. */
   readonly answer?: boolean
@@ -130,8 +137,8 @@ function scriptedControl(
           .filter((run) => sync === undefined || run.sync === sync)
           .toReversed(),
       ),
-    approve: async (...args) => (script.approve ?? unknownRun)(...args),
-    reject: async (...args) => (script.approve ?? unknownRun)(...args),
+    approve: async (request) => (script.approve ?? unknownRun)(request),
+    reject: async (request) => (script.approve ?? unknownRun)(request),
     undo: (request) => {
       seen.undone.push(request)
       return Promise.resolve(seen.undone.length)
@@ -376,10 +383,15 @@ test('a run that does not exist is one sentence and exit code 1', async () => {
 test('approve follows the run that applies what was approved', async () => {
   const result = await dirsyncd(['approve', '5'], {
     approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
-    runs: { 5: [runOf({ run: 5, state: 'held' })], 6: [runOf({ run: 6, trigger: 'approval' })] },
+    runs: {
+      5: [runOf({ run: 5, state: 'held' })],
+      6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })],
+    },
   })
   expect(result.code).toBe(0)
-  expect(result.stdout).toMatch(/^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, done/)
+  expect(result.stdout).toMatch(
+    /^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, approved in run 5, done/,
+  )
 })
 
 test('approve says when somebody had rejected it', async () => {
@@ -387,7 +399,7 @@ test('approve says when somebody had rejected it', async () => {
     approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
     runs: {
       5: [runOf({ run: 5, state: 'held', hold: 'rejected' })],
-      6: [runOf({ run: 6, trigger: 'approval' })],
+      6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })],
     },
   })
   expect(stdout).toMatch(
@@ -400,11 +412,11 @@ const EMPTIED = { guard: 'container-emptied', detail: 'nobody', changes: 20, wai
 
 test('approve and reject with --only name what was decided, and what still waits', async () => {
   const only: unknown[] = []
-  const decide = (...[, , names]: [number, string, (readonly string[])?]) => {
+  const decide = ({ only: names }: ApproveRequest) => {
     only.push(names)
     return runOf({ run: 5, hold: 'open', breaches: [EMPTIED, { ...REBORN, decided: 'approved' }] })
   }
-  const runs = { 5: [runOf({ run: 5 })], 6: [runOf({ run: 6, trigger: 'approval' })] }
+  const runs = { 5: [runOf({ run: 5 })], 6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })] }
   const approved = await dirsyncd(['approve', '5', '--only', 'reborn'], { approve: decide, runs })
   expect(approved).toMatchObject({ code: 0, stderr: '' })
   expect(approved.stdout).toMatch(
@@ -425,7 +437,7 @@ test('an approval of one of several guards applies nothing yet, and waits for no
   ]
   const approved = await dirsyncd(['approve', '5', '--only', 'max-deletes-users'], {
     approve: () => runOf({ run: 5, state: 'held', hold: 'open', breaches }),
-    runs: { 6: [runOf({ run: 6, trigger: 'approval' })] },
+    runs: { 6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })] },
   })
   expect(approved).toMatchObject({
     code: 0,

@@ -23,6 +23,7 @@ const MIGRATIONS = {
     '0015-large-plans.ts': '0c5a5c2646f94eb8',
     '0016-missed-creates.ts': '851a2130102a20c6',
     '0017-undo.ts': 'af52f108886e81fe',
+    '0018-decided.ts': 'c11c1d226d7cfa2e',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

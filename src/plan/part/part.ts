@@ -1,5 +1,5 @@
-import type { Kind } from '../directory/entry.ts'
-import { type Change, kindOf } from './change.ts'
+import type { Kind } from '../../directory/entry.ts'
+import { type Change, kindOf, type Op, OPS } from '../change.ts'
 
 export const PART_NAMES = ['creates', 'updates', 'deletes', 'members'] as const
 export type PartName = (typeof PART_NAMES)[number]
@@ -14,7 +14,16 @@ export interface Part {
 
 /** Whether the change belongs to the part. Members of a group are a part of the group. */
 export function isInPart(part: Part, change: Change): boolean {
-  return isNamed(part, nameOf(change)) && isOfKind(part, kindOf(change.op)) && isOfIds(part, change.id)
+  return isOpInPart(part, change.op) && isOfIds(part, change.id)
+}
+
+/** The operations of the part's changes. */
+export function opsOfPart(part: Part): readonly Op[] {
+  return OPS.filter((op) => isOpInPart(part, op))
+}
+
+function isOpInPart(part: Part, op: Op): boolean {
+  return isNamed(part, nameOf(op)) && isOfKind(part, kindOf(op))
 }
 
 /** Whether the membership of a user in a group belongs to the part: it does by either of the two ids. */
@@ -34,7 +43,7 @@ function isOfIds({ ids }: Part, ...some: readonly string[]): boolean {
   return ids === undefined || some.some((id) => ids.includes(id))
 }
 
-function nameOf({ op }: Change): PartName {
+function nameOf(op: Op): PartName {
   if (op === 'set-members') return 'members'
   return op.startsWith('create-') ? 'creates' : op.startsWith('delete-') ? 'deletes' : 'updates'
 }

@@ -1,0 +1,66 @@
+import type { Kysely } from 'kysely'
+import { pointInTime } from '../directory/wording.ts'
+import { DirsyncdError } from '../errors.ts'
+import { approvePart } from '../store/decisions.ts'
+import { pauseOfSync } from '../store/paused-syncs.ts'
+import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
+import type { Part } from '../plan/part/part.ts'
+import type { Tables } from '../store/tables.ts'
+import { type ApproveRequest, pauseText } from './control.ts'
+import { pauseView } from './paused.ts'
+
+interface Deps {
+  readonly db: Kysely<Tables>
+  /** Adds a run and wakes whoever makes it. */
+  readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
+}
+
+/** See `Control.approve`. One run applies the part, and the next one holds what is left. */
+export async function approvePartOf(
+  { db, request }: Deps,
+  { run: number, by, reason }: ApproveRequest,
+  part: Part,
+): Promise<RunRecord> {
+  const before = await findRun(db, number)
+  if (before === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+  const pause = await pauseOfSync(db, before.sync)
+  if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
+  const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
+  if (named === 0)
+    throw new DirsyncdError(
+      'usage',
+      `Run ${number} holds no such change; dirsyncd runs ${number} --all shows them.`,
+    )
+  const approved = { mode: 'sync', trigger: 'approval', approvalOf: number } as const
+  await request(before.sync, { ...approved, part })
+  await request(before.sync, approved)
+  return (await findRun(db, number))!
+}
+
+/** Throws unless guards hold the whole plan of this run. */
+function requirePlanOnHold(run: RunRecord): void {
+  requireInTime(run)
+  const { run: number, state, hold, hold_run: holder, undo } = run
+  if (undo !== null)
+    throw new DirsyncdError(
+      'usage',
+      `Run ${number} is an undo: approve it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
+    )
+  if (state === 'held' && hold === 'open') return
+  const where = holder !== null && holder !== number ? `; it waits for the hold of run ${holder}` : ''
+  throw new DirsyncdError(
+    'run-unknown',
+    `Run ${number} has no plan on hold, so there is no part of it to approve${where}.`,
+  )
+}
+
+/** Throws where nobody has decided in time: what the run held may look quite different by now. */
+export function requireInTime({ run, sync, hold, hold_expires_at: end }: RunRecord): void {
+  if (hold !== 'open' || end === null || end.getTime() > Date.now()) return
+  const since = pointInTime(end.toISOString())
+  throw new DirsyncdError(
+    'run-unknown',
+    `The hold of run ${run} expired at ${since}; dirsyncd sync ${sync} shows what would be held now.`,
+  )
+}

@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { renderReport } from '../../src/cli/render/report.ts'
+import type { ApproveRequest } from '../../src/control/control.ts'
+import { createLocalControl } from '../../src/control/local.ts'
+import type { Part } from '../../src/plan/part/part.ts'
+import type { RunRecord } from '../../src/store/runs.ts'
+import { backendNamed, type OpenBackend } from '../support/backends.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
+import { readService } from '../support/read-service.ts'
+import { type RunningService, startService } from '../support/service.ts'
+import {
+  type MutableCompany,
+  openSyncHarness,
+  type SyncHarness,
+  type SyncHarnessOptions,
+} from '../support/sync-harness.ts'
+
+let service: RunningService
+let opened: OpenBackend
+let harness: SyncHarness
+let company: MutableCompany
+let sync: string
+let directoryId: number
+let tests = 0
+
+beforeAll(async () => {
+  service = await startService({ fixture: emptyDirectoriesFixture(100, 40) })
+  opened = await backendNamed('postgres').open()
+})
+afterAll(async () => {
+  await opened?.close()
+  await service?.close()
+})
+beforeEach(async () => {
+  company = { users: new Map(), groups: new Map() }
+  sync = `parts-${tests}`
+  directoryId = 100 + tests
+  tests += 1
+  await open()
+  hire('a', 'b', 'c', 'd', 'e', 'f')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c', 'd'] })
+  await harness.sync()
+})
+afterEach(() => harness[Symbol.asyncDispose]())
+
+async function open(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
+  harness = openSyncHarness(opened, {
+    sync,
+    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId },
+    token: () => FIXTURE.token,
+    company,
+    maxUserDeletes: 1,
+    ...options,
+  })
+  await harness.startWorker()
+}
+
+function hire(...ids: readonly string[]): void {
+  for (const id of ids) company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
+}
+
+const rename = (id: string, email = `${id}@example.org`) =>
+  company.users.set(id, { name: `Renamed ${id}`, email })
+
+function fire(...ids: readonly string[]): void {
+  for (const id of ids) company.users.delete(id)
+}
+
+const seen = () => readService({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
+const names = async () => [...(await seen()).users.values()].map(({ name }) => name).toSorted()
+
+function control() {
+  const target = `${service.baseUrl}/directories/${directoryId}`
+  return createLocalControl({
+    db: opened.store.db,
+    targets: new Map([[sync, target]]),
+    wake: async () => undefined,
+  })
+}
+
+const askFor = (run: number, part: Part) => control().approve({ run, by: 'ana', part })
+
+/** Approves a part, and returns the run that applies it and the one that holds the rest. */
+async function approve({ run }: RunRecord, part: Part, more: Partial<ApproveRequest> = {}) {
+  await control().approve({ run, by: 'ana', part, ...more })
+  await harness.executor.work(sync, { scheduled: false })
+  const [rest, applied] = await control().runs({ sync, limit: 2 })
+  return { applied: await harness.getRun(applied!.run), rest: await harness.getRun(rest!.run) }
+}
+
+test('the updates of a held plan are approved, and the rest waits as a hold of its own', async () => {
+  fire('a', 'b', 'c')
+  rename('e')
+  hire('new')
+  const held = await harness.sync()
+  expect(held).toMatchObject({ state: 'held', hold: 'open' })
+  const { applied, rest } = await approve(held, { names: ['updates'] }, { reason: 'they married' })
+  expect(applied).toMatchObject({ state: 'done', approval_of: held.run, part: { names: ['updates'] } })
+  expect(applied.counts?.planned).toEqual({ 'update-user': 1 })
+  expect(await names()).toEqual([...['a', 'b', 'c', 'd', 'f'].map((id) => `Person ${id}`), 'Renamed e'])
+  expect(rest).toMatchObject({ state: 'held', hold: 'open', hold_run: rest.run })
+  expect(rest.digest).not.toBe(held.digest)
+  expect(rest.breaches?.map(({ guard, changes }) => [guard, changes])).toEqual([
+    ['max-deletes-users', 3],
+    ['left-out', 4],
+  ])
+  expect(await harness.getRun(held.run)).toMatchObject({ hold: 'replaced' })
+  const report = renderReport((await control().run(held.run))!, { all: false }).join('\n')
+  expect(report).toMatch(/Approved by ana at \d{4}-.*Z \(updates\): they married/)
+  await control().approve({ run: rest.run, by: 'bob' })
+  await harness.executor.work(sync, { scheduled: false })
+  expect(await names()).toEqual(['Person d', 'Person f', 'Person new', 'Renamed e'])
+})
+
+test('what was left out is held although no guard minds it, run after run, until somebody decides', async () => {
+  fire('a', 'b')
+  hire('new')
+  const held = await harness.sync()
+  const { rest } = await approve(held, { names: ['deletes'] })
+  expect(rest).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
+  expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: rest.run })
+  hire('another')
+  const more = await harness.sync()
+  expect(more).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
+  expect(await names()).toEqual(['c', 'd', 'e', 'f'].map((id) => `Person ${id}`))
+  await control().approve({ run: rest.run, by: 'bob' })
+  expect(await harness.sync()).toMatchObject({ state: 'done' })
+  expect((await seen()).users.has('new')).toBe(true)
+  expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
+})
+
+test('one person is approved with the groups that he gets', async () => {
+  fire('a', 'b', 'c')
+  hire('new', 'other')
+  company.groups.set('g', { name: 'Group', members: ['d', 'e', 'new', 'other'] })
+  company.groups.set('h', { name: 'House', members: ['new'] })
+  const held = await harness.sync()
+  const { applied } = await approve(held, { ids: ['new', 'h'] })
+  expect(applied.counts?.planned).toEqual({ 'create-user': 1, 'create-group': 1, 'set-members': 2 })
+  const { users, groups } = await seen()
+  expect([...users.keys()].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'new'])
+  expect(groups.get('g')?.members).toEqual(['a', 'b', 'c', 'd', 'new'])
+  expect(groups.get('h')?.members).toEqual(['new'])
+})
+
+test('an e-mail is freed by an update that nobody objects to, and not by a delete that is held', async () => {
+  fire('a', 'b', 'c')
+  company.users.set('e', { name: 'Person e', email: 'elsewhere@example.org' })
+  company.users.set('f', { name: 'Person f', email: 'e@example.org' })
+  company.users.set('d', { name: 'Person d', email: 'a@example.org' })
+  const held = await harness.sync()
+  const first = await approve(held, { ids: ['f'] })
+  expect(first.applied.counts?.planned).toEqual({ 'update-user': 2 })
+  const { users } = await seen()
+  expect(users.get('f')?.email).toBe('e@example.org')
+  expect(users.get('e')?.email).toBe('elsewhere@example.org')
+  const second = await approve(first.rest, { ids: ['d'] })
+  expect(second.applied.counts?.planned).toEqual({})
+  expect((await seen()).users.get('d')?.email).toBe('d@example.org')
+  const third = await approve(second.rest, { ids: ['d', 'a'] })
+  expect(third.applied.counts?.planned).toEqual({ 'delete-user': 1, 'update-user': 1 })
+  expect((await seen()).users.get('d')?.email).toBe('a@example.org')
+})
+
+test('members alone leave those in their groups who are not deleted yet', async () => {
+  fire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['e'] })
+  const held = await harness.sync()
+  const { rest } = await approve(held, { names: ['members'] })
+  expect((await seen()).groups.get('g')?.members).toEqual(['a', 'b', 'c', 'e'])
+  expect(rest).toMatchObject({ state: 'held' })
+})
+
+test('what came since the approval is not applied with the part', async () => {
+  fire('a', 'b')
+  const held = await harness.sync()
+  await control().approve({ run: held.run, by: 'ana', part: { names: ['deletes'] } })
+  fire('c', 'd')
+  await harness.executor.work(sync, { scheduled: false })
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['c', 'd', 'e', 'f'])
+  const [rest] = await control().runs({ sync, limit: 1 })
+  expect(rest).toMatchObject({ state: 'held', counts: { planned: { 'delete-user': 2 } } })
+})
+
+test('a part that the run does not hold, and a run without a plan on hold, are refused', async () => {
+  fire('a', 'b')
+  const held = await harness.sync()
+  await expect(askFor(held.run, { names: ['creates'] })).rejects.toThrow(
+    /holds no such change; dirsyncd runs \d+ --all/,
+  )
+  await expect(askFor(held.run - 1, { names: ['deletes'] })).rejects.toThrow(/has no plan on hold/)
+  await expect(askFor(987_654, {})).rejects.toThrow('There is no run 987654')
+  expect(await harness.getRun(held.run)).toMatchObject({
+    hold: 'open',
+    breaches: [{ guard: 'max-deletes-users' }],
+  })
+})
+
+test('a hold expires, says so, and the next run asks again', async () => {
+  fire('a', 'b')
+  const held = await harness.sync()
+  expect(held.hold_expires_at!.getTime() - Date.now()).toBeGreaterThan(6.9 * 86_400_000)
+  const report = renderReport((await control().run(held.run))!, { all: false }).join('\n')
+  expect(report).toMatch(/It expires at .*Z; then the next run asks again\./)
+  await sql`UPDATE dirsyncd.runs SET hold_expires_at = now() - interval '1 second' WHERE run = ${held.run}`.execute(
+    opened.store.db,
+  )
+  const late = control().approve({ run: held.run, by: 'ana' })
+  await expect(late).rejects.toThrow(
+    new RegExp(
+      `The hold of run ${held.run} expired at .*; dirsyncd sync ${sync} shows what would be held now.`,
+    ),
+  )
+  expect((await seen()).users.size).toBe(6)
+  const next = await harness.sync()
+  expect(next).toMatchObject({ state: 'held', hold: 'open', hold_run: next.run })
+  expect(await harness.getRun(held.run)).toMatchObject({ hold: 'expired' })
+  await control().approve({ run: next.run, by: 'ana' })
+  expect(await harness.sync()).toMatchObject({ state: 'done' })
+  expect((await seen()).users.size).toBe(4)
+})
