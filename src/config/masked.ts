@@ -1,0 +1,154 @@
+import { maskExpression, maskFilter, maskPlain, maskUrl } from './masked-text.ts'
+
+/** Puts a hash in the place of a text that may be about a person. */
+export type Hide = (text: string) => string
+
+const MASKED = '<masked>'
+
+/** Options whose texts are shown but for e-mail addresses. An option that is in no list of this file is masked. */
+const PLAIN = words(`dataDir listen level time rows schedule timezone type ca certificate startTls external
+  allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter base scope disabled
+  nested membersFrom primaryGroup path delimiter quote encoding pattern sha256 maxAge column separator badRows settle
+  watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
+  createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
+  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds keyFile trustedProxies fixture
+  eventRetention requestLog faults uniqueExternalIds withDaemon file`)
+/** Sections, which have options of their own. */
+const SECTIONS =
+  words(`admin log retention syncs source tls timeouts users groups members map trailer directory rateLimit
+  entries guards memberships service`)
+const URLS = words('store queue url baseUrl publicUrl proxy')
+const SECRETS = words('token password storePassword queuePassword key')
+const EXPRESSIONS = words('name email employee_id external_id members value')
+const FILTERS = words('filter disabledWhen')
+/** Texts that are about people: the login of the reader, and what stands for an attribute that somebody lacks. */
+const PEOPLE = words('dn default')
+const PEOPLE_LISTS = words('include exclude protected')
+
+/** Every option that this version masks or shows knowingly, for a test that compares it with the schema. */
+export const DECIDED: ReadonlySet<string> = new Set([
+  ...PLAIN,
+  ...SECTIONS,
+  ...URLS,
+  ...SECRETS,
+  ...EXPRESSIONS,
+  ...FILTERS,
+  ...PEOPLE,
+  ...PEOPLE_LISTS,
+  'command',
+  'env',
+  'id',
+  'from',
+  'group',
+  'user',
+])
+
+/**
+ * A configuration as it was read from the file, right or wrong, for a stranger to read: without secrets, bind DNs and
+ * ids of people, but with addresses, bases, filters and attributes.
+ */
+export function maskConfig(raw: unknown, hide: Hide): unknown {
+  return new Mask(hide, mappedAttributes(raw)).value(raw, [])
+}
+
+class Mask {
+  readonly #hide: Hide
+  /** In lower case: the attributes that hold ids, names and e-mails. */
+  readonly #personal: ReadonlySet<string>
+
+  constructor(hide: Hide, personal: ReadonlySet<string>) {
+    this.#hide = hide
+    this.#personal = personal
+  }
+
+  /** `path` is that of the section, without places in lists. */
+  value(value: unknown, path: readonly string[]): unknown {
+    const key = path.at(-1) ?? ''
+    if (SECRETS.has(key)) return this.#secret(key, value)
+    if (PEOPLE_LISTS.has(key)) return this.#people(value)
+    if (key === 'command') return shownCommand(value)
+    if (key === 'env') return Array.isArray(value) ? value.map(shownVariable) : shownVariable(value)
+    if (Array.isArray(value)) return value.map((each) => this.value(each, path))
+    if (typeof value === 'object' && value !== null) return this.#section(value, path)
+    return typeof value === 'string' ? this.#text(value, path) : isKnown(key) ? value : MASKED
+  }
+
+  #section(section: object, path: readonly string[]): unknown {
+    return Object.fromEntries(
+      Object.entries(section).map(([key, value]) =>
+        DECIDED.has(key) ? [key, this.value(value, [...path, key])] : [this.#hide(key), MASKED],
+      ),
+    )
+  }
+
+  #text(text: string, path: readonly string[]): string {
+    const key = path.at(-1) ?? ''
+    if (PEOPLE.has(key)) return this.#hide(text)
+    if (FILTERS.has(key)) return maskFilter(text, this.#personal, this.#hide)
+    if (URLS.has(key)) return maskUrl(text, this.#hide)
+    if (path.includes('map') || EXPRESSIONS.has(key)) return maskExpression(text, this.#hide)
+    return PLAIN.has(key) ? maskPlain(text, this.#hide) : MASKED
+  }
+
+  /** Where the secret is, and never what stands in its place. */
+  #secret(key: string, value: unknown): unknown {
+    if (typeof value === 'string') return key === 'key' ? shownPath(value, this.#hide) : MASKED
+    if (typeof value !== 'object' || value === null) return MASKED
+    return Object.fromEntries(
+      Object.entries(value).map(([kind, where]) => {
+        if (kind === 'env') return [kind, shownVariable(where)]
+        if (kind === 'file') return [kind, shownPath(where, this.#hide)]
+        return kind === 'command' ? [kind, shownCommand(where)] : [this.#hide(kind), MASKED]
+      }),
+    )
+  }
+
+  #people(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.#people(each))
+    if (typeof value !== 'object' || value === null) return this.#hide(String(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [
+        DECIDED.has(key) ? key : this.#hide(key),
+        this.#people(each),
+      ]),
+    )
+  }
+}
+
+function isKnown(key: string): boolean {
+  return PLAIN.has(key) || URLS.has(key) || SECTIONS.has(key)
+}
+
+/** Names of variables have capital letters; another text may be the secret itself. */
+function shownVariable(name: unknown): string {
+  return typeof name === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(name) ? name : MASKED
+}
+
+/** A text without a folder and an extension may be the secret itself. */
+function shownPath(path: unknown, hide: Hide): string {
+  const isPath =
+    typeof path === 'string' && /^(?:[\w. -]*\/[\w./ -]*|[\w.-]+\.(?:pem|key|crt|txt))$/.test(path)
+  return isPath && !/[A-Za-z0-9]{32}/.test(path) ? maskPlain(path, hide) : MASKED
+}
+
+/** Arguments may hold secrets. */
+function shownCommand(command: unknown): unknown {
+  if (!Array.isArray(command)) return MASKED
+  return command.map((part, place) => (place === 0 && typeof part === 'string' ? part : MASKED))
+}
+
+function mappedAttributes(raw: unknown): ReadonlySet<string> {
+  const found = new Set<string>()
+  const visit = (value: unknown, isMapped: boolean): void => {
+    if (typeof value === 'string' && isMapped)
+      for (const word of value.match(/[A-Za-z][\w-]*/g) ?? []) found.add(word.toLowerCase())
+    if (typeof value !== 'object' || value === null) return
+    for (const [key, each] of Object.entries(value)) visit(each, isMapped || key === 'map')
+  }
+  visit(raw, false)
+  return found
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/))
+}
