@@ -1,4 +1,5 @@
 import { runApiContract } from './compose/api-contract.ts'
+import { collectBundle } from './compose/bundle.ts'
 import { runCheck } from './compose/check.ts'
 import { openControl } from './compose/control.ts'
 import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
@@ -18,6 +19,7 @@ export function createCompose(times?: Times) {
   return {
     sourceProblem,
     openControl: (config: Config, log: Log) => openControl(config, log, times),
+    collectBundle,
     runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) =>
       runDaemon(config, log, signal, output, times),
     runWorker: (config: Config, log: Log, signal: AbortSignal) => runWorker(config, log, signal, times),

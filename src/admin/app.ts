@@ -6,6 +6,8 @@ import { statusPage } from './pages/status.ts'
 
 export interface AdminOptions {
   readonly control: Omit<Control, typeof Symbol.asyncDispose>
+  /** What a support request needs to know of the daemon and its stores, without people. */
+  readonly diagnose?: (request: z.infer<typeof diagnosticsRequest>) => Promise<object>
   /** Throws when the daemon cannot do its work, such as without its store. */
   readonly checkHealth: () => Promise<void>
   /**
@@ -50,6 +52,8 @@ const runFilter = z.object({
 })
 const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000) })
 
+const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
+
 /** All other errors are the fault of who asks. */
 const STATUSES = new Map<ErrorCode, number>([
   ['run-unknown', 404],
@@ -78,6 +82,9 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
     return reply.type('text/html; charset=utf-8').send(statusPage(runs, await control.paused()))
   })
   if (options.operations) addOperations(app, control)
+  const { diagnose } = options
+  if (options.operations && diagnose !== undefined)
+    app.post('/diagnostics', (request) => diagnose(diagnosticsRequest.parse(request.body)))
   return app
 }
 

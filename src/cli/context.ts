@@ -1,7 +1,8 @@
 import type { SourceConfig } from '../config/config.ts'
-import type { Config } from '../config/load.ts'
+import type { Config, ConfigPlace } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { Log } from '../log.ts'
+import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 import type { CheckItem, CheckRequest } from '../compose/check.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
@@ -28,6 +29,7 @@ export interface Io {
 export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log) => Promise<Control>
+  readonly collectBundle: (place: ConfigPlace, log: Log) => Promise<CollectedBundle>
   readonly runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) => Promise<void>
   readonly runWorker: (config: Config, log: Log, signal: AbortSignal) => Promise<void>
   readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
@@ -64,6 +66,8 @@ export interface BareSession {
   readonly json: boolean
   readonly signal: AbortSignal
   readonly compose: Compose
+  /** For a command that works with a wrong configuration too. */
+  readonly configPlace: ConfigPlace
   readonly stderr: Output
   /** Asks the person at the terminal; `undefined` where there is nobody, and where the output is for machines. */
   readonly ask: Ask | undefined

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
+import { programVersion } from '../compose/version.ts'
 import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { addApprove } from './approve.ts'
+import { addBundle } from './bundle.ts'
 import { addCheck } from './check.ts'
 import type { Io, Runner } from './context.ts'
 import { addPause } from './pause.ts'
@@ -41,7 +42,7 @@ export function createProgram(io: Io, run: Runner): Command {
     .description(
       'Keeps the external directories of an access-management service equal to an LDAP server, CSV files or what a program prints.',
     )
-    .version(version(), '-V, --version', 'Show the version.')
+    .version(programVersion(), '-V, --version', 'Show the version.')
     .helpOption('-h, --help', 'Show this help.')
     .helpCommand(false)
     .option('-c, --config <file>', 'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml).')
@@ -72,17 +73,10 @@ export function createProgram(io: Io, run: Runner): Command {
     addResume,
     addQuarantine,
     addCheck,
+    addBundle,
     addService,
   ]) {
     add(program, run)
   }
   return program
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  const description: unknown = JSON.parse(text)
-  return typeof description === 'object' && description !== null && 'version' in description
-    ? String(description.version)
-    : 'unknown'
 }

@@ -44,10 +44,8 @@ async function runJob(
   const file = globals.config
   const compose = await parts.loadCompose()
   const { sourceProblem } = compose
-  const config =
-    options.needsConfig === false
-      ? undefined
-      : await loadConfig({ env: parts.env, sourceProblem, ...(file !== undefined && { file }) })
+  const configPlace = { env: parts.env, sourceProblem, ...(file !== undefined && { file }) }
+  const config = options.needsConfig === false ? undefined : await loadConfig(configPlace)
   const longRunning = options.longRunning === true
   const level = config?.log.level ?? 'warn'
   const configuredLevel = longRunning ? level : withoutInfo(level)
@@ -60,6 +58,7 @@ async function runJob(
     json: globals.json === true,
     signal: shutdown.signal,
     compose,
+    configPlace,
     stderr: io.stderr,
     ask: globals.json === true ? undefined : io.ask,
     columns: io.stdout.isTTY === true ? io.stdout.columns || undefined : undefined,

@@ -5,6 +5,7 @@ import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import { Executor } from '../sync/executor.ts'
+import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -15,6 +16,7 @@ import { acquireDataDir } from '../store/owner.ts'
 import type { Times } from '../queue/times.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
+import { diagnoseDaemon } from './diagnose.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { listen, startService } from './service.ts'
@@ -84,7 +86,8 @@ export async function runDaemon(
   const checkHealth = async () => {
     await site.store.pool.query('select 1')
   }
-  await listenForAdmin(stack, config, { control, checkHealth }, output)
+  const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
+  await listenForAdmin(stack, config, { control, checkHealth, diagnose }, output)
   const schedules = schedulesOf(config)
   await setSchedules(runs, schedules)
   await askForFirstRuns(config, site)

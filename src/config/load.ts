@@ -17,22 +17,27 @@ export function environment(): Env {
   return process.env
 }
 
+/** Where the configuration is, and what checks the sources. */
+export interface ConfigPlace {
+  readonly file?: string
+  readonly env: Env
+  readonly sourceProblem?: SourceProblem
+}
+
+export interface RawConfig {
+  /** Absolute. */
+  readonly file: string
+  readonly value: unknown
+}
+
 /**
  * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else
  * `config/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
  * Secrets are not read here, and no source is opened: `sourceProblem` says what is wrong with its options.
  */
-export async function loadConfig(from: {
-  readonly file?: string
-  readonly env: Env
-  readonly sourceProblem?: SourceProblem
-}): Promise<Config> {
-  const shownFile = from.file ?? (from.env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
-  const yaml = readYaml(await readText(shownFile))
-  if ('faults' in yaml) {
-    throw invalid(yaml.faults.map(({ message, ...position }) => line(shownFile, position, message)))
-  }
-  const file = resolve(shownFile)
+export async function loadConfig(from: ConfigPlace): Promise<Config> {
+  const shownFile = shownFileOf(from)
+  const { file, yaml } = await readFileOf(shownFile)
   const folder = dirname(file)
   const checked = checkConfig(yaml.value)
   const authorities = await readCaFiles(yaml.value, folder)
@@ -45,6 +50,24 @@ export async function loadConfig(from: {
   if (checked.config === undefined || faults.length > 0)
     throw invalid(describeFaults(shownFile, faults, yaml.locate))
   return deepFreeze(resolveConfig(checked.config, context))
+}
+
+/** What the configuration file says, right or wrong. Throws `config-invalid` where it is no YAML. */
+export async function readRawConfig(from: ConfigPlace): Promise<RawConfig> {
+  const { file, yaml } = await readFileOf(shownFileOf(from))
+  return { file, value: yaml.value }
+}
+
+async function readFileOf(shownFile: string) {
+  const yaml = readYaml(await readText(shownFile))
+  if ('faults' in yaml) {
+    throw invalid(yaml.faults.map(({ message, ...position }) => line(shownFile, position, message)))
+  }
+  return { file: resolve(shownFile), yaml }
+}
+
+function shownFileOf({ file, env }: ConfigPlace): string {
+  return file ?? (env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
 }
 
 async function readText(file: string): Promise<string> {

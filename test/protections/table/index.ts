@@ -1,6 +1,7 @@
 import type { Protection } from '../protection.ts'
 import { APPLY } from './apply.ts'
 import { BATCHES } from './batches.ts'
+import { BUNDLE } from './bundle.ts'
 import { CANARY } from './canary.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
@@ -20,6 +21,7 @@ export const PROTECTIONS: readonly Protection[] = [
   ...SERVERS,
   ...SOURCES,
   ...EDGES,
+  ...BUNDLE,
   ...STORES,
   ...APPLY,
   ...BATCHES,

@@ -71,6 +71,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   const compose: Compose = {
     sourceProblem: () => undefined,
     openControl: () => Promise.resolve(scriptedControl(script, seen)),
+    collectBundle: () => Promise.resolve({ bundle: {}, missing: [] }),
     runDaemon(_config, _log, _signal, output) {
       output.announce('The admin page is at http://x.')
       for (const run of script.ended ?? []) output.onRunEnd(run)

@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { amount } from '../directory/wording.ts'
+import { DirsyncdError, fileReason, systemCode } from '../errors.ts'
+import type { BareSession, Runner } from './context.ts'
+
+const HELP = `
+The file has versions, the configuration without secrets, the last 20 runs of each sync with counts and errors, what is
+in quarantine, and the sizes of tables. Hashes stand for ids, names and e-mail addresses. Read it before you send it: a
+sentence of another program, such as the API or the LDAP server, may hold what no rule expects.
+
+Examples:
+  dirsyncd bundle
+  dirsyncd bundle /tmp/for-support.json
+  dirsyncd bundle - | less`
+
+export function addBundle(program: Command, run: Runner): void {
+  program
+    .command('bundle')
+    .description('Write diagnostics for a support request into one file, without secrets and people.')
+    .argument(
+      '[file]',
+      'The new file, or - for standard output (default: dirsyncd-bundle-YYYYMMDD-HHMMSS.json).',
+    )
+    .addHelpText('after', HELP)
+    .action((file: string | undefined) =>
+      run((session) => writeBundle(session, file), { needsConfig: false }),
+    )
+}
+
+async function writeBundle(session: BareSession, asked: string | undefined): Promise<number> {
+  const { bundle, missing } = await session.compose.collectBundle(session.configPlace, session.log)
+  const text = `${JSON.stringify(bundle, null, 2)}\n`
+  if (asked === '-') {
+    session.print(text.trimEnd())
+    return 0
+  }
+  const path = asked ?? defaultName(new Date())
+  await createFile(path, text)
+  const bytes = Buffer.byteLength(text)
+  if (session.json) session.printJson({ file: path, bytes, missing })
+  else
+    session.print(
+      `Wrote ${path} (${amount(Math.ceil(bytes / 1024), 'kilobyte')}). Read it before you send it.`,
+      ...missing.map((sentence) => `It lacks a part: ${sentence}`),
+    )
+  return 0
+}
+
+/** In UTC. */
+function defaultName(now: Date): string {
+  const [day, time] = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
+  return `dirsyncd-bundle-${day}-${time}.json`
+}
+
+/** Only this user may read it. */
+async function createFile(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const why =
+      systemCode(error) === 'EEXIST'
+        ? 'it exists already, and a bundle never overwrites a file; name another one'
+        : fileReason(error)
+    throw new DirsyncdError('usage', `The file ${path} cannot be written: ${why}.`)
+  }
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import { dirname, resolve } from 'node:path'
+import { socketPath } from '../admin/socket.ts'
+import type { Config, QueueConfig } from '../config/config.ts'
+import { sentence } from '../errors.ts'
+import { type ConfigPlace, loadConfig, type RawConfig, readRawConfig } from '../config/load.ts'
+import { maskPlain } from '../config/masked-text.ts'
+import { maskConfig } from '../config/masked.ts'
+import { Cleaner } from '../control/bundle/clean.ts'
+import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
+import { programWords } from '../control/bundle/words.ts'
+import { connectSocket } from '../control/socket-client.ts'
+import type { Log } from '../log.ts'
+import { openRedis } from '../queue/redis.ts'
+import { openStore } from '../store/open.ts'
+import { type DaemonDiagnostics, processFacts, redisFacts } from './diagnose.ts'
+import { storeOptions } from './site.ts'
+
+export type Bundle = Readonly<Record<string, unknown>>
+
+/** That of the schema. */
+const DEFAULT_DATA_DIR = '/var/lib/dirsyncd'
+
+/** How long a daemon may take to read its store. */
+const PATIENCE_MS = 300_000
+
+/** What the command collects. */
+export interface CollectedBundle {
+  readonly bundle: Bundle
+  /** One sentence for each part that could not be read. The bundle has them without people. */
+  readonly missing: readonly string[]
+}
+
+/** Rises when the keys of a bundle change their meaning. */
+const FORMAT = 1
+
+const ABOUT =
+  'Diagnostics of dirsyncd for a support request. [user …], [group …] and [hidden …] stand for what may be about people: ' +
+  'the same text has the same number everywhere in this file, and nobody can turn a number back. Secrets are not in it.'
+
+/**
+ * Collects what a support request needs, without secrets and people. A part that cannot be read is left out, and the
+ * bundle says why.
+ */
+export async function collectBundle(place: ConfigPlace, log: Log): Promise<CollectedBundle> {
+  const salt = randomBytes(32).toString('hex')
+  const missing: string[] = []
+  const orNothing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work()
+    } catch (error) {
+      missing.push(sentence(error))
+      return undefined
+    }
+  }
+  const raw = await readRawConfig(place).catch(() => undefined)
+  const config = await orNothing(() => loadConfig(place))
+  const words = await programWords()
+  const cleanerFor = (shown: readonly string[]) => new Cleaner({ salt, words, shown, known: new Map() })
+  const hider = cleanerFor([])
+  const masked = raw && maskConfig(raw.value, (text) => hider.hidden(text))
+  const shown = [...textsIn(masked), raw?.file ?? '']
+  const request = { salt, shown }
+  const daemon = await orNothing(() => askDaemon(dataDirOf(config, raw), request))
+  const own =
+    daemon === undefined && config !== undefined
+      ? await readOwnStores(config, request, log, orNothing)
+      : undefined
+  const cleaner = cleanerFor(shown)
+  const stores = daemon ?? own
+  return {
+    missing: [...missing, ...(stores?.diagnostics?.errors ?? [])],
+    bundle: {
+      bundle: { format: FORMAT, made: new Date(), about: ABOUT },
+      missing: [
+        ...missing.flatMap((error) => error.split('\n')).map((error) => cleaner.sentence(error)),
+        ...(stores?.diagnostics?.errors ?? []),
+      ],
+      command: processFacts(),
+      daemon: daemon?.process ?? null,
+      config:
+        raw === undefined
+          ? null
+          : { file: maskPlain(raw.file, (text) => hider.hidden(text)), options: masked },
+      queue: stores?.queue ?? null,
+      ...stores?.diagnostics?.facts,
+    },
+  }
+}
+
+/** With a wrong configuration a daemon may still run on an older one. */
+function dataDirOf(config: Config | undefined, raw: RawConfig | undefined): string {
+  if (config !== undefined) return config.dataDir
+  const { value } = raw ?? {}
+  const dataDir =
+    typeof value === 'object' && value !== null && 'dataDir' in value ? value.dataDir : undefined
+  return typeof dataDir === 'string' ? resolve(dirname(raw?.file ?? ''), dataDir) : DEFAULT_DATA_DIR
+}
+
+/** `undefined` where no daemon runs. */
+async function askDaemon(
+  dataDir: string,
+  request: DiagnosticsRequest,
+): Promise<DaemonDiagnostics | undefined> {
+  await using daemon = await connectSocket(socketPath(dataDir), {
+    who: 'daemon',
+    afterLoss: 'The bundle has only what can be read without it.',
+    patience: PATIENCE_MS,
+  })
+  return await daemon?.call<DaemonDiagnostics>('POST', '/diagnostics', request)
+}
+
+async function readOwnStores(
+  config: Config,
+  request: DiagnosticsRequest,
+  log: Log,
+  orNothing: <T>(work: () => Promise<T>) => Promise<T | undefined>,
+): Promise<{ readonly queue: unknown; readonly diagnostics: Diagnostics | undefined }> {
+  const { queue } = config
+  return {
+    queue: queue.kind === 'store' ? { kind: 'store' } : await orNothing(() => readRedis(queue, log)),
+    diagnostics: await orNothing(async () => {
+      await using store = await openStore(storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log))
+      return await diagnose(store.db, request)
+    }),
+  }
+}
+
+async function readRedis(
+  { url, password }: Extract<QueueConfig, { kind: 'redis' }>,
+  log: Log,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { redis } = await openRedis({ url, ...(password && { password: () => password.read() }) }, log)
+  try {
+    return await redisFacts(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** All texts and numbers of a masked configuration that it shows. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}

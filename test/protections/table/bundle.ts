@@ -1,0 +1,76 @@
+import type { Protection } from '../protection.ts'
+
+/** What a bundle for support must not hold. */
+export const BUNDLE: readonly Protection[] = [
+  {
+    name: 'bundle-hides-words-that-nobody-knows',
+    file: 'control/bundle/clean.ts',
+    find: 'return this.#isOfProgram(word) || this.#configured.has(word)',
+    replace: 'return this.#isOfProgram(word) || this.#configured.has(word) || /^\\p{L}+$/u.test(word)',
+    test: 'unit/control/clean.test.ts',
+  },
+  {
+    name: 'bundle-hides-e-mail-addresses-of-shown-domains',
+    file: 'control/bundle/clean.ts',
+    find: '    replace(EMAIL, (email) => this.hidden(email))\n',
+    replace: '    replace(EMAIL, (email) => email)\n',
+    test: 'unit/control/clean.test.ts',
+    only: 'an e-mail address',
+  },
+  {
+    name: 'bundle-hides-known-names-of-program-words',
+    file: 'control/bundle/diagnostics.ts',
+    find: 'known: known ?? new Map() })',
+    replace: 'known: known === undefined ? new Map() : new Map() })',
+    test: 'integration/bundle-store.test.ts',
+    only: 'nobody of those',
+  },
+  {
+    name: 'bundle-keeps-no-word-without-the-known-names',
+    file: 'control/bundle/diagnostics.ts',
+    find: 'known === undefined ? new Set<string>() : await programWords()',
+    replace: 'await programWords()',
+    test: 'integration/bundle-store.test.ts',
+    only: 'without the names',
+  },
+  {
+    name: 'bundle-hashes-have-a-salt',
+    file: 'control/bundle/clean.ts',
+    find: "createHmac('sha256', this.#parts.salt)",
+    replace: "createHmac('sha256', '')",
+    test: 'unit/control/clean.test.ts',
+    only: 'another one in another bundle',
+  },
+  {
+    name: 'bundle-masks-what-stands-in-the-place-of-a-secret',
+    file: 'config/masked.ts',
+    find: 'if (SECRETS.has(key)) return this.#secret(key, value)',
+    replace: "if (SECRETS.has(key) && typeof value === 'string') return this.#secret(key, value)",
+    test: 'unit/config/masked.test.ts',
+    only: 'a token as the name of a file',
+  },
+  {
+    name: 'bundle-masks-unknown-options',
+    file: 'config/masked.ts',
+    find: ' : [this.#hide(key), MASKED],\n      ),\n    )\n  }\n\n  #text',
+    replace: ' : [key, value],\n      ),\n    )\n  }\n\n  #text',
+    test: 'unit/config/masked.test.ts',
+    only: 'a misspelled option',
+  },
+  {
+    name: 'bundle-masks-arguments',
+    file: 'config/masked.ts',
+    find: "place === 0 && typeof part === 'string'",
+    replace: "typeof part === 'string'",
+    test: 'unit/config/masked.test.ts',
+    only: 'argument',
+  },
+  {
+    name: 'bundle-never-overwrites-a-file',
+    file: 'cli/bundle.ts',
+    find: "{ flag: 'wx', mode: 0o600 }",
+    replace: "{ flag: 'w', mode: 0o600 }",
+    test: 'e2e/bundle.test.ts',
+    only: 'a new file',
+  },
+]
