@@ -11,7 +11,7 @@ const PLAIN = words(`dataDir listen level time rows schedule timezone type ca ce
   nested membersFrom primaryGroup path delimiter quote encoding pattern sha256 maxAge column separator badRows settle
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
-  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds keyFile trustedProxies fixture
+  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
   eventRetention requestLog faults uniqueExternalIds withDaemon file`)
 /** Sections, which have options of their own. */
 const SECTIONS =

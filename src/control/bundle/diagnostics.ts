@@ -18,6 +18,7 @@ import {
   troublesOf,
 } from '../../store/diagnostics.ts'
 import { describeProcess } from '../../store/process-name.ts'
+import { pausedSyncs } from '../../store/paused-syncs.ts'
 import type { SyncTarget } from '../../store/run-types.ts'
 import type { Tables } from '../../store/tables.ts'
 import { Cleaner } from './clean.ts'
@@ -78,6 +79,7 @@ async function readFacts(db: Db, orElse: OrElse) {
     tables: await orElse([], () => tableSizes(db)),
     leases: await orElse([], () => leaseFacts(db)),
     pauses: await orElse([], () => pauseFacts(db)),
+    paused: await orElse([], async () => [...(await pausedSyncs(db)).values()]),
     tokens: await orElse([], () => tokenFacts(db)),
     logins: await orElse([], () => refusedLoginFacts(db)),
     syncs: await readSyncs(db, orElse),
@@ -102,6 +104,7 @@ function describe(facts: Facts, cleaner: Cleaner): Readonly<Record<string, unkno
       owner: owner === null ? null : describeProcess(owner),
     })),
     pauses: facts.pauses,
+    paused: facts.paused.map(({ sync, since }) => ({ sync, since })),
     tokens: facts.tokens,
     refusedLogins: facts.logins.map((login) => ({ ...login, message: cleaner.sentence(login.message) })),
     syncs: facts.syncs.map((sync) => describeSync(sync, cleaner)),

@@ -1,4 +1,5 @@
 import type { NoticeCount, Trouble } from '../../store/diagnostics.ts'
+import type { Part } from '../../plan/part/part.ts'
 import type { RunRecord } from '../../store/runs.ts'
 import type { Cleaner } from './clean.ts'
 
@@ -27,11 +28,20 @@ export function describeRun(
     started: run.started_at,
     finished: run.finished_at,
     seconds: secondsBetween(run.started_at, run.finished_at),
+    undo: run.undo && { run: run.undo.run, part: describePart(run.undo.part) },
+    approvalOf: run.approval_of,
+    part: run.part && describePart(run.part),
     error: clean(run.error),
     stop: run.stop_code === null ? null : { code: run.stop_code, reason: clean(run.stop_reason) },
     counts: run.counts,
     outcomes: run.outcomes,
-    hold: run.hold === null ? null : { state: run.hold, run: run.hold_run },
+    hold: run.hold === null ? null : { state: run.hold, run: run.hold_run, expires: run.hold_expires_at },
+    decisions: run.decisions.map(({ decision, at, only, part }) => ({
+      decision,
+      at,
+      only,
+      part: part && describePart(part),
+    })),
     breaches: (run.breaches ?? []).map(({ guard, changes, waitsFor, decided, detail }) => ({
       guard,
       changes,
@@ -62,6 +72,10 @@ export function describeRun(
       example: clean(detail),
     })),
   }
+}
+
+function describePart({ ids, ...part }: Part): object {
+  return { ...part, ids: ids?.length }
 }
 
 function ofRun<T extends { readonly run: number }>(rows: readonly T[], { run }: RunRecord): readonly T[] {
