@@ -60,6 +60,8 @@ const LEFT_NOTICES = [
   'does-not-converge',
   'shared-id',
   'directory-incomplete',
+  'changed-since',
+  'not-restored',
 ] as const
 
 /**
