@@ -7,7 +7,7 @@ export default defineConfig({
     include: [
       'test/faults/**/*.test.ts',
       'test/contract/{blocks,conformance-faults,event-filters,fuzz,fuzz-load}.test.ts',
-      'test/integration/{backend,large-groups,request-budget,run-behaviour-*,run-{holds,identity,refusals,undo,undo-random},service-admin,store}.test.ts',
+      'test/integration/{backend,large-groups,request-budget,run-behaviour-*,run-{holds,identity,refusals,parts-random,undo,undo-random},service-admin,store}.test.ts',
       'test/e2e/**/*.test.ts',
       'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection}.test.ts',
       'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',

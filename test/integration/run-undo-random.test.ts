@@ -223,7 +223,7 @@ test(
           if (steps.length === 0) expect(states.after).toEqual(before)
         },
       ),
-      { numRuns: inLong(15, 400) },
+      { numRuns: inLong(8, 400) },
     )
   },
 )
