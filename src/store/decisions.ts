@@ -3,7 +3,7 @@ import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach 
 import { LEFT_OUT, leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
-import type { RecordedDecision } from './run-types.ts'
+import type { RecordedDecision, SyncTarget } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
@@ -48,7 +48,7 @@ export async function decide(
     const breaches = before.breaches.map((breach) =>
       chosen.includes(breach) ? { ...breach, decided: decision } : breach,
     )
-    const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
+    const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })
     const hold = holdAfter({ ...run, breaches }, (print) => approved.has(print) || rejected.has(print))
     // What was rejected may still be approved.
     if (hold === 'approved') await dropHeldChanges(trx, run.run)
@@ -175,13 +175,18 @@ async function recordDecision(
   )
 }
 
-export async function decisionsOf(db: Db, sync: string, target: string): Promise<Decisions> {
+/** What was decided about the holds of undos, or about those of all other runs: the one says nothing about the other. */
+export async function decisionsOf(
+  db: Db,
+  { sync, target, isUndo }: SyncTarget & { readonly isUndo: boolean },
+): Promise<Decisions> {
   const rows = await db
     .selectFrom('dirsyncd.decisions as d')
     .leftJoin('dirsyncd.runs as r', 'r.run', 'd.run')
     .select(['d.fingerprint', 'd.decision', 'd.run', 'd.decided_by', 'r.hold'])
     .where('d.sync', '=', sync)
     .where('d.target', '=', target)
+    .where('r.undo', isUndo ? 'is not' : 'is', null)
     .execute()
   const approved = new Set<string>()
   const rejected = new Map<string, string>()
@@ -194,6 +199,17 @@ export async function decisionsOf(db: Db, sync: string, target: string): Promise
       )
   }
   return { approved, rejected }
+}
+
+/** The fingerprints of what was approved in the hold of this run. */
+export async function approvedIn(db: Db, run: number | null): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('dirsyncd.decisions')
+    .select('fingerprint')
+    .where('run', '=', run)
+    .where('decision', '=', 'approved')
+    .execute()
+  return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
 /** Whether changes that were approved in this run's hold still wait to be applied. */

@@ -118,7 +118,7 @@ async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held
   if (open.undo?.run !== run.undo?.run) return false
   // What is left of a plan whose part was approved is a hold of its own.
   if (open.decisions.some(({ part }) => part !== undefined)) return false
-  const { approved, rejected } = await decisionsOf(trx, run.sync, run.target)
+  const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })
   const waiting = ({ state, breaches }: Held): string[] =>
     heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
   const breaches = await heldBreaches(trx, open.run, open.breaches ?? [])

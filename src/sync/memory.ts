@@ -32,7 +32,7 @@ type Db = Kysely<Tables>
 /** What a run of this sync on this target needs to know of earlier ones. */
 export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
   const withheld = new Map<string, Withheld>()
-  const decisions = await decisionsOf(db, sync, target)
+  const decisions = await decisionsOf(db, { sync, target, isUndo: false })
   for (const [fingerprint, detail] of decisions.rejected)
     withheld.set(fingerprint, { code: 'rejected', detail })
   for (const { fingerprint, code, detail } of await quarantined(db, sync, target))

@@ -34,6 +34,7 @@ import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
 import type { Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
+import { approvedIn } from '../store/decisions.ts'
 import type { Tables } from '../store/tables.ts'
 import {
   recall,
@@ -131,7 +132,18 @@ export class Pass implements Disposable {
 
   /** What an undo works with. */
   undoParts(undo: Undo): UndoDeps {
-    return { ...this.#sharedParts(), undo, doneChanges: () => doneChanges(this.#deps.db, undo.run) }
+    const { db } = this.#deps
+    const shared = this.#sharedParts()
+    return {
+      ...shared,
+      // Whoever once approved a delete of the sync has not approved that of an undo.
+      recall: async () => ({
+        ...(await shared.recall()),
+        approved: await approvedIn(db, this.#run.approval_of),
+      }),
+      undo,
+      doneChanges: () => doneChanges(db, undo.run),
+    }
   }
 
   #sharedParts() {

@@ -448,7 +448,9 @@ export function describeRuns(kind: NamedBackend['name']): void {
         .values({ ...decision, decision: 'approved' })
         .execute()
       await sync()
-      expect((await decisionsOf(opened.store.db, name, target)).approved).toEqual(new Set())
+      expect((await decisionsOf(opened.store.db, { sync: name, target, isUndo: false })).approved).toEqual(
+        new Set(),
+      )
     })
 
     describe('what stops a run', () => {

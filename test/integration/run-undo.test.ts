@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import { DirsyncdError } from '../../src/errors.ts'
+import { deleteFingerprint } from '../../src/plan/change.ts'
 import type { Part } from '../../src/plan/part/part.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
@@ -308,4 +309,30 @@ test('a run that waits does not begin while the sync is paused, and one that is 
   await control().resume(sync)
   await harness.executor.work(sync, { scheduled: false })
   expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
+})
+
+test('an old approval of a delete by the sync does not let an undo delete', async () => {
+  await open({ maxUserDeletes: 0 })
+  hire('a', 'b')
+  await harness.sync()
+  fire('a')
+  await approve(await harness.sync())
+  hire('a')
+  const creating = await harness.sync()
+  const { db } = opened.store
+  const decided = {
+    sync,
+    target: target(),
+    decision: 'approved' as const,
+    run: creating.run,
+    decided_by: 'ana',
+  }
+  await db
+    .insertInto('dirsyncd.decisions')
+    .values({ ...decided, fingerprint: deleteFingerprint('user', 'a') })
+    .execute()
+  const undone = await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.executor.work(sync, { scheduled: false })
+  expect(await harness.getRun(undone)).toMatchObject({ state: 'held' })
+  expect((await seen()).users.has('a')).toBe(true)
 })

@@ -92,9 +92,13 @@ test('a decision is forgotten when its change is no longer wanted, and no other 
   await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, () => undefined)
   await forgetOtherDecisions(db, 'another sync', TARGET, [])
   await forgetOtherDecisions(db, sync, 'https://elsewhere.example', [])
-  expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted', 'gone']))
+  expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
+    new Set(['wanted', 'gone']),
+  )
   await forgetOtherDecisions(db, sync, TARGET, ['wanted'])
-  expect((await decisionsOf(db, sync, TARGET)).approved).toEqual(new Set(['wanted']))
+  expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
+    new Set(['wanted']),
+  )
 })
 
 test('what is known of groups within groups is kept, also where only the strangers around them changed', async () => {
@@ -156,7 +160,7 @@ test.each([
       : 'it was approved before, and what of it is not applied yet is for the next run: `dirsyncd sync NAME`'
   const refusal = `Run ${run} has no open hold: ${before.replace('NAME', sync)}.`
   await expect(control[what]({ run, by: 'bob' })).rejects.toThrow(refusal)
-  const { approved, rejected } = await decisionsOf(db, sync, TARGET)
+  const { approved, rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
   expect(approved.has('a') ? 'approve' : 'reject').toBe(first)
   if (first === 'reject') expect(rejected.get('a')).toContain('rejected by ada')
   expect(woken).toEqual(first === 'approve' ? [sync] : [])
@@ -178,7 +182,10 @@ test('what was rejected may be approved later', async () => {
   const run = await hold('a')
   await control.reject({ run: run, by: 'ada' })
   await control.approve({ run: run, by: 'bob' })
-  expect(await decisionsOf(db, sync, TARGET)).toEqual({ approved: new Set(['a']), rejected: new Map() })
+  expect(await decisionsOf(db, { sync, target: TARGET, isUndo: false })).toEqual({
+    approved: new Set(['a']),
+    rejected: new Map(),
+  })
 })
 
 test.each([
@@ -189,7 +196,7 @@ test.each([
   const run = await hold('a')
   await decide(db, run, { decision: 'rejected', by: 'ada' }, () => undefined)
   await db.updateTable('dirsyncd.runs').set({ hold: state }).where('run', '=', run).execute()
-  const { rejected } = await decisionsOf(db, sync, TARGET)
+  const { rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
   expect(rejected.get('a')).toBe(words.replaceAll('N ', `${run} `).replaceAll(/N(?=;|$)/g, `${run}`))
 })
 

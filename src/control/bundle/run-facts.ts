@@ -1,5 +1,6 @@
 import type { NoticeCount, Trouble } from '../../store/diagnostics.ts'
 import type { Part } from '../../plan/part/part.ts'
+import type { RecordedDecision } from '../../store/run-types.ts'
 import type { RunRecord } from '../../store/runs.ts'
 import type { Cleaner } from './clean.ts'
 
@@ -36,12 +37,7 @@ export function describeRun(
     counts: run.counts,
     outcomes: run.outcomes,
     hold: run.hold === null ? null : { state: run.hold, run: run.hold_run, expires: run.hold_expires_at },
-    decisions: run.decisions.map(({ decision, at, only, part }) => ({
-      decision,
-      at,
-      only,
-      part: part && describePart(part),
-    })),
+    decisions: run.decisions.map(describeDecision),
     breaches: (run.breaches ?? []).map(({ guard, changes, waitsFor, decided, detail }) => ({
       guard,
       changes,
@@ -72,6 +68,10 @@ export function describeRun(
       example: clean(detail),
     })),
   }
+}
+
+function describeDecision({ decision, at, only, part }: RecordedDecision): object {
+  return { decision, at, only, part: part && describePart(part) }
 }
 
 function describePart({ ids, ...part }: Part): object {

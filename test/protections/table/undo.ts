@@ -78,6 +78,14 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
     only: 'an undo can be undone',
   },
   {
+    name: 'undo-needs-an-approval-of-its-own',
+    file: 'sync/pass.ts',
+    find: '        approved: await approvedIn(db, this.#run.approval_of),\n',
+    replace: '',
+    test: UNDO,
+    only: 'an old approval of a delete',
+  },
+  {
     name: 'undo-settles-what-it-puts-back',
     file: 'store/convergence.ts',
     find: "await db.updateTable('dirsyncd.journal').set({ settled: true }).where('run', '=', run).execute()",
