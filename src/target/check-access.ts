@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import { sentence } from '../errors.ts'
-import { explainApiError } from './explain.ts'
+import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
 import { amount } from '../directory/wording.ts'
 
@@ -61,7 +61,7 @@ async function line(label: string, signal: AbortSignal, prove: () => Promise<str
     return { label, ok: true, detail: await prove() }
   } catch (error) {
     signal.throwIfAborted()
-    return { label, ok: false, detail: sentence(explainApiError(error)) }
+    return { label, ok: false, detail: sentence(apiProblem(error)) }
   }
 }
 

@@ -2,7 +2,7 @@ import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import type { CanaryChange, Look, Shown } from '../plan/canary.ts'
 import { orMissing, shownGroup, shownUser } from './entries.ts'
-import { explainApiError } from './explain.ts'
+import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
 
 /**
@@ -26,7 +26,7 @@ export async function lookBack(
     const isPassing = isApiError(error, 'unreachable', 'server-error', 'rate-limited')
     if (isPassing || (isApiError(error) && error.isFromProxy))
       return { result: 'unavailable', detail: error.message }
-    throw explainApiError(error)
+    throw apiProblem(error)
   }
 }
 

@@ -15,7 +15,7 @@ import { UserTable } from '../directory/user-table.ts'
 import { DirectoryUsers } from '../directory/users.ts'
 import type { Membership } from '../plan/policy.ts'
 import { inTurns } from '../turns.ts'
-import { directoryUnknown, explainApiError } from './explain.ts'
+import { directoryUnknown, apiProblem } from './api-problem.ts'
 
 export interface ReadDirectoryOptions {
   readonly directoryId: number
@@ -49,7 +49,7 @@ export async function readDirectory(
     const [users, groups] = await readLists(client, options, table, signal)
     return await inTurns(snapshotOf(table, users, groups, options.membership), signal)
   } catch (error) {
-    throw explainApiError(error)
+    throw apiProblem(error)
   }
 }
 

@@ -5,7 +5,7 @@ import type { Change } from '../plan/change.ts'
 import type { Outcome } from '../plan/outcome.ts'
 import { applyChange, type HowToApply } from './apply-change.ts'
 import { OtherEntry } from './entries.ts'
-import { CHECK_PROXY, explainApiError } from './explain.ts'
+import { CHECK_PROXY, apiProblem } from './api-problem.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
 /** Also where the service names no time, or none at all: it would be asked again hundreds of times. */
@@ -82,7 +82,7 @@ function lookupsAnswered({ destination, maybeDone, status }: ApiError): boolean 
 }
 
 function stop(error: ApiError): Outcome {
-  const explained = explainApiError(error)
+  const explained = apiProblem(error)
   const code = explained instanceof DirsyncdError ? explained.code : 'directory-unexpected'
   return { result: 'stop', code, detail: sentence(explained) }
 }

@@ -7,7 +7,7 @@ import { DirsyncdError, type ErrorCode } from '../errors.ts'
  * Turns an `ApiError` into a `DirsyncdError` that tells a person what is wrong, where, and what to do; an aborted call
  * becomes `interrupted`. Returns any other error unchanged.
  */
-export function explainApiError(error: unknown): unknown {
+export function apiProblem(error: unknown): unknown {
   if (!isApiError(error)) return error
   if (isPageOfAnother(error)) {
     return new DirsyncdError('directory-unexpected', notTheService(error), { cause: error })
