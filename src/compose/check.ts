@@ -8,7 +8,7 @@ import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { SourceSnapshot } from '../directory/snapshot.ts'
 import type { UserEntry } from '../directory/entry.ts'
-import type { EntryTrace, ProbeLevel, Source } from '../source/source.ts'
+import type { FoundEntry, ProbeLevel, Source } from '../source/source.ts'
 import {
   countSource,
   type Finding,
@@ -62,9 +62,10 @@ export interface CheckSamples {
 }
 
 /** How one of the samples was mapped. */
-export interface CheckTrace extends EntryTrace {
+export interface CheckTrace extends Pick<FoundEntry, 'kind' | 'from' | 'fields'> {
   readonly type: 'trace'
   readonly sync: string
+  readonly id: string
 }
 
 export interface CheckRequest {
@@ -207,8 +208,11 @@ async function* sampleEntries(
   const short = groups.map(({ id, name, members }) => ({ id, name, members: members.length }))
   if (users.length + groups.length > 0) yield { type: 'samples', sync, users, groups: short }
   const [first] = users
-  const trace = first && (await source.explain?.('user', first.id, signal))
-  if (trace !== undefined) yield { type: 'trace', sync, ...trace }
+  if (first === undefined) return
+  const { id } = first
+  const { entries } = await source.find({ who: id, kinds: ['user'] }, signal)
+  for (const { kind, from, fields } of entries.slice(0, 1))
+    yield { type: 'trace', sync, kind, id, from, fields }
 }
 
 async function* checkDirectory(

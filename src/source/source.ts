@@ -47,16 +47,54 @@ export interface Source {
   idsAt?(dns: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
   /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
-  /** Explains how one entry's fields get their values; `undefined` if there is no such entry. Throws like `read`. */
-  explain?(kind: Kind, id: string, signal: AbortSignal): Promise<EntryTrace | undefined>
+  /** Looks for the entries that a person means, also outside of the sync's filter. Throws like `read`. */
+  find(wanted: Wanted, signal: AbortSignal): Promise<Found>
 }
 
-/** How the fields of one entry get their values. */
-export interface EntryTrace {
+/** Whom a person means. */
+export interface Wanted {
+  /** An id, an e-mail, a name, or where an entry was read (`FoundEntry.from`). */
+  readonly who: string
+  readonly kinds: readonly Kind[]
+}
+
+/** What a source has of whom a person means. */
+export interface Found {
+  /** If an id or a place fits, only its entries. Entries with the same id are all here. */
+  readonly entries: readonly FoundEntry[]
+  /**
+   * If the entries have one id: what a read makes of them, and of other users with the same e-mail. It may hold
+   * anybody else, or not, and an LDAP source leaves out the members of groups.
+   */
+  readonly snapshot: SourceSnapshot
+  /** Where the source looked, such as `below ou=people,dc=example,dc=org`. */
+  readonly searched: string
+  /** The URL of the server that answered, where the source has servers. */
+  readonly server: string | undefined
+}
+
+/** One entry, as the source has it. */
+export interface FoundEntry {
   readonly kind: Kind
-  readonly id: string
+  /** All values of the id attribute. */
+  readonly ids: readonly string[]
+  /** A DN, or a file and a row. */
   readonly from: string
+  /** What the sync's configuration makes of the entry; `undefined` for sources that have no filter. */
+  readonly standing: Standing | undefined
   readonly fields: readonly FieldTrace[]
+  /** How many members a group lists; `undefined` where the group does not list them itself. */
+  readonly members: number | undefined
+}
+
+/** Whether an entry is within the configured bases and filter, and is no disabled account. */
+export interface Standing {
+  readonly bases: readonly string[]
+  readonly inBase: boolean
+  readonly filter: string
+  readonly inFilter: boolean
+  /** The rule that the account meets and so is disabled, and what the sync does with disabled accounts. */
+  readonly disabled: { readonly rule: string; readonly action: 'delete' | 'skip' } | undefined
 }
 
 export interface FieldTrace {

@@ -480,7 +480,7 @@ test.each([
     const setup: SyncSetup = {
       name: sync,
       target,
-      source: { read, lookAgain: async () => new Map(), probe: async () => [] },
+      source: { read, find: read, lookAgain: async () => new Map(), probe: async () => [] },
       readDirectory: read,
       rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
       limits: NO_LIMITS,

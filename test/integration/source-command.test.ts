@@ -419,20 +419,27 @@ describe('the second look', () => {
   })
 })
 
-test('an entry is explained, and no more is read than that takes', async () => {
-  const script = `echo $$ > self; echo '${JSON.stringify(team)}'; echo '${JSON.stringify(bob)}'; exec sleep 1000`
-  const slow = shell(script)
-  const trace = await slow.explain?.('user', 'u2', NEVER)
-  expect(trace).toMatchObject({ kind: 'user', id: 'u2', from: 'sh, line 2' })
+test('an entry is found by its id, e-mail or name in one run of the program', async () => {
+  const counted = shell(
+    `echo ran >> runs; ${[team, bob, end(1, 1)].map((line) => `echo '${JSON.stringify(line)}'`).join('; ')}`,
+  )
+  const { entries, searched } = await counted.find({ who: 'u2', kinds: ['user', 'group'] }, NEVER)
+  expect(await readFile(join(dir.path, 'runs'), 'utf8')).toBe('ran\n')
+  expect(searched).toBe('in what sh prints')
+  const [trace] = entries
+  expect(trace).toMatchObject({ kind: 'user', ids: ['u2'], from: 'sh, line 2' })
   expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
     ['email', 'b@example.org'],
     ['name', 'Bob Ray'],
     ['employee_id', '8'],
   ])
   for (const { steps } of trace?.fields ?? []) expect(steps.at(-1)?.kind).toBe('result')
-  await gone(await appeared('self'))
-  expect(await slow.explain?.('group', 'g1', NEVER)).toMatchObject({ id: 'g1', fields: [{ value: 'Team' }] })
-  expect(await (await printing([ada, end(1)])).explain?.('user', 'u2', NEVER)).toBeUndefined()
+  for (const who of ['B@Example.org', 'bob ray', 'Ray Bob', 'sh, line 2'])
+    expect((await counted.find({ who, kinds: ['user'] }, NEVER)).entries).toEqual([trace])
+  expect((await counted.find({ who: 'g1', kinds: ['group'] }, NEVER)).entries).toMatchObject([
+    { ids: ['g1'], fields: [{ value: 'Team' }] },
+  ])
+  expect((await counted.find({ who: 'g1', kinds: ['user'] }, NEVER)).entries).toEqual([])
 })
 
 test('a probe finds the program without running it', async () => {

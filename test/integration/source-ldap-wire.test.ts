@@ -351,7 +351,7 @@ describe('a request', () => {
     expect((await source.read(NEVER)).groups.get('g')?.members).toEqual(['a'])
     await source.lookAgain('user', ['a', 'b'], NEVER)
     await source.probe(NEVER)
-    await source.explain?.('user', 'a', NEVER)
+    await source.find({ who: 'a', kinds: ['user', 'group'] }, NEVER)
     expect(server.searches.length).toBeGreaterThan(12)
     for (const search of server.searches)
       expect(search).toMatchObject({ aliases: 0, sizeLimit: 0, timeLimit: 0 })

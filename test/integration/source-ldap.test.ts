@@ -582,22 +582,22 @@ test('a probe says when the rule of disabled accounts finds nobody', async () =>
   expect(await probeOdd('(createTimestamp<=now())')).not.toContainEqual(nobody)
 })
 
-test('an entry is explained by its attributes', async () => {
+test('an entry is found by its id, with how its values came about', async () => {
   const snapshot = await source().read(NEVER)
   const [user] = snapshot.users.values()
-  const trace = await source().explain?.('user', user?.id ?? '', NEVER)
-  expect(trace).toMatchObject({ kind: 'user', id: user?.id, from: user?.from })
+  const find = async (who: string, kind: 'user' | 'group') =>
+    (await source().find({ who, kinds: [kind] }, NEVER)).entries
+  const [trace] = await find(user?.id ?? '', 'user')
+  expect(trace).toMatchObject({ kind: 'user', ids: [user?.id], from: user?.from })
   expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
     ['email', user?.email],
     ['name', user?.name],
     ['employee_id', user?.employeeId],
   ])
   const [group] = snapshot.groups.values()
-  expect(await source().explain?.('group', group?.id ?? '', NEVER)).toMatchObject({
-    from: group?.from,
-    fields: [{ field: 'name', value: group?.name }],
-  })
-  for (const id of ['00000000-0000-0000-0000-000000000000', '*', '']) {
-    expect(await source().explain?.('user', id, NEVER)).toBeUndefined()
-  }
+  expect(await find(group?.id ?? '', 'group')).toMatchObject([
+    { from: group?.from, fields: [{ field: 'name', value: group?.name }], members: group?.members.length },
+  ])
+  for (const id of ['00000000-0000-0000-0000-000000000000', '*', ''])
+    expect(await find(id, 'user')).toEqual([])
 })

@@ -225,6 +225,7 @@ function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: Syn
     },
     lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, lookAgain(id)])),
     probe: async () => [],
+    find: () => Promise.reject(new Error('nobody is looked for in memory')),
   }
 }
 

@@ -10,7 +10,7 @@ import { renderTable } from './table.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { textWidth } from './text.ts'
-import { cut, cutMiddle, wrap } from './wrap.ts'
+import { cut, cutMiddle, hang } from './wrap.ts'
 
 const MARKS: Readonly<Record<CheckLevel, string>> = { ok: 'ok  ', info: '    ', warn: 'warn', fail: 'FAIL' }
 
@@ -53,13 +53,6 @@ function renderFact(level: CheckLevel, label: string, detail: string, columns: n
   const blanks = ' '.repeat(Math.max(1, LABEL_WIDTH - textWidth(label)))
   const begin = `${INDENT}${MARKS[level]}  ${printable(label)}${blanks}`
   return hang(begin, printable(detail), columns)
-}
-
-/** `begin` and the wrapped text, with all lines of the text aligned. */
-function hang(begin: string, text: string, columns: number | undefined): string[] {
-  const margin = textWidth(begin)
-  const lines = wrap(text, columns === undefined ? undefined : columns - margin)
-  return lines.map((line, at) => (at === 0 ? begin : ' '.repeat(margin)) + line)
 }
 
 function renderCounts(counts: CheckCounts, columns: number | undefined): string[] {

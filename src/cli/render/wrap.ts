@@ -23,6 +23,13 @@ export function wrap(text: string, width: number | undefined): string[] {
   return [...lines, line]
 }
 
+/** `begin` and the wrapped text, with all lines of the text aligned. */
+export function hang(begin: string, text: string, columns: number | undefined): string[] {
+  const margin = textWidth(begin)
+  const lines = wrap(text, columns === undefined ? undefined : columns - margin)
+  return lines.map((line, at) => (at === 0 ? begin : ' '.repeat(margin)) + line)
+}
+
 /** Breaks lines that are wider than the terminal; the rest of a line is indented by four more blanks. */
 export function fold(lines: readonly string[], columns: number | undefined): string[] {
   return lines.flatMap((line) => {

@@ -4,12 +4,12 @@ import type { Coverage, Sighting, SourceSnapshot } from '../../directory/snapsho
 import { Collector } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../errors.ts'
-import { explainGroup, explainUser } from '../explain.ts'
-import type { EntryTrace, Source } from '../source.ts'
+import { type Finder, findInRead } from '../find.ts'
+import type { Source } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { type Printed, readOutput } from './output.ts'
 import { probe } from './probe.ts'
-import { commandError } from './program.ts'
+import { commandError, nameOf } from './program.ts'
 
 interface Maps {
   readonly user: UserMapping
@@ -23,7 +23,10 @@ export function createCommandSource(options: CommandSourceOptions, log: Log): So
     read: (signal, how) => readAll(options, maps, new Collector(coversOf(maps), how?.table), signal, log),
     lookAgain: (kind, ids, signal) => lookAgain(options, maps, kind, ids, signal),
     probe: () => probe(options),
-    explain: (kind, id, signal) => explain(options, maps, { kind, id }, signal),
+    find: (wanted, signal) =>
+      findInRead(wanted, `in what ${nameOf(options)} prints`, (finder) =>
+        readAll(options, maps, new Collector(coversOf(maps)), signal, log, finder),
+      ),
   }
 }
 
@@ -51,11 +54,12 @@ async function readAll(
   collector: Collector,
   signal: AbortSignal,
   log: Log,
+  finder?: Finder,
 ): Promise<SourceSnapshot> {
   const groups: PrintedGroup[] = []
-  const counts = await readOutput(options, signal, ({ kind, lookup, from }) => {
-    if (kind === 'user') takeUser({ kind, lookup, from }, maps.user, collector)
-    else if (maps.group !== undefined) groups.push(printedGroup({ kind, lookup, from }, maps.group))
+  const counts = await readOutput(options, signal, (printed) => {
+    if (printed.kind === 'user') takeUser(printed, maps.user, collector, finder)
+    else if (maps.group !== undefined) groups.push(printedGroup(printed, maps.group, finder))
   })
   for (const { members, ...group } of groups) {
     const unknownMembers = members.filter((id) => !collector.knowsUser(id)).toSorted()
@@ -65,13 +69,15 @@ async function readAll(
   return collector.snapshot()
 }
 
-function takeUser({ lookup, from }: Printed, map: UserMapping, collector: Collector): void {
-  collector.addUser({
-    ids: notBlank(lookup(map.id)),
-    idName: map.id,
-    from,
-    ...map.fieldsOf(lookup),
-  })
+function takeUser(
+  { lookup, from }: Printed,
+  map: UserMapping,
+  collector: Collector,
+  finder: Finder | undefined,
+): void {
+  const user = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
+  finder?.seeUser({ ...user, lookup }, map)
+  collector.addUser(user)
 }
 
 interface PrintedGroup {
@@ -83,15 +89,15 @@ interface PrintedGroup {
   readonly members: readonly string[]
 }
 
-function printedGroup({ lookup, from }: Printed, map: GroupMapping): PrintedGroup {
-  const members = notBlank(map.members.flatMap((field) => lookup(field)))
-  return {
-    ids: notBlank(lookup(map.id)),
-    idName: map.id,
-    from,
-    ...map.fieldsOf(lookup),
-    members: [...new Set(members)],
-  }
+function printedGroup(
+  { lookup, from }: Printed,
+  map: GroupMapping,
+  finder: Finder | undefined,
+): PrintedGroup {
+  const members = [...new Set(notBlank(map.members.flatMap((field) => lookup(field))))]
+  const group = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
+  finder?.seeGroup({ ...group, lookup, members: members.length }, map)
+  return { ...group, members }
 }
 
 /** Runs the program again. It has no filter, so what it prints is present. Throws for an entry without a single id. */
@@ -117,26 +123,6 @@ async function lookAgain(
     for (const id of found) if (answer.has(id)) answer.set(id, 'present')
   })
   return answer
-}
-
-/** Runs the program until it has printed this entry, and then ends it, because no other entry matters here. */
-async function explain(
-  options: CommandSourceOptions,
-  maps: Maps,
-  wanted: { readonly kind: Kind; readonly id: string },
-  signal: AbortSignal,
-): Promise<EntryTrace | undefined> {
-  const { id } = wanted
-  let found: EntryTrace | undefined
-  await readOutput(options, signal, ({ kind, lookup, from }) => {
-    const map = maps[kind]
-    if (kind !== wanted.kind || map === undefined || !lookup(map.id).includes(id)) return
-    const raw = { id, from, lookup }
-    if (kind === 'user') found = explainUser(raw, maps.user)
-    else if (maps.group !== undefined) found = explainGroup(raw, maps.group)
-    return 'enough'
-  })
-  return found
 }
 
 /** Ids are never trimmed, but a blank one does not count. */

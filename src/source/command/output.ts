@@ -24,34 +24,32 @@ export interface Counts {
 /**
  * Runs the program and passes each entry to `onEntry` as soon as it is printed. Resolves when the output is complete:
  * exit code 0 and, as the last line, the right counts. Throws `source-incomplete` or `source-unreachable` with a
- * sentence that names the program and the line. When `onEntry` returns `'enough'`, the program is ended, and the output
- * may be incomplete.
+ * sentence that names the program and the line.
  */
 export async function readOutput(
   options: CommandSourceOptions,
   signal: AbortSignal,
-  onEntry: (entry: Printed) => 'enough' | void,
+  onEntry: (entry: Printed) => void,
 ): Promise<Counts> {
   const counts = { user: 0, group: 0 }
   let end: Counts | undefined
   let last = 0
 
-  /** Returns whether more lines are wanted. */
-  function take(text: string, number: number): boolean {
+  function take(text: string, number: number): void {
     const line = parseLine(text, hide)
-    if (line.type === 'blank') return true
+    if (line.type === 'blank') return
     last = number
     if (end !== undefined) throw fail(`line ${number} of its output comes after {"complete": true, …}`)
     if (line.type === 'wrong') throw fail(`line ${number} of its output ${line.why}`)
     if (line.type === 'end') {
       end = { users: line.users, groups: line.groups }
-      return true
+      return
     }
     counts[line.kind] += 1
     if (counts.user + counts.group > options.maxEntries) {
       throw fail(`it printed more than ${options.maxEntries} entries (maxEntries)`)
     }
-    return onEntry({ kind: line.kind, lookup: line.lookup, from: `${name}, line ${number}` }) !== 'enough'
+    onEntry({ kind: line.kind, lookup: line.lookup, from: `${name}, line ${number}` })
   }
 
   const fail = (why: string) => commandError(options, why)
@@ -59,13 +57,12 @@ export async function readOutput(
   const secrets = secretsOf(options, options.environment())
   const hide = (shown: string) => withoutSecrets(shown, secrets)
   const limits = { maxOutput: options.maxOutput, maxLine: MAX_LINE }
-  const enough = await runProgram(options, signal, async (output) => {
+  await runProgram(options, signal, async (output) => {
     for await (const { first, lines } of splitLines(output, limits, fail)) {
-      for (const [index, text] of lines.entries()) if (!take(text, first + index)) return true
+      for (const [index, text] of lines.entries()) take(text, first + index)
     }
-    return false
   })
-  if (!enough) requireEnd(end, { users: counts.user, groups: counts.group }, last, fail)
+  requireEnd(end, { users: counts.user, groups: counts.group }, last, fail)
   return { users: counts.user, groups: counts.group }
 }
 

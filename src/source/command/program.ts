@@ -26,8 +26,7 @@ export function nameOf({ command }: Pick<CommandSourceOptions, 'command'>): stri
 
 /**
  * Runs the program in a process group of its own, without a shell and without input, and passes its output to `read`.
- * Resolves with the result of `read` when the program has ended with exit code 0, or when `read` did not want all of
- * the output. Rejects with a `DirsyncdError` when the program cannot be started, takes too long, is interrupted or ends
+ * Resolves with the result of `read` when the program has ended with exit code 0. Rejects with a `DirsyncdError` when the program cannot be started, takes too long, is interrupted or ends
  * in any other way, or when `read` rejects; then no process of the group is left.
  */
 export async function runProgram<T>(

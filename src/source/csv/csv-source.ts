@@ -3,11 +3,11 @@ import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
 import type { Coverage, Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
 import { Collector } from '../collect.ts'
+import { type Finder, findInRead } from '../find.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type Compiled, compileOptions } from './compile.ts'
-import { explain } from './explain.ts'
-import { readSettled } from './files.ts'
+import { patternsOf, readSettled } from './files.ts'
 import { addGroupsOfColumn, groupsOf } from './group-column.ts'
 import type { CsvInput, CsvListener } from './input.ts'
 import { createMemberTable, type MemberTable } from './member-table.ts'
@@ -35,7 +35,10 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
       return readSettled([at.input], settleMs, signal, () => lookAgain(at, ids, signal))
     },
     probe: (signal) => probe(inputs, settleMs, signal),
-    explain: (kind, id, signal) => explain(compiled, kind, id, signal),
+    find: (wanted, signal) =>
+      findInRead(wanted, searchedIn(inputs), (finder) =>
+        readAll(compiled, new Collector(coversOf(compiled)), signal, log, finder),
+      ),
   }
 }
 
@@ -46,6 +49,8 @@ interface ReadState {
   readonly doubts: Notice[]
   readonly signal: AbortSignal
   readonly log: Log
+  /** Sees every entry, where somebody is looked for. */
+  readonly finder: Finder | undefined
 }
 
 function coversOf({ groups, members, groupColumn }: Compiled): Coverage {
@@ -59,14 +64,22 @@ async function readAll(
   collector: Collector,
   signal: AbortSignal,
   log: Log,
+  finder?: Finder,
 ): Promise<SourceSnapshot> {
   const { users, groups, members, groupColumn } = compiled
-  const state = { collector, members: createMemberTable(collector.knowsUser), doubts: [], signal, log }
+  const state = {
+    collector,
+    members: createMemberTable(collector.knowsUser),
+    doubts: [],
+    signal,
+    log,
+    finder,
+  }
   await readUsers(users, groupColumn, state)
   if (members !== undefined) await readMembers(members, state)
   if (groups !== undefined) await readGroups(groups, state)
   if (groupColumn === undefined) addMembersOfUnknownGroups(state)
-  else addGroupsOfColumn(groupColumn, state.members, collector)
+  else addGroupsOfColumn(groupColumn, state.members, collector, finder)
   const snapshot = collector.snapshot()
   if (compiled.badRows === 'refuse') refuseBadRows(snapshot)
   return { ...snapshot, notices: [...snapshot.notices, ...state.doubts] }
@@ -94,12 +107,9 @@ async function readUsers(
 ): Promise<void> {
   const { map } = input
   await readInput(input, 'user', state, ({ from, cells }) => {
-    const added = state.collector.addUser({
-      ids: notBlank(cells(map.id)),
-      idName: map.id,
-      from: from(),
-      ...fieldsOf(map, cells),
-    })
+    const user = { ids: notBlank(cells(map.id)), idName: map.id, from: from(), ...fieldsOf(map, cells) }
+    state.finder?.seeUser({ ...user, lookup: cells }, map)
+    const added = state.collector.addUser(user)
     if (added === undefined || groupColumn === undefined) return
     for (const group of groupsOf(groupColumn, cells)) state.members.add(group, added.id)
   })
@@ -136,14 +146,9 @@ async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadSta
   await readInput(input, 'group', state, ({ from, cells }) => {
     const ids = notBlank(cells(map.id))
     const resolved = state.members.take(ids[0])
-    state.collector.addGroup({
-      ids,
-      idName: map.id,
-      from: from(),
-      ...fieldsOf(map, cells),
-      members: resolved.ids,
-      unknownMembers: resolved.unknown,
-    })
+    const group = { ids, idName: map.id, from: from(), ...fieldsOf(map, cells) }
+    state.finder?.seeGroup({ ...group, lookup: cells, members: resolved.ids.length }, map)
+    state.collector.addGroup({ ...group, members: resolved.ids, unknownMembers: resolved.unknown })
   })
 }
 
@@ -210,6 +215,10 @@ function failSecondLook(detail: string): never {
 
 function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
   return [users, groups, members].filter((input) => input !== undefined)
+}
+
+function searchedIn(inputs: readonly CsvInput[]): string {
+  return `in ${inputs.flatMap(patternsOf).join(' and ')}`
 }
 
 /** Ids are never trimmed, but a blank one does not count. */

@@ -1,4 +1,5 @@
 import type { Collector } from '../collect.ts'
+import type { Finder } from '../find.ts'
 import type { Lookup } from '../mapping.ts'
 import type { CompiledGroupColumn } from './compile.ts'
 import type { MemberTable } from './member-table.ts'
@@ -11,7 +12,7 @@ export function groupsOf({ column, separator }: CompiledGroupColumn, cells: Look
 }
 
 /** A group of the column has a single value: the text that names it. */
-export function lookupOf({ column }: CompiledGroupColumn, group: string): Lookup {
+function lookupOf({ column }: CompiledGroupColumn, group: string): Lookup {
   return (name) => (name === column ? [group] : [])
 }
 
@@ -20,16 +21,13 @@ export function addGroupsOfColumn(
   groupColumn: CompiledGroupColumn,
   members: MemberTable,
   collector: Collector,
+  finder: Finder | undefined,
 ): void {
   const { column, map } = groupColumn
   for (const { group, users } of members.remaining()) {
-    collector.addGroup({
-      ids: [group],
-      idName: column,
-      from: `column "${column}"`,
-      ...map.fieldsOf(lookupOf(groupColumn, group)),
-      members: users,
-      unknownMembers: [],
-    })
+    const lookup = lookupOf(groupColumn, group)
+    const found = { ids: [group], idName: column, from: `column "${column}"`, ...map.fieldsOf(lookup) }
+    finder?.seeGroup({ ...found, lookup, members: users.length }, map)
+    collector.addGroup({ ...found, members: users, unknownMembers: [] })
   }
 }

@@ -40,7 +40,18 @@ export function anyOf(attribute: string, values: readonly Buffer[]): Filter {
 }
 
 export function bothOf(first: Filter, second: Filter): Filter {
-  return new AndFilter({ filters: [first, second] })
+  return allOf([first, second])
+}
+
+/** The filter of entries with one of these values in one of these attributes. */
+export function anyIn(attributes: readonly string[], values: readonly string[]): Filter {
+  const bytes = values.map((value) => Buffer.from(value))
+  return new OrFilter({ filters: attributes.map((attribute) => anyOf(attribute, bytes)) })
+}
+
+/** The filter of entries that meet all of these. */
+export function allOf(filters: readonly Filter[]): Filter {
+  return new AndFilter({ filters: [...filters] })
 }
 
 /** The filter of entries with a value in any of these attributes, with its text. */

@@ -6,7 +6,7 @@ import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import { lookupIn } from './entry.ts'
-import { explain } from './explain.ts'
+import { find } from './find.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
 import type { LdapImage } from './image.ts'
 import { idsAt, lookAgain } from './look-again.ts'
@@ -76,9 +76,11 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: 
       using connection = await servers.open(signal, ASKED)
       return await probe(connection, compileFor(connection), options)
     },
-    async explain(kind, id, signal) {
+    async find(wanted, signal) {
       using connection = await servers.open(signal, ASKED)
-      return await explain(connection, compileFor(connection), kind, id)
+      const compiled = compileFor(connection)
+      const collector = new Collector({ ...coversOf(compiled), members: false })
+      return await find(connection, compiled, wanted, collector)
     },
   }
 }

@@ -157,13 +157,17 @@ export async function searchSome(connection: LdapConnection, search: Search): Pr
 /** What a server answers for an entry that it does not have, keeps from this reader, or leaves to another server. */
 const NOT_HERE: ReadonlySet<number> = new Set([NO_SUCH_OBJECT, INVALID_DN, INSUFFICIENT_ACCESS, REFERRAL])
 
-/** The entry with this DN; `undefined` where this server does not show one. Throws like `searchAll`. */
+/**
+ * The entry with this DN; `undefined` where this server does not show one, or where it is not within the filter. Throws
+ * like `searchAll`.
+ */
 export async function findEntry(
   connection: LdapConnection,
   dn: string,
   attributes: readonly string[],
+  { filter, filterText }: Pick<Search, 'filter' | 'filterText'> = ANYTHING,
 ): Promise<LdapEntry | undefined> {
-  const search = { base: dn, scope: 'base', ...ANYTHING, attributes, pageSize: undefined } as const
+  const search = { base: dn, scope: 'base', filter, filterText, attributes, pageSize: undefined } as const
   let found: LdapEntry | undefined
   const take = decoded(connection, search, (entry) => {
     found = entry

@@ -11,7 +11,7 @@ import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
 import { createCsvSource } from '../../../../src/source/csv/csv-source.ts'
 import { readCsv } from '../../../../src/source/csv/read-csv.ts'
 import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
-import type { Source } from '../../../../src/source/source.ts'
+import type { FoundEntry, Source } from '../../../../src/source/source.ts'
 
 const NEVER = new AbortController().signal
 let directory = ''
@@ -393,17 +393,31 @@ test('a probe names the files, their rows and columns, their encoding and age, a
   })
 })
 
-test('an entry is explained by its row', async () => {
+async function find(who: string): Promise<readonly FoundEntry[]> {
+  return (await usersOnly().find({ who, kinds: ['user', 'group'] }, NEVER)).entries
+}
+
+test('an entry is found by its id, e-mail or name, with how its values came about', async () => {
   await writeFile(pathOf('users.csv'), `${HEADER}1;a@x;A;B;\n2;;;;\n`)
-  const trace = await usersOnly().explain?.('user', '1', NEVER)
-  expect(trace).toMatchObject({ kind: 'user', id: '1', from: 'users.csv, row 2' })
+  const [trace] = await find('1')
+  expect(trace).toMatchObject({ kind: 'user', ids: ['1'], from: 'users.csv, row 2' })
   expect(trace?.fields.map(({ field, value }) => [field, value])).toEqual([
     ['email', 'a@x'],
     ['name', 'A B'],
     ['employee_id', undefined],
   ])
-  expect(await usersOnly().explain?.('user', '3', NEVER)).toBeUndefined()
-  expect(await usersOnly().explain?.('group', '1', NEVER)).toBeUndefined()
+  for (const who of ['A@X', ' a b', 'B A', 'users.csv, row 2']) expect(await find(who)).toEqual([trace])
+  for (const who of ['3', 'A', 'B', '']) expect(await find(who)).toEqual([])
+})
+
+test('entries that share an id are all found, by whatever one of them is looked for', async () => {
+  await writeFile(pathOf('users.csv'), `${HEADER}1;a@x;A;B;\n2;c@x;C;D;\n1;e@x;E;F;\n`)
+  const { entries, snapshot } = await usersOnly().find({ who: 'e@x', kinds: ['user'] }, NEVER)
+  expect(entries.map(({ from }) => from)).toEqual(['users.csv, row 2', 'users.csv, row 4'])
+  expect(snapshot.notices.map(({ code, id }) => [code, id])).toEqual([
+    ['duplicate-id', '1'],
+    ['duplicate-id', '1'],
+  ])
 })
 
 test.each<[string, (options: CsvSourceOptions) => CsvSourceOptions]>([

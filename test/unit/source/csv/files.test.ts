@@ -150,23 +150,23 @@ test('groups that a formula could not find are unknown, and not a group of that 
   ])
 })
 
-test('a group of a column is explained by the rows that name it', async () => {
+test('a group of a column is found by its text or its name', async () => {
   await write(dir.path, {
     'users.csv': 'id,mail,name,teams\n1,a@x,Ann,ops;dev\n2,b@x,Bo,dev\n3,c@x,Cy,dev\n',
   })
   const source = sourceOf(withColumn({ column: 'teams', separator: ';', name: '= "Team " + upper(teams)' }))
-  const trace = await source.explain?.('group', 'dev', NEVER)
+  const find = async (who: string) => (await source.find({ who, kinds: ['group'] }, NEVER)).entries
+  const [trace] = await find('dev')
   expect(trace).toMatchObject({
     kind: 'group',
-    id: 'dev',
-    from: 'column "teams" of users.csv, row 2 and 2 more rows',
+    ids: ['dev'],
+    from: 'column "teams"',
     fields: [{ field: 'name', value: 'Team DEV' }],
+    members: 3,
   })
   expect(trace?.fields[0]?.steps[0]?.text).toBe('teams has "dev"')
-  expect(await source.explain?.('group', 'ops', NEVER)).toMatchObject({
-    from: 'column "teams" of users.csv, row 2',
-  })
-  expect(await source.explain?.('group', 'dev;ops', NEVER)).toBeUndefined()
+  expect(await find('team dev')).toEqual([trace])
+  expect(await find('dev;ops')).toEqual([])
 })
 
 test('without a separator the whole text is one group', async () => {

@@ -1,0 +1,132 @@
+import type { Kind, UserEntry } from '../directory/entry.ts'
+import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
+import type { SourceSnapshot } from '../directory/snapshot.ts'
+import { forEachInSteps, type Steps } from '../directory/steps.ts'
+import { inTurns } from '../turns.ts'
+import type { GroupMapping, Lookup, UserMapping } from './mapping.ts'
+import type { FieldTrace, Found, FoundEntry, Wanted } from './source.ts'
+
+/** An entry as a read passes it on. */
+export interface PassedEntry {
+  readonly ids: readonly string[]
+  readonly from: string
+  readonly lookup: Lookup
+  readonly email?: string | undefined
+  readonly name: string | undefined
+  readonly members?: number | undefined
+}
+
+/** Explains step by step how the fields of a user get their values. */
+export function traceUser(lookup: Lookup, map: UserMapping): readonly FieldTrace[] {
+  return [
+    { field: 'email', steps: map.email.trace(lookup), value: map.email.valueOf(lookup) },
+    { field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) },
+    { field: 'employee_id', steps: map.employeeId.trace(lookup), value: map.employeeId.valueOf(lookup) },
+  ]
+}
+
+/** Explains how the name of a group gets its value. Members are not mapped. */
+export function traceGroup(lookup: Lookup, map: GroupMapping): readonly FieldTrace[] {
+  return [{ field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) }]
+}
+
+/** Picks those whom a person means out of a read of everything. */
+export class Finder {
+  readonly #wanted: Wanted
+  readonly #email: string
+  readonly #name: string
+  readonly #words: readonly string[]
+  readonly #byId: FoundEntry[] = []
+  readonly #byValue: FoundEntry[] = []
+  readonly #byWords: FoundEntry[] = []
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted
+    this.#email = canonicalEmail(wanted.who)
+    this.#name = foldedName(wanted.who)
+    this.#words = this.#name.split(/\s+/)
+  }
+
+  seeUser(user: PassedEntry, map: UserMapping): void {
+    this.#listOf('user', user)?.push(foundEntry('user', user, traceUser(user.lookup, map)))
+  }
+
+  seeGroup(group: PassedEntry, map: GroupMapping): void {
+    this.#listOf('group', group)?.push(foundEntry('group', group, traceGroup(group.lookup, map)))
+  }
+
+  /** Those who fit best: by id or place, else by e-mail or name, else by each word of the name. */
+  entries(): readonly FoundEntry[] {
+    return [this.#byId, this.#byValue, this.#byWords].find((list) => list.length > 0) ?? []
+  }
+
+  #listOf(kind: Kind, { ids, from, email, name }: PassedEntry): FoundEntry[] | undefined {
+    const { who, kinds } = this.#wanted
+    if (!kinds.includes(kind)) return undefined
+    if (ids.includes(who) || from === who) return this.#byId
+    if (email !== undefined && canonicalEmail(email) === this.#email) return this.#byValue
+    if (name === undefined) return undefined
+    const folded = foldedName(name)
+    if (folded === this.#name) return this.#byValue
+    const words = folded.split(/\s+/)
+    return this.#words.length > 1 && this.#words.every((word) => words.includes(word))
+      ? this.#byWords
+      : undefined
+  }
+}
+
+function foundEntry(
+  kind: Kind,
+  { ids, from, members }: PassedEntry,
+  fields: readonly FieldTrace[],
+): FoundEntry {
+  return { kind, ids, from, standing: undefined, fields, members }
+}
+
+/** The form in which names are compared with what a person typed. */
+function foldedName(name: string): string {
+  return canonicalName(name).toLowerCase()
+}
+
+/**
+ * Finds entries by reading everything once. If they were found by a name or an e-mail, and other entries have the same
+ * id, it reads a second time, by the id.
+ */
+export async function findInRead(
+  wanted: Wanted,
+  searched: string,
+  read: (finder: Finder) => Promise<SourceSnapshot>,
+): Promise<Found> {
+  const finder = new Finder(wanted)
+  const snapshot = await read(finder)
+  const entries = finder.entries()
+  const shared = snapshot.notices.find(
+    ({ code, kind, id }) => code === 'duplicate-id' && id !== wanted.who && isOnlyId(entries, kind, id),
+  )
+  if (shared?.id !== undefined) return findInRead({ who: shared.id, kinds: [shared.kind] }, searched, read)
+  return { entries, snapshot: await inTurns(partAbout(entries, snapshot)), searched, server: undefined }
+}
+
+/** The entries of a read that have one of these ids, and the users with the same e-mail. */
+function* partAbout(entries: readonly FoundEntry[], snapshot: SourceSnapshot): Steps<SourceSnapshot> {
+  const ids = new Set(entries.flatMap((entry) => entry.ids))
+  const emails = new Set<string | undefined>()
+  for (const id of ids) emails.add(emailIn(snapshot.users.get(id)))
+  emails.delete(undefined)
+  const users = new Map<string, UserEntry>()
+  yield* forEachInSteps(snapshot.users.values(), (user) => {
+    if (ids.has(user.id) || emails.has(emailIn(user))) users.set(user.id, user)
+  })
+  return { ...snapshot, users, groups: new Map([...snapshot.groups].filter(([id]) => ids.has(id))) }
+}
+
+function emailIn(user: UserEntry | undefined): string | undefined {
+  return user?.email === undefined ? undefined : canonicalEmail(user.email)
+}
+
+function isOnlyId(entries: readonly FoundEntry[], kind: Kind, id: string | undefined): boolean {
+  return (
+    entries.length > 0 &&
+    entries.every((entry) => entry.kind === kind && entry.ids.length === 1 && entry.ids[0] === id)
+  )
+}

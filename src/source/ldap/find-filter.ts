@@ -1,0 +1,91 @@
+import type { Filter } from 'ldapts'
+import { canonicalEmail } from '../../directory/normalize.ts'
+import type { Kind } from '../../directory/entry.ts'
+import type { Lookup } from '../mapping.ts'
+import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
+import { allOf, anyIn, anyOf } from './filter.ts'
+import { valueBytes } from './values.ts'
+
+/** What is searched for users or for groups, and in which attributes people look somebody up. */
+export interface Searched {
+  readonly kind: Kind
+  readonly place: UserPlace | GroupPlace
+  readonly emails: readonly string[]
+  readonly names: readonly string[]
+  /** What the search asks for of each entry. */
+  readonly attributes: readonly string[]
+}
+
+const LOGINS = ['uid', 'sAMAccountName', 'userPrincipalName']
+const USER_NAMES = ['cn', 'displayName', ...LOGINS]
+const GROUP_NAMES = ['cn', 'displayName', 'sAMAccountName']
+const PARTS_OF_NAMES = ['givenName', 'sn']
+
+/** Users, groups or both, as far as the sync reads them. */
+export function searchedOf({ users, groups }: CompiledOptions, kinds: readonly Kind[]): readonly Searched[] {
+  return kinds.flatMap((kind) => {
+    if (kind === 'group')
+      return groups === undefined
+        ? []
+        : [searched(kind, groups, [], [...GROUP_NAMES, ...groups.map.name.attributes])]
+    const { email, name } = users.map
+    return [searched(kind, users, [...email.attributes, ...LOGINS], [...USER_NAMES, ...name.attributes])]
+  })
+}
+
+function searched(
+  kind: Kind,
+  place: Searched['place'],
+  emails: readonly string[],
+  names: readonly string[],
+): Searched {
+  const attributes = distinct([
+    ...place.map.attributes,
+    ...emails,
+    ...names,
+    ...PARTS_OF_NAMES,
+    'objectClass',
+  ])
+  return { kind, place, emails: distinct(emails), names: distinct(names), attributes }
+}
+
+/** Attributes are the same in upper and lower case. */
+function distinct(attributes: readonly string[]): string[] {
+  return [...new Map(attributes.map((name) => [name.toLowerCase(), name])).values()]
+}
+
+/** The filter of the entries with this id; `undefined` where the text can be no value of the id attribute. */
+export function byId({ place: { map } }: Searched, id: string): Filter | undefined {
+  const values = valueBytes(map.id, id)
+  return values.length === 0 ? undefined : anyOf(map.id, values)
+}
+
+/** The filter of those who have the text as their e-mail, login or name. */
+export function byValue({ emails, names }: Searched, who: string): Filter | undefined {
+  if (!who.includes('@')) return anyIn(names, [who])
+  return emails.length === 0 ? undefined : anyIn(emails, spellingsOf(who))
+}
+
+/** An e-mail may be made of a login by the mapping; Exchange writes the protocol before it. */
+function spellingsOf(email: string): string[] {
+  return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
+}
+
+/** The filter of those of whom each word of a name is a value; `undefined` for a single word. */
+export function byWords({ names }: Searched, who: string): Filter | undefined {
+  const words = who.split(/\s+/).filter((word) => word !== '')
+  if (words.length < 2 || who.includes('@')) return undefined
+  const attributes = distinct([...names, ...PARTS_OF_NAMES])
+  return allOf(words.map((word) => anyIn(attributes, [word])))
+}
+
+/** Whether a login that was found for the part before the @ belongs to this e-mail. */
+export function hasEmail({ emails, place: { map } }: Searched, lookup: Lookup, email: string): boolean {
+  const wanted = new Set([canonicalEmail(email), `smtp:${canonicalEmail(email)}`])
+  const mapped = 'email' in map ? map.email.valueOf(lookup) : undefined
+  const values = [
+    ...emails.flatMap((attribute) => lookup(attribute)),
+    ...(mapped === undefined ? [] : [mapped]),
+  ]
+  return values.some((value) => wanted.has(canonicalEmail(value)))
+}
