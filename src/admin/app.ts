@@ -38,6 +38,11 @@ const syncName = z.strictObject({ sync: z.string() })
 const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
 const quarantineFilter = z.object({ sync: z.string().optional() })
 const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
+const explainRequest = z.object({
+  sync: z.string(),
+  who: z.string(),
+  kind: z.enum(['user', 'group']).optional(),
+})
 const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
 const decision = z.strictObject({
   by: z.string().min(1),
@@ -125,6 +130,7 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
   app.post('/syncs/:sync/resume', async (request) => ({
     pause: await control.resume(syncName.parse(request.params).sync),
   }))
+  app.get('/explain', async (request) => control.explain(explainRequest.parse(request.query)))
   app.get('/quarantine', async (request) => {
     const { sync } = quarantineFilter.parse(request.query)
     return control.quarantine(sync === undefined ? {} : { sync })

@@ -6,6 +6,7 @@ import { addBundle } from './bundle.ts'
 import { addCheck } from './check.ts'
 import type { Io, Runner } from './context.ts'
 import { addPause } from './pause.ts'
+import { addExplain } from './explain.ts'
 import { addPlan } from './plan.ts'
 import { addQuarantine } from './quarantine.ts'
 import { addReject } from './reject.ts'
@@ -29,6 +30,7 @@ Examples:
   dirsyncd check                        test that configuration, source and token work
   dirsyncd plan                         show what would change, and change nothing
   dirsyncd sync corp                    make the directory of the sync corp equal to its source, now
+  dirsyncd explain corp ana@example.org tell why somebody is, or is not, in the directory
   dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
@@ -72,6 +74,7 @@ export function createProgram(io: Io, run: Runner): Command {
     addPause,
     addResume,
     addQuarantine,
+    addExplain,
     addCheck,
     addBundle,
     addService,

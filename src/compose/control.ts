@@ -12,6 +12,7 @@ import { leaseHolder } from '../store/lease-rows.ts'
 import { isAway } from '../store/outage.ts'
 import { describeProcess } from '../store/process-name.ts'
 import { cancelRun, findRun } from '../store/runs.ts'
+import { createExplain } from './explain.ts'
 import {
   openClients,
   openSetups,
@@ -56,6 +57,7 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   })
   return {
     ...control,
+    explain: createExplain(config, site, { sources, clients: () => openClients(owned, config, site) }),
     run: (number, detail) => {
       work.throwIfFailed()
       return control.run(number, detail)

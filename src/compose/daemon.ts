@@ -17,6 +17,7 @@ import type { Times } from '../queue/times.ts'
 import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
 import { diagnoseDaemon } from './diagnose.ts'
+import { createExplain } from './explain.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { listen, startService } from './service.ts'
@@ -83,11 +84,13 @@ export async function runDaemon(
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
     wake: (sync) => wake(runs, sync),
   })
+  const explain = createExplain(config, site, { sources, clients: () => clients })
   const checkHealth = async () => {
     await site.store.pool.query('select 1')
   }
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
-  await listenForAdmin(stack, config, { control, checkHealth, diagnose }, output)
+  const operations = { ...control, explain }
+  await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose }, output)
   const schedules = schedulesOf(config)
   await setSchedules(runs, schedules)
   await askForFirstRuns(config, site)

@@ -5,6 +5,7 @@ import type { SecretReader } from '../config/secret.ts'
 import type { SyncSetup } from '../sync/pass.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
+import type { PlanRules } from '../plan/inputs.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type ChunkJob, changesQueueName } from '../apply/job.ts'
 import { type Times, TIMES } from '../queue/times.ts'
@@ -180,6 +181,11 @@ export function sourceProblem(source: SourceConfig): string | undefined {
   }
 }
 
+export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
+  const { membership, allowedDomains = [], emails } = directory
+  return { policy, membership, allowedDomains, emails, entries }
+}
+
 /** What the executor needs to run each sync. */
 export function openSetups(
   config: Config,
@@ -195,13 +201,7 @@ export function openSetups(
       target: targetOf(sync),
       source: required(parts.sources, sync.name),
       readDirectory: (signal, table) => readDirectory(client, directory, signal, table),
-      rules: {
-        policy: sync.policy,
-        membership: directory.membership,
-        allowedDomains: directory.allowedDomains ?? [],
-        emails: directory.emails,
-        entries: sync.entries,
-      },
+      rules: rulesOf(sync),
       limits: sync.guards,
       holdMs: sync.holdMs,
       grace: sync.grace,

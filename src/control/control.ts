@@ -16,6 +16,7 @@ import type {
   RunTrigger,
   Undo,
 } from '../store/run-types.ts'
+import type { Explanation, ExplainRequest } from './story.ts'
 
 export { PART_NAMES }
 export type { Only, RunCounts, RunMode, RunState }
@@ -209,6 +210,8 @@ export interface Control extends AsyncDisposable {
   quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
   /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
   release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
+  /** Tells why the directory has a user or group as it has it. Changes nothing. */
+  explain(request: ExplainRequest): Promise<Explanation>
 }
 
 /** Guards hold the whole plan, so nothing of it is applied before all of them are decided on. */

@@ -41,7 +41,7 @@ export interface LocalControlDeps {
   readonly wake: (sync: string, run: number) => Promise<void>
 }
 
-type Operations = Omit<Control, typeof Symbol.asyncDispose>
+type Operations = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
 
 const DETAIL_LIMIT = 1000
 
@@ -123,20 +123,27 @@ async function decideOn(db: Kysely<Tables>, number: number, decision: NewDecisio
 function explainingOutages(operations: Operations): Operations {
   const explaining = Object.entries(operations).map(([name, operate]) => [
     name,
-    async (...args: unknown[]) => {
-      try {
-        return await (operate as (...args: unknown[]) => Promise<unknown>)(...args)
-      } catch (error) {
-        if (!isAway(error)) throw error
-        const why = `The store or the queue does not answer (${sentence(error)}).`
-        throw new DirsyncdError('store-unavailable', why, { cause: error })
-      }
-    },
+    explainingOutage(operate as (...args: unknown[]) => Promise<unknown>),
   ])
   return Object.fromEntries(explaining) as Operations
 }
 
-function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
+/** The same operation; throws `store-unavailable` where a server that it needs is away. */
+export function explainingOutage<Args extends unknown[], T>(
+  operate: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await operate(...args)
+    } catch (error) {
+      if (!isAway(error)) throw error
+      const why = `The store or the queue does not answer (${sentence(error)}).`
+      throw new DirsyncdError('store-unavailable', why, { cause: error })
+    }
+  }
+}
+
+export function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
   return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
 }
 

@@ -1,5 +1,6 @@
 import { DirsyncdError } from '../errors.ts'
 import type { Control, QuarantinedChange, RunSummary, RunView, SyncPause } from './control.ts'
+import type { Explanation } from './story.ts'
 import { connectSocket } from './socket-client.ts'
 
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
@@ -36,6 +37,10 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
     },
     release: (request) => daemon.call<readonly QuarantinedChange[]>('POST', '/quarantine/release', request),
     reject: ({ run, ...decision }) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, decision),
+    explain: ({ sync, who, kind }) => {
+      const query = new URLSearchParams({ sync, who, ...(kind !== undefined && { kind }) })
+      return daemon.call<Explanation>('GET', `/explain?${query.toString()}`)
+    },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }

@@ -4,8 +4,9 @@ export type Decision = 'approved' | 'rejected'
 
 /** A breach as its run keeps it. */
 export interface RecordedBreach extends Breach {
-  /** What a person decided about it. */
+  /** What a person decided about it, and who it was. */
   readonly decided?: Decision
+  readonly decidedBy?: string
 }
 
 /** A breach with the number of its changes. */

@@ -131,6 +131,9 @@ function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
   return { ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } }
 }
 
+/** What is said of an entry that waits because this sync has just deleted it. */
+export const IS_BACK = 'is back after this sync deleted it within the last day: not created yet'
+
 /** A server that lags shows people whom this sync has just deleted. */
 function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Finding[]> {
   const findings: Finding[] = []
@@ -144,13 +147,12 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
     const ids = back.map(({ id }) => id)
     const what = `${amount(ids.length, kind)} that this sync deleted within the last day ${ids.length === 1 ? 'is' : 'are'} back`
     const detail = `${what}; perhaps an older state of the source was read`
-    const notice = 'is back after this sync deleted it within the last day: not created yet'
     findings.push({
       guard: 'reborn',
       detail,
       changes: back.map(({ fingerprint }) => fingerprint),
       waitsFor: 'better-read',
-      holds: [{ kind, ids, what: 'create', notice }],
+      holds: [{ kind, ids, what: 'create', notice: IS_BACK }],
     })
   }
   return findings

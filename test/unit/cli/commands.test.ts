@@ -153,6 +153,7 @@ function scriptedControl(
     paused: () => Promise.resolve(script.paused ?? []),
     quarantine: () => Promise.resolve([]),
     release: () => Promise.resolve([]),
+    explain: ({ sync, who }) => Promise.resolve({ result: 'several', sync, who, matches: [] }),
     [Symbol.asyncDispose]() {
       seen.closed += 1
       return Promise.resolve()

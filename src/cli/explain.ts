@@ -1,0 +1,45 @@
+import { type Command, Option } from 'commander'
+import type { Kind } from '../directory/entry.ts'
+import type { Runner, Session } from './context.ts'
+import { EXIT } from './exit-code.ts'
+import { renderExplanation } from './render/explain.ts'
+import { selectSyncs } from './select-syncs.ts'
+
+const HELP = `
+WHO is an id, an e-mail, a name or a DN. Begins with the reason in one sentence and ends with what you can do. In between:
+what the source has, how its values were made, what the directory has, the difference, and what earlier runs did. Reads
+only; the source is searched for this one entry, also outside of the sync's filter. Exit code 1: several fit, or nobody.
+
+Examples:
+  dirsyncd explain corp ana@example.org
+  dirsyncd explain corp "Ana Šimić"
+  dirsyncd explain corp uid=ana,ou=people,dc=example,dc=org
+  dirsyncd explain corp 7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11 --kind user
+  dirsyncd explain corp ana@example.org --json | jq .verdict`
+
+export function addExplain(program: Command, run: Runner): void {
+  program
+    .command('explain')
+    .description('Tell why a user or group is, or is not, in the directory, and what the next run does.')
+    .argument('<sync>', 'The sync.')
+    .argument('<who>', 'An id, an e-mail, a name or a DN.')
+    .addOption(new Option('--kind <kind>', 'Only a user, or only a group.').choices(['user', 'group']))
+    .addHelpText('after', HELP)
+    .action((sync: string, who: string, options: { readonly kind?: Kind }) =>
+      run((session) => explainEntry(session, sync, who, options.kind)),
+    )
+}
+
+async function explainEntry(
+  session: Session,
+  sync: string,
+  who: string,
+  kind: Kind | undefined,
+): Promise<number> {
+  selectSyncs(session.config, sync)
+  await using control = await session.compose.openControl(session.config, session.log)
+  const explanation = await control.explain({ sync, who, kind })
+  if (session.json) session.printJson(explanation)
+  else session.print(...renderExplanation(explanation, session.columns))
+  return explanation.result === 'one' ? EXIT.done : EXIT.error
+}

@@ -1,0 +1,94 @@
+import type { DirectoryGroup, DirectoryUser, Kind } from '../../directory/entry.ts'
+import type { Notice, Sighting } from '../../directory/snapshot.ts'
+import { type Change, fingerprint } from '../../plan/change.ts'
+import { IS_BACK } from '../../plan/evidence/evidence.ts'
+import { type Grace, whyDeleteWaits } from '../../plan/grace.ts'
+import type { PlanInputs, PlanRules, Withheld } from '../../plan/inputs.ts'
+import { makePlan } from '../../plan/plan.ts'
+import type { Found, FoundEntry } from '../../source/source.ts'
+import type { EntryKey } from '../../store/entry-history.ts'
+import type { Memory } from '../../sync/run.ts'
+
+/** What a plan of one entry is made of. */
+export interface PlanFacts {
+  readonly key: EntryKey
+  readonly found: Found
+  /** The directory's entry, and those of users with the same e-mail in the source. */
+  readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
+  readonly rules: PlanRules
+  readonly grace: Grace
+  readonly memory: Memory
+  readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
+}
+
+/** What a run would make of one entry, as far as this entry alone can tell. */
+export interface Judged {
+  /** What makes the two sides equal, whatever keeps a run from doing it. */
+  readonly difference: Change | undefined
+  /** The change that a run would plan. */
+  readonly planned: Change | undefined
+  readonly notices: readonly Notice[]
+}
+
+const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
+
+/** Makes the plan of a company of this entry alone. */
+export function judge(facts: PlanFacts): Judged {
+  const inputs = inputsOf(facts)
+  const bare = planOf(facts.key, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
+  const { planned, notices } = planOf(facts.key, withReborn(facts, inputs, bare.planned))
+  return { difference: bare.planned, planned, notices }
+}
+
+function planOf({ kind, id }: EntryKey, inputs: PlanInputs): Pick<Judged, 'planned' | 'notices'> {
+  const plan = makePlan(inputs)
+  const planned = [...plan.changes].find(({ change }) => change.id === id && change.op.endsWith(`-${kind}`))
+  const notices = plan.notices.filter((notice) => notice.kind === kind && (notice.id ?? id) === id)
+  return { planned: planned?.change, notices }
+}
+
+function inputsOf({ key, found, directory, rules, grace, memory }: PlanFacts): PlanInputs {
+  const { kind, id } = key
+  const users = directory.filter((entry): entry is DirectoryUser => !('members' in entry))
+  const groups = directory.filter((entry): entry is DirectoryGroup => 'members' in entry)
+  const sighting = new Map<string, Sighting>([[id, sightingOf(found.entries)]])
+  const none = new Map<string, Sighting>()
+  const rule = { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined }
+  return {
+    source: found.snapshot,
+    directory: {
+      users: new Map(users.map((user) => [user.id, user])),
+      groups: new Map(groups.map((group) => [group.id, group])),
+      notices: [],
+      moved: false,
+      unprovedEmpty: [],
+    },
+    sightings: kind === 'user' ? { user: sighting, group: none } : { user: none, group: sighting },
+    // Who is a member needs both sides as a whole.
+    rules: { ...rules, membership: 'off' },
+    withheld: memory.withheld,
+    refused: memory.refused,
+    waits: {
+      whyNotDeleted: () => whyDeleteWaits(rule, memory.absences, memory.now, kind, id),
+    },
+  }
+}
+
+/** Where the source has the entry, as the second look of a run would say. */
+function sightingOf(entries: readonly FoundEntry[]): Sighting {
+  const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
+  if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
+  return standings.some((standing) => standing?.inFilter === false) ? 'left-filter' : 'gone'
+}
+
+/** A server that lags shows people whom this sync has just deleted. */
+function withReborn(
+  { key: { kind, id }, found, memory, deletedLastDay }: PlanFacts,
+  inputs: PlanInputs,
+  change: Change | undefined,
+): PlanInputs {
+  const isApproved = change !== undefined && memory.approved.has(fingerprint(change))
+  if (isApproved) return { ...inputs, waits: undefined }
+  if (found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
+  return { ...inputs, waits: { ...inputs.waits, whyNotCreated: () => IS_BACK } }
+}

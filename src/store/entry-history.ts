@@ -1,0 +1,160 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
+import { canonicalEmail } from '../directory/normalize.ts'
+import type { Notice } from '../directory/snapshot.ts'
+import type { DeleteReason, Op } from '../plan/change.ts'
+import type { BreachSummary } from '../plan/decide.ts'
+import type { RunState, SyncTarget } from './run-types.ts'
+import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** One user or group of a sync. */
+export interface EntryKey {
+  readonly kind: Kind
+  readonly id: string
+}
+
+/** One attempt of a change, and what came of it. */
+export interface JournalLine {
+  readonly run: number
+  readonly op: Op
+  readonly at: Date
+  /** `null` while the attempt is under way. */
+  readonly outcome: string | null
+  readonly status: number | null
+  readonly detail: string | null
+  readonly approved: boolean
+  /** Why the plan deleted the entry, where the plan is still kept. */
+  readonly why: DeleteReason | null
+}
+
+/** The last attempts to change an entry, the newest first. */
+export async function journalOf(
+  db: Db,
+  { sync, target }: SyncTarget,
+  { kind, id }: EntryKey,
+  limit: number,
+): Promise<readonly JournalLine[]> {
+  const { rows } =
+    await sql<JournalLine>`SELECT j.run, j.op, j.intent_at AS at, j.outcome, j.status, j.detail,
+      j.approved, c.change->>'why' AS why
+    FROM dirsyncd.journal AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
+    WHERE j.sync = ${sync} AND j.target = ${target} AND j.entry_id = ${id} AND ${isOf(kind, sql`j.op`)}
+    ORDER BY j.intent_at DESC LIMIT ${limit}`.execute(db)
+  return rows
+}
+
+function isOf(kind: Kind, op: RawBuilder<unknown>): RawBuilder<boolean> {
+  return kind === 'user' ? sql<boolean>`${op} LIKE '%-user'` : sql<boolean>`${op} NOT LIKE '%-user'`
+}
+
+/** A run that read both sides to their end. */
+export interface RunFacts {
+  readonly run: number
+  readonly state: RunState
+  readonly at: Date
+  readonly notices: readonly Notice[]
+}
+
+/**
+ * The newest run that read everything to its end, or that was limited to this entry, with what it noticed of the entry.
+ */
+export async function lastRunAbout(
+  db: Db,
+  { sync, target }: SyncTarget,
+  { kind, id }: EntryKey,
+): Promise<RunFacts | undefined> {
+  const { rows } = await sql<
+    Omit<RunFacts, 'notices'>
+  >`SELECT run, state, finished_at AS at FROM dirsyncd.runs
+    WHERE sync = ${sync} AND target = ${target} AND state IN ('done', 'held', 'planned') AND finished_at IS NOT NULL
+      AND (only_entries IS NULL OR only_entries->${`${kind}s`} ? ${id})
+    ORDER BY run DESC LIMIT 1`.execute(db)
+  const [last] = rows
+  if (last === undefined) return undefined
+  const notices = await db
+    .selectFrom('dirsyncd.notices')
+    .select(['code', 'detail'])
+    .where('run', '=', last.run)
+    .where('kind', '=', kind)
+    .where('entry_id', '=', id)
+    .orderBy('number')
+    .execute()
+  return { ...last, notices: notices.map((notice) => ({ kind, id, ...notice })) }
+}
+
+/** The run of the sync whose hold is open. */
+export async function openHoldOf(
+  db: Db,
+  { sync, target }: SyncTarget,
+): Promise<
+  { readonly run: number; readonly state: RunState; readonly breaches: readonly BreachSummary[] } | undefined
+> {
+  const row = await db
+    .selectFrom('dirsyncd.runs')
+    .select(['run', 'state', 'breaches'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('hold', '=', 'open')
+    .executeTakeFirst()
+  return row && { ...row, breaches: row.breaches ?? [] }
+}
+
+/** Who approved last what this run applied: the decision of the newest hold before it. */
+export async function approverOf(
+  db: Db,
+  { sync, target }: SyncTarget,
+  run: number,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ by: string | null }>`SELECT breach->>'decidedBy' AS by
+    FROM dirsyncd.runs, jsonb_array_elements(breaches) AS breach
+    WHERE sync = ${sync} AND target = ${target} AND run <= ${run} AND breach->>'decided' = 'approved'
+    ORDER BY run DESC LIMIT 1`.execute(db)
+  return rows[0]?.by ?? undefined
+}
+
+/** Somebody whom earlier runs saw. */
+export interface KnownEntry extends EntryKey {
+  readonly name: string | null
+  readonly email: string | null
+}
+
+/**
+ * Whom earlier runs changed, or were to change, under this id, e-mail or name, as far as the store still has it. Reads
+ * all kept changes of the sync, so ask only when the source has nobody.
+ */
+export async function knownEntries(
+  db: Db,
+  { sync, target }: SyncTarget,
+  who: string,
+): Promise<readonly KnownEntry[]> {
+  const spellings = [...new Set([canonicalEmail(who), canonicalEmail(who).normalize('NFD')])]
+  const isNamed = (values: RawBuilder<unknown>) =>
+    sql<boolean>`lower(${values}->>'email') = ANY(${spellings}::text[]) OR lower(${values}->>'name') = ANY(${spellings}::text[])`
+  const { rows } = await sql<{
+    op: Op
+    id: string
+    values: { name?: string | null; email?: string | null } | null
+  }>`
+    SELECT c.op, c.entry_id AS id, coalesce(c.change->'have', '{}') || coalesce(c.change->'want', '{}') AS values
+      FROM dirsyncd.changes AS c JOIN dirsyncd.runs AS r USING (run)
+      WHERE r.sync = ${sync} AND r.target = ${target} AND c.op <> 'set-members'
+        AND (c.entry_id = ${who} OR ${isNamed(sql`(c.change->'have')`)} OR ${isNamed(sql`(c.change->'want')`)})
+    UNION ALL SELECT op, entry_id, before FROM dirsyncd.journal
+      WHERE sync = ${sync} AND target = ${target} AND op <> 'set-members'
+        AND (entry_id = ${who} OR ${isNamed(sql`before`)})
+    UNION ALL SELECT op, entry_id, NULL FROM dirsyncd.quarantine
+      WHERE sync = ${sync} AND target = ${target} AND entry_id = ${who}
+    UNION ALL SELECT 'delete-' || kind, entry_id, NULL FROM dirsyncd.absences
+      WHERE sync = ${sync} AND target = ${target} AND entry_id = ${who}`.execute(db)
+  const known = new Map<string, KnownEntry>()
+  for (const { op, id, values } of rows) {
+    const kind = op.endsWith('-user') ? 'user' : 'group'
+    const before = known.get(`${kind} ${id}`)
+    const name = before?.name ?? values?.name ?? null
+    const email = before?.email ?? values?.email ?? null
+    known.set(`${kind} ${id}`, { kind, id, name, email })
+  }
+  return [...known.values()]
+}
