@@ -112,14 +112,21 @@ export interface Story {
     readonly at: string
     readonly notices: readonly Notice[]
   } | null
-  /** What holds the change. */
-  readonly hold: { readonly run: number; readonly guards: readonly string[] } | null
+  readonly hold: StoryHold | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]
   /** What the next run would do, in a sentence. */
   readonly next: string
   /** What a person can do, in a sentence; null where nothing has to be done. */
   readonly todo: string | null
+}
+
+/** What holds the change. */
+export interface StoryHold {
+  readonly run: number
+  /** Guards hold the whole plan; otherwise the evidence of the read withholds this change. */
+  readonly isPlanHeld: boolean
+  readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
 }
 
 export interface SourceSide {
@@ -129,8 +136,8 @@ export interface SourceSide {
   readonly searched: string
   /** More than one where entries share the id. */
   readonly entries: readonly FoundEntry[]
-  /** Other users with the same e-mail, by id. */
-  readonly sameEmail: readonly string[]
+  /** Other users of the source with the same e-mail. */
+  readonly sameEmail: readonly Pick<Match, 'id' | 'name' | 'from'>[]
 }
 
 export interface DirectorySide {

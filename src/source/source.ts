@@ -67,7 +67,7 @@ export interface Found {
    * anybody else, or not, and an LDAP source leaves out the members of groups.
    */
   readonly snapshot: SourceSnapshot
-  /** Where the source looked, such as `below ou=people,dc=example,dc=org`. */
+  /** Where the source looked, such as `at and below ou=people,dc=example,dc=org`. */
   readonly searched: string
   /** The URL of the server that answered, where the source has servers. */
   readonly server: string | undefined

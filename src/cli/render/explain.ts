@@ -7,8 +7,8 @@ import type {
   Several,
   Story,
 } from '../../control/story.ts'
+import { quoted } from '../../control/explain/case.ts'
 import { amount, digits, pointInTime } from '../../directory/wording.ts'
-import type { Op } from '../../plan/change.ts'
 import { printable } from '../../printable.ts'
 import { renderTable } from './table.ts'
 import { fold, hang, wrap } from './wrap.ts'
@@ -34,18 +34,19 @@ const SHOWN_MATCHES = 20
 function renderSeveral({ sync, who, matches }: Several, columns: Columns): string[] {
   const rows = matches.slice(0, SHOWN_MATCHES).map(cellsOf)
   const more = matches.length - rows.length
-  const some = matches.find(({ id }) => id !== null)
-  const choice = some === undefined ? matches[0]!.from : some.id
+  const [first] = matches
+  const ids = new Set(matches.map(({ id, from }) => id ?? from))
+  const choice = quoted(matches.find(({ id }) => id !== null)?.id ?? first?.from ?? '')
   return [
     ...wrap(`${amount(matches.length, 'entry')} of ${sync} may be meant by "${printable(who)}":`, columns),
     '',
     ...fold(renderTable(['KIND', 'ID', 'NAME', 'E-MAIL', 'FROM'], rows), columns),
     ...(more > 0 ? [`… and ${digits(more)} more`] : []),
     '',
-    ...wrap(
-      `Choose one by its ID, such as: dirsyncd explain ${sync} ${printable(choice ?? '')}. If a user and a group have the same ID, add --kind.`,
-      columns,
-    ),
+    ...wrap(`Choose one by its ID: dirsyncd explain ${sync} ${printable(choice)}`, columns),
+    ...(ids.size < matches.length
+      ? wrap('Add --kind where a user and a group have the same ID.', columns)
+      : []),
   ]
 }
 
@@ -58,7 +59,6 @@ function storyLines(story: Story, columns: Columns): string[] {
     ['source', sourceTexts(story)],
     ...mappingParts(story),
     ['directory', [directoryText(story)]],
-    ['difference', [differenceText(story)]],
     ['last run', lastRunTexts(story)],
     ['journal', journalTexts(story)],
   ]
@@ -67,15 +67,15 @@ function storyLines(story: Story, columns: Columns): string[] {
   )
 }
 
-const WIDTH = 'difference  '.length
+const WIDTH = 'employee id  '.length
 
 function sourceTexts({ source: { error, server, searched, entries, sameEmail } }: Story): string[] {
   if (error !== null) return [error]
   if (entries.length === 0) return [`not there; searched ${searched}`]
-  const at = server === null ? '' : `, shown by ${server}`
   return [
-    ...entries.flatMap((entry) => [`${entry.from}${at}`, ...standingTexts(entry)]),
-    ...(sameEmail.length === 0 ? [] : [`the same e-mail: ${sameEmail.join(', ')}`]),
+    ...entries.flatMap((entry) => [entry.from, ...standingTexts(entry)]),
+    ...(server === null ? [] : [`shown by ${server}`]),
+    ...sameEmail.map(({ id, name, from }) => `the same e-mail: ${name ?? 'user'} (${id}), ${from}`),
   ]
 }
 
@@ -84,9 +84,10 @@ function standingTexts({ standing, members }: FoundEntry): string[] {
   if (standing === undefined) return count
   const { bases, inBase, filter, inFilter, disabled } = standing
   return [
-    `${inBase ? 'within' : 'OUTSIDE'} the base ${bases.join(' and ')}`,
-    `${inFilter ? 'within' : 'OUTSIDE'} the filter ${filter}`,
-    ...(disabled === undefined ? [] : [`DISABLED by ${disabled.rule}; such accounts: ${disabled.action}`]),
+    ...(inBase && inFilter ? ['within base and filter of the sync'] : []),
+    ...(inBase ? [] : [`not below ${bases.join(' or ')}`]),
+    ...(inFilter ? [] : [`not within ${filter}`]),
+    ...(disabled === undefined ? [] : [`disabled by ${disabled.rule}`]),
     ...count,
   ]
 }
@@ -115,41 +116,28 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
   if (id === null) return 'not asked, because there is no id'
   if (entry === null) return `no ${kind} with the id ${id}`
   if ('members' in entry) return `"${entry.name}", ${amount(entry.members.length, 'member')}`
-  return [entry.name ?? 'no name', entry.email === null ? 'no e-mail' : `<${entry.email}>`].join(' ')
+  return `${entry.name ?? 'no name'}, ${entry.email ?? 'no e-mail'}`
 }
 
-function differenceText({ directory, source, change }: Story): string {
-  if (directory.error !== null || source.error !== null) return 'not known'
-  if (change === null) return 'none'
-  return `${VERBS[change.op]} it`
-}
-
-const VERBS: Readonly<Record<Op, string>> = {
-  'create-user': 'create',
-  'create-group': 'create',
-  'update-user': 'update',
-  'update-group': 'update',
-  'delete-user': 'delete',
-  'delete-group': 'delete',
-  'set-members': 'change the members of',
-}
-
-function lastRunTexts({ lastRun }: Story): string[] {
+/** Without what the verdict is made of. */
+function lastRunTexts({ lastRun, notices }: Story): string[] {
   if (lastRun === null) return ['none has read both sides yet']
-  const { run, state, at, notices } = lastRun
-  const said = notices.length === 0 ? [] : notices.map(({ code, detail }) => `${code}: ${detail}`)
-  return [`run ${run}, ${state} ${pointInTime(at)}`, ...said]
+  const { run, state, at } = lastRun
+  const now = new Set(notices.map(({ detail }) => detail))
+  const others = lastRun.notices.filter(({ detail }) => !now.has(detail))
+  return [
+    `run ${run}, ${state} ${pointInTime(at)}`,
+    ...others.map(({ code, detail }) => `${code}: ${detail}`),
+  ]
 }
 
 function journalTexts({ journal }: Story): string[] {
-  return journal.length === 0
-    ? ['nothing was ever sent for it, as far as it is kept']
-    : journal.map(journalText)
+  return journal.length === 0 ? ['nothing was sent for it, as far as it is kept'] : journal.map(journalText)
 }
 
 function journalText({ run, op, at, outcome, status, detail, approvedBy }: JournalEntry): string {
   const answer = status === null ? '' : ` (${status})`
   const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
-  const why = detail === null ? '' : `: ${detail}`
+  const why = detail === null ? '' : `: ${detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')}`
   return `${pointInTime(at)}  run ${run}  ${op}  ${outcome ?? 'under way'}${answer}${by}${why}`
 }

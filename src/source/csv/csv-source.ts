@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { DirsyncdError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Kind } from '../../directory/entry.ts'
@@ -36,7 +37,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
     },
     probe: (signal) => probe(inputs, settleMs, signal),
     find: (wanted, signal) =>
-      findInRead(wanted, searchedIn(inputs), (finder) =>
+      findInRead(wanted, searchedIn(compiled), (finder) =>
         readAll(compiled, new Collector(coversOf(compiled)), signal, log, finder),
       ),
   }
@@ -217,8 +218,9 @@ function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
   return [users, groups, members].filter((input) => input !== undefined)
 }
 
-function searchedIn(inputs: readonly CsvInput[]): string {
-  return `in ${inputs.flatMap(patternsOf).join(' and ')}`
+function searchedIn({ users, groups }: Compiled): string {
+  const paths = [users, groups].flatMap((input) => (input === undefined ? [] : patternsOf(input)))
+  return `in ${paths.map((path) => basename(path)).join(' and ')}`
 }
 
 /** Ids are never trimmed, but a blank one does not count. */

@@ -46,7 +46,12 @@ export function bothOf(first: Filter, second: Filter): Filter {
 /** The filter of entries with one of these values in one of these attributes. */
 export function anyIn(attributes: readonly string[], values: readonly string[]): Filter {
   const bytes = values.map((value) => Buffer.from(value))
-  return new OrFilter({ filters: attributes.map((attribute) => anyOf(attribute, bytes)) })
+  return someOf(attributes.map((attribute) => anyOf(attribute, bytes)))
+}
+
+/** The filter of entries that meet one of these. */
+export function someOf(filters: readonly Filter[]): Filter {
+  return new OrFilter({ filters: [...filters] })
 }
 
 /** The filter of entries that meet all of these. */

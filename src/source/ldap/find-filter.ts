@@ -3,7 +3,7 @@ import { canonicalEmail } from '../../directory/normalize.ts'
 import type { Kind } from '../../directory/entry.ts'
 import type { Lookup } from '../mapping.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
-import { allOf, anyIn, anyOf } from './filter.ts'
+import { allOf, anyIn, anyOf, someOf } from './filter.ts'
 import { valueBytes } from './values.ts'
 
 /** What is searched for users or for groups, and in which attributes people look somebody up. */
@@ -71,13 +71,23 @@ function spellingsOf(email: string): string[] {
   return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
 }
 
-/** The filter of those of whom each word of a name is a value; `undefined` for a single word. */
-export function byWords({ names }: Searched, who: string): Filter | undefined {
+/**
+ * The filter of those whose name is written in parts: each word of it is a value, or its begin and its end are, as given
+ * names and surnames of several words. `undefined` for a single word.
+ */
+export function byParts({ names }: Searched, who: string): Filter | undefined {
   const words = who.split(/\s+/).filter((word) => word !== '')
-  if (words.length < 2 || who.includes('@')) return undefined
+  if (words.length < 2 || words.length > MOST_WORDS || who.includes('@')) return undefined
   const attributes = distinct([...names, ...PARTS_OF_NAMES])
-  return allOf(words.map((word) => anyIn(attributes, [word])))
+  const inTwo = words
+    .slice(1)
+    .map((_, at) => [words.slice(0, at + 1).join(' '), words.slice(at + 1).join(' ')])
+  const ways = words.length === 2 ? inTwo : [words, ...inTwo]
+  return someOf(ways.map((parts) => allOf(parts.map((part) => anyIn(attributes, [part])))))
 }
+
+/** Longer texts are no names, and each word makes the filter longer. */
+const MOST_WORDS = 8
 
 /** Whether a login that was found for the part before the @ belongs to this e-mail. */
 export function hasEmail({ emails, place: { map } }: Searched, lookup: Lookup, email: string): boolean {

@@ -10,7 +10,7 @@ import { ConnectionLost } from './connection/wire.ts'
 import { dnKey, normalizeDn } from './dn.ts'
 import { type LdapEntry, lookupIn, textIn } from './entry.ts'
 import { bothOf } from './filter.ts'
-import { byId, byValue, byWords, hasEmail, type Searched, searchedOf } from './find-filter.ts'
+import { byId, byValue, byParts, hasEmail, type Searched, searchedOf } from './find-filter.ts'
 import { isPartial, readWhole } from './range.ts'
 import { findEntry, type Search, searchAll } from './search.ts'
 
@@ -22,7 +22,7 @@ interface Hit extends Searched {
 interface Finding {
   readonly connection: LdapConnection
   readonly pageSize: number | undefined
-  /** Where it was searched, in words. */
+  /** The DNs at or below which it was searched, and what the server refused. */
   readonly searched: Set<string>
 }
 
@@ -48,7 +48,7 @@ export async function find(
     for (const [at, hit] of whole.entries()) collect(collector, hit, entries[at]!.standing)
     for (const { hit, standing } of await sharingEmail(finding, whole)) collect(collector, hit, standing)
   }
-  const searched = [...finding.searched].join('; ')
+  const searched = `at and below ${[...finding.searched].join('; ')}`
   return { entries, snapshot: collector.snapshot(), searched, server: connection.endpoint.url }
 }
 
@@ -66,7 +66,7 @@ async function hitsOf(finding: Finding, places: readonly Searched[], who: string
     const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : found
     if (meant.length > 0) return meant
   }
-  return searchBases(finding, places, (place) => byWords(place, who))
+  return searchBases(finding, places, (place) => byParts(place, who))
 }
 
 function isMeant(hit: Hit, who: string): boolean {
@@ -80,7 +80,7 @@ async function atDn(
 ): Promise<Hit[]> {
   const dn = normalizeDn(who)
   if (dn === undefined || !dn.includes('=')) return []
-  searched.add(`the entry "${who}"`)
+  searched.add(who)
   const hits: Hit[] = []
   for (const place of places) {
     const entry = await findEntry(connection, who, place.attributes)
@@ -136,13 +136,13 @@ async function search(
   const hits: Hit[] = []
   const { attributes } = place
   const where = { base, scope, filter, filterText: 'for one person', attributes, pageSize }
-  searched.add(`below ${base}`)
+  searched.add(base)
   try {
     await searchAll(connection, where, (entry) => hits.push({ ...place, entry }))
   } catch (error) {
     const isRefusal = error instanceof DirsyncdError && error.code === 'source-incomplete'
     if (!isRefusal || error instanceof ConnectionLost) throw error
-    searched.add(`where the server refused to search: ${sentence(error)}`)
+    searched.add(`with a refusal: ${sentence(error)}`)
   }
   return hits
 }

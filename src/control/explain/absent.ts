@@ -1,0 +1,105 @@
+import type { NoticeCode } from '../../directory/snapshot.ts'
+import type { DeleteReason } from '../../plan/change.ts'
+import type { VerdictCode } from '../story.ts'
+import { afterName, type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+
+const PUT_BACK = 'put it back into the source, and the next run creates it'
+
+/** The source was asked, and does not have it. */
+export function absent(facts: VerdictFacts): Case {
+  const title = titleOf(facts)
+  if (facts.directory.entry !== null) return leaving(facts, `${title} is not in the source any more`)
+  const next = 'The next run does nothing: neither side has it'
+  const deletion = deletionOf(facts)
+  const why =
+    deletion === undefined
+      ? `${title} is neither in the source nor in the directory; only earlier runs knew it`
+      : `${title} was ${inWords(deletion)}${REASONS[deletion.why ?? 'unknown']}`
+  const todo = `If it should be there, ${PUT_BACK}`
+  return { code: deletion === undefined ? 'absent' : 'deleted', why, next, todo }
+}
+
+const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {
+  gone: ', because the source did not have it any more',
+  'left-filter': ", because it was outside the sync's filter",
+  disabled: ', because its account was disabled in the source',
+  unknown: '',
+}
+
+interface Stay {
+  readonly notice: NoticeCode
+  readonly code: VerdictCode
+  /** Follows the reason why the source does not want it. */
+  readonly words: (detail: string, facts: VerdictFacts) => string
+  /** Default: how it can stay. */
+  readonly todo?: (facts: VerdictFacts) => string
+}
+
+function changeLists({ kind }: VerdictFacts): string {
+  return `If it should go, change entries.${kind}s of the sync`
+}
+
+const STAYS: readonly Stay[] = [
+  {
+    notice: 'protected',
+    code: 'protected',
+    words: (_detail, { kind }) =>
+      `stays in the directory, because the list entries.${kind}s.protected has it`,
+    todo: changeLists,
+  },
+  {
+    notice: 'excluded',
+    code: 'excluded',
+    words: () => 'stays in the directory, because the lists of the sync leave it out',
+    todo: changeLists,
+  },
+  {
+    notice: 'kept-by-policy',
+    code: 'kept',
+    words: (detail) => `stays in the directory: ${detail.split('; ').at(-1)}`,
+    todo: () => 'If it should go, delete it in the service, or change the policy of the sync',
+  },
+  {
+    notice: 'kept-unproved',
+    code: 'kept',
+    words: (detail) => `stays in the directory: ${detail.replace(/^is not in the source, but /, '')}`,
+    todo: ({ sync }) => `Correct these entries; dirsyncd check ${sync} names them`,
+  },
+  {
+    notice: 'in-grace',
+    code: 'in-grace',
+    words: (detail, facts) => `waits for its delete: ${afterName(facts, detail)}`,
+  },
+]
+
+/**
+ * The directory has an entry that the source does not want there.
+ *
+ * @param what why the source does not want it
+ * @param known the code and the remedy, where the reason is known
+ */
+export function leaving(
+  facts: VerdictFacts,
+  what: string,
+  known?: { readonly code: VerdictCode; readonly todo: string },
+): Case {
+  const todo = known?.todo ?? 'If it should stay, put it back into the source'
+  for (const { notice, code, words, todo: change } of STAYS) {
+    const detail = noticeOf(facts, notice)
+    if (detail === undefined) continue
+    const why = `${what}, and ${words(detail, facts)}`
+    const remedy = known?.todo ?? change?.(facts) ?? todo
+    return { code: known?.code ?? code, why, next: 'The next run leaves it in the directory', todo: remedy }
+  }
+  const { lastRun } = facts
+  const doubt = lastRun?.notices.find(({ code }) => code === 'unproved' || code === 'seen-again')
+  if (lastRun !== null && doubt !== undefined && facts.planned !== undefined) {
+    return {
+      code: known?.code ?? 'unproved',
+      why: `${what}, and run ${lastRun.run} did not delete it, because what it read does not prove that it left: ${afterName(facts, doubt.detail)}`,
+      next: 'Whether the next run deletes it depends on what it reads then',
+      todo,
+    }
+  }
+  return { code: known?.code ?? 'changed', why: `${what}, and is still in the directory`, todo }
+}

@@ -1,0 +1,64 @@
+import type { NoticeCode } from '../../directory/snapshot.ts'
+import { pointInTime } from '../../directory/wording.ts'
+import type { Change } from '../../plan/change.ts'
+import type { JournalEntry, Story, VerdictCode } from '../story.ts'
+
+/** What a verdict is made of. */
+export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
+  /** What a run would plan from this entry alone. */
+  readonly planned: Change | undefined
+  /** The run whose guards hold everything, so that nothing is changed before a person decides. */
+  readonly heldRun: number | null
+}
+
+/** A verdict, what the next run does, and what a person can do; clauses without a full stop. */
+export interface Case {
+  readonly code: VerdictCode
+  readonly why: string
+  /** Default: what the plan says. */
+  readonly next?: string
+  readonly todo?: string
+}
+
+/** `Ana Šimić (user u1)` */
+export function titleOf({ kind, id, name }: Pick<VerdictFacts, 'kind' | 'id' | 'name'>): string {
+  const named = id === null ? `${kind} without an id` : `${kind} ${id}`
+  return name === null ? `The ${named}` : `${name} (${named})`
+}
+
+export function noticeOf({ notices }: VerdictFacts, code: NoticeCode): string | undefined {
+  return notices.find((notice) => notice.code === code)?.detail
+}
+
+/** Details of notices may begin with the name, which the sentence has already. */
+export function afterName({ name }: VerdictFacts, detail: string): string {
+  return name !== null && detail.startsWith(name) ? detail.slice(detail.indexOf(': ') + 2) : detail
+}
+
+export function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, '')
+}
+
+export function verbOf(change: Change | null): string {
+  return change === null ? 'change' : (change.op.split('-')[0] ?? 'change')
+}
+
+/** An id as one word of a shell's command line. */
+export function quoted(id: string): string {
+  return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The newest change that was made, if it deleted the entry. */
+export function deletionOf({ journal }: VerdictFacts): JournalEntry | undefined {
+  const last = journal.find(({ outcome }) => DONE.has(outcome))
+  return last?.op.startsWith('delete') === true ? last : undefined
+}
+
+const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
+
+/** `deleted 2026-11-21 07:29:03Z by run 12, approved by ana` */
+export function inWords({ at, run, approvedBy }: JournalEntry): string {
+  const by = approvedBy === null ? '' : `, approved by ${approvedBy === '' ? 'a person' : approvedBy}`
+  // The place to add that the run was an undo, or was undone.
+  return `deleted ${pointInTime(at)} by run ${run}${by}`
+}

@@ -1,0 +1,92 @@
+import type { Change } from '../../plan/change.ts'
+import type { DirectorySide } from '../story.ts'
+import { afterName, type Case, noticeOf, quoted, titleOf, type VerdictFacts } from './case.ts'
+
+/** The source wants something else than the directory has, or cannot have what it wants. */
+export function differing(facts: VerdictFacts): Case | undefined {
+  return emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
+}
+
+function emailTaken(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'duplicate-email')
+  if (said === undefined) return undefined
+  return {
+    code: 'email-taken',
+    why: `${titleOf(facts)} does not get its e-mail: ${said.replace(/; the rest of this user .*/, '')}`,
+    todo: 'Give one of the two another e-mail in the source',
+  }
+}
+
+/** A change that waits because the read does not prove it. */
+function doubted(facts: VerdictFacts): Case | undefined {
+  const { lastRun, planned } = facts
+  const reborn = noticeOf(facts, 'reborn')
+  const unproved = lastRun?.notices.find(({ code }) => code === 'unproved')?.detail
+  const doubt = reborn ?? (planned === undefined ? undefined : unproved)
+  if (doubt === undefined) return undefined
+  return {
+    code: 'unproved',
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, doubt)}`,
+    next: 'Whether the next run changes it depends on what it reads then',
+    ...(lastRun !== null && {
+      todo: `See dirsyncd runs ${lastRun.run}; dirsyncd approve releases what waits`,
+    }),
+  }
+}
+
+function keptByPolicy(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'kept-by-policy')
+  if (said === undefined) return undefined
+  return { code: 'kept', why: `${titleOf(facts)} ${said}`, next: 'The next run leaves it as it is' }
+}
+
+function changed({ planned, sync, ...facts }: VerdictFacts): Case | undefined {
+  if (planned === undefined) return undefined
+  const title = titleOf(facts)
+  return {
+    code: 'changed',
+    why: planned.op.startsWith('create')
+      ? `${title} is in the source, and not in the directory yet`
+      : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`,
+    todo: `With dirsyncd sync ${sync} --${facts.kind} ${quoted(facts.id ?? '')} it is done now`,
+  }
+}
+
+/** `the name is "Ana" there and "Anna" in the source` */
+function differenceOf(change: Change): string {
+  if (change.op !== 'update-user' && change.op !== 'update-group') return ''
+  const have: { readonly email?: string | null; readonly name: string | null } = change.have
+  const want: { readonly email?: string; readonly name?: string } = change.want
+  const parts = (['name', 'email'] as const).flatMap((field) => {
+    if (want[field] === undefined) return []
+    const there = have[field] ? `"${have[field]}"` : 'missing'
+    return `the ${field === 'email' ? 'e-mail' : field} is ${there} there and "${want[field]}" in the source`
+  })
+  return parts.join(', ')
+}
+
+/** Nothing is to be changed. */
+export function same(facts: VerdictFacts): Case {
+  const title = titleOf(facts)
+  const failed = noticeOf(facts, 'value-failed')
+  if (failed !== undefined) {
+    const why = `${title} has a value that cannot be used: ${failed}`
+    return { code: 'unusable', why, todo: 'Correct the entry in the source, or the mapping of the sync' }
+  }
+  if (facts.kind === 'user' && hasNoEmail(facts.directory)) {
+    const why = `${title} is in the directory without an e-mail, because the source has none that can be used`
+    return {
+      code: 'no-email',
+      why,
+      todo: 'Give it an e-mail in the source, or correct users.map.email of the sync',
+    }
+  }
+  const kept = noticeOf(facts, 'value-kept')
+  if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
+  const why = `${title} is in the directory as the source has it, so dirsyncd is not what keeps it out`
+  return { code: 'unchanged', why }
+}
+
+function hasNoEmail({ entry }: DirectorySide): boolean {
+  return entry !== null && 'email' in entry && !entry.email
+}

@@ -1,0 +1,73 @@
+import type { DeleteReason } from '../../plan/change.ts'
+import { type Case, noticeOf, quoted, titleOf, type VerdictFacts, verbOf, withoutStop } from './case.ts'
+
+/** Where a person, an answer of the service or the evidence keeps a change back. */
+export function keptBack(facts: VerdictFacts): Case | undefined {
+  return rejected(facts) ?? refused(facts) ?? held(facts)
+}
+
+/** With why the source does not want it, where the change deletes it. */
+function subjectOf(facts: VerdictFacts): string {
+  const { change, kind } = facts
+  const who = kind === 'user' ? 'who' : 'which'
+  const why = change !== null && 'why' in change ? `, ${who} ${UNWANTED[change.why]}` : ''
+  return `${titleOf(facts)}${why}`
+}
+
+const UNWANTED: Readonly<Record<DeleteReason, string>> = {
+  gone: 'is not in the source any more',
+  'left-filter': "is outside the sync's filter",
+  disabled: 'is disabled in the source',
+}
+
+function rejected(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'rejected')
+  if (said === undefined) return undefined
+  const release = /dirsyncd approve .*(?= releases it)/.exec(said)?.[0]
+  const who = /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
+  return {
+    code: 'rejected',
+    why: `${subjectOf(facts)}, is left as it is, because its ${verbOf(facts.change)} was ${who}`,
+    next: 'The next run leaves it as it is',
+    todo:
+      release === undefined
+        ? 'The change is planned again when the source wants another one'
+        : `${release} releases the change`,
+  }
+}
+
+function refused(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'quarantined') ?? noticeOf(facts, 'does-not-converge')
+  if (said === undefined) return undefined
+  const { sync, kind, id } = facts
+  const release = `dirsyncd quarantine release --sync ${sync} --${kind} ${quoted(id ?? '')}`
+  return {
+    code: 'quarantined',
+    why: `The service did not ${verbOf(facts.change)} ${subjectOf(facts)}, so the change is in quarantine: ${withoutStop(answerIn(said))}`,
+    next: 'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
+    todo: `Correct the entry in the source, or use ${release} and let the next run try again`,
+  }
+}
+
+/** Without the request, which the journal shows. */
+function answerIn(detail: string): string {
+  return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
+}
+
+function held(facts: VerdictFacts): Case | undefined {
+  if (facts.hold === null) return undefined
+  const { run, breaches, isPlanHeld } = facts.hold
+  const verb = verbOf(facts.change)
+  const reasons = breaches.map(({ guard, detail }) => `${guard} (${detail})`).join(' and ')
+  const decide = isPlanHeld
+    ? `dirsyncd approve ${run} or dirsyncd reject ${run}`
+    : `dirsyncd approve ${run} --only ${breaches[0]?.guard} or dirsyncd reject ${run} --only ${breaches[0]?.guard}`
+  return {
+    code: isPlanHeld ? 'held' : 'unproved',
+    why: isPlanHeld
+      ? `Run ${run} waits for a person before it may ${verb} ${subjectOf(facts)}: ${reasons}`
+      : `Run ${run} did not ${verb} ${subjectOf(facts)}, because its read does not prove that: ${reasons}`,
+    next: `The next run does not ${verb} it, unless somebody approves it${isPlanHeld ? '' : ' or a better read proves it'}`,
+    todo: `See dirsyncd runs ${run}, then ${decide}`,
+  }
+}

@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Somebody } from '../support/one-company.ts'
+import { ALL_SOURCES, type Scene, type SourceKind, Stage } from '../support/scene.ts'
+import { NO_GUARDS } from '../support/sync-config.ts'
+
+/** Only these have a base, a filter and disabled accounts. */
+const LDAP: readonly SourceKind[] = ['ldap']
+
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await Stage.open()
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const ana: Somebody = { id: 'ana', name: 'Ana Šimić', mail: 'ana@example.org' }
+const ben: Somebody = { id: 'ben', name: 'Ben Stay', mail: 'ben@example.org' }
+
+interface Scenario {
+  readonly title: string
+  readonly sources: readonly SourceKind[]
+  /** Default: `ana`. */
+  readonly who?: string
+  readonly act: (scene: Scene) => Promise<void>
+  readonly verdict: { readonly code: string; readonly sentence: RegExp }
+  readonly next: RegExp
+  readonly todo?: RegExp
+}
+
+const SCENARIOS: readonly Scenario[] = [
+  {
+    title: 'both sides are equal',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([ana, ben]),
+    verdict: {
+      code: 'unchanged',
+      sentence: /^Ana Šimić \(user ana\) is in the directory as the source has it/,
+    },
+    next: /does nothing/,
+  },
+  {
+    title: 'somebody new',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.write([ana, ben]),
+    verdict: { code: 'changed', sentence: /is in the source, and not in the directory yet/ },
+    next: /creates it/,
+    todo: /dirsyncd sync \S+ --user ana/,
+  },
+  {
+    title: 'another name',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.write([{ ...ana, name: 'Ana Horvat' }, ben])
+    },
+    verdict: { code: 'changed', sentence: /the name is "Ana Šimić" there and "Ana Horvat" in the source/ },
+    next: /updates it/,
+    todo: /dirsyncd sync \S+ --user ana/,
+  },
+  {
+    title: 'never in the filter',
+    sources: LDAP,
+    act: (scene) => scene.runs([{ ...ana, place: 'left' }, ben]),
+    verdict: {
+      code: 'left-filter',
+      sentence: /filter keeps Ana Šimić \(user ana\) out: .*employeeType=left/,
+    },
+    next: /does nothing/,
+    todo: /meets the filter/,
+  },
+  {
+    title: 'left the filter, and is in the directory',
+    sources: LDAP,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.write([{ ...ana, place: 'left' }, ben])
+    },
+    verdict: { code: 'left-filter', sentence: /filter keeps Ana Šimić \(user ana\) out/ },
+    next: /deletes it/,
+    todo: /meets the filter/,
+  },
+  {
+    title: 'disabled',
+    sources: LDAP,
+    act: (scene) => scene.runs([{ ...ana, place: 'locked' }, ben]),
+    verdict: { code: 'disabled', sentence: /account of Ana Šimić \(user ana\) is disabled/ },
+    next: /does nothing/,
+    todo: /Enable the account/,
+  },
+  {
+    title: 'at another base',
+    sources: LDAP,
+    act: (scene) => scene.runs([{ ...ana, place: 'elsewhere' }, ben]),
+    verdict: {
+      code: 'other-base',
+      sentence: /is at "employeeNumber=0,ou=out,.*and the sync looks only below/,
+    },
+    next: /does nothing/,
+    todo: /change the base/,
+  },
+  {
+    title: 'no e-mail',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([{ id: 'ana', name: 'Ana Šimić' }, ben]),
+    verdict: { code: 'no-email', sentence: /is in the directory without an e-mail/ },
+    next: /does nothing/,
+    todo: /users\.map\.email/,
+  },
+  {
+    title: 'an e-mail of another domain',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([{ ...ana, mail: 'ana@elsewhere.example' }, ben]),
+    verdict: { code: 'email-not-allowed', sentence: /ana@elsewhere\.example is outside the allowed domains/ },
+    next: /leaves it as it is/,
+    todo: /allowedDomains/,
+  },
+  {
+    title: 'the e-mail of somebody else',
+    sources: ALL_SOURCES,
+    act: (scene) =>
+      scene.runs([{ ...ana, mail: 'Ben@example.org' }, ben], [{ ...ana, mail: 'Ben@example.org' }, ben]),
+    who: 'ben',
+    verdict: { code: 'email-taken', sentence: /"ana" has the e-mail .* in the directory and keeps it/ },
+    next: /does nothing/,
+    todo: /another e-mail/,
+  },
+  {
+    title: 'two entries with one id',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([ana, ben, { ...ana, name: 'Ana Other', mail: 'other@example.org' }]),
+    who: 'Ana Other',
+    verdict: {
+      code: 'duplicate-id',
+      sentence: /^2 entries of the source have the id of .*none of them is used/,
+    },
+    next: /leaves it as it is/,
+    todo: /an id of its own/,
+  },
+  {
+    title: 'absent and in grace',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, deleteAfter: '1d' } } })
+      await scene.runs([ben])
+    },
+    verdict: {
+      code: 'in-grace',
+      sentence: /is not in the source any more, and waits for its delete: absent since/,
+    },
+    next: /leaves it in the directory/,
+    todo: /put it back/,
+  },
+  {
+    title: 'withheld by the evidence: nobody is left in the unit',
+    sources: LDAP,
+    act: (scene) => {
+      const unit = ['ana', 'u1', 'u2', 'u3', 'u4'].map((id) => ({
+        ...ana,
+        id,
+        mail: `${id}@example.org`,
+        place: 'unit' as const,
+      }))
+      return scene.runs([...unit, ben], [ben])
+    },
+    verdict: {
+      code: 'unproved',
+      sentence:
+        /^Run \d+ did not delete Ana Šimić \(user ana\), who is not in the source any more, because .*container-emptied/,
+    },
+    next: /unless somebody approves it or a better read proves it/,
+    todo: /dirsyncd approve \d+ --only container-emptied/,
+  },
+  {
+    title: 'in quarantine',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.configure({ directory: { allowedDomains: ['example.org', 'elsewhere.example'] } })
+      await scene.runs([{ ...ana, mail: 'ana@elsewhere.example' }, ben])
+    },
+    verdict: {
+      code: 'quarantined',
+      sentence: /^The service did not create Ana Šimić \(user ana\), so the change is in quarantine: .*422/,
+    },
+    next: /a day after the last try/,
+    todo: /dirsyncd quarantine release --sync \S+ --user ana/,
+  },
+  {
+    title: 'held by a guard',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } } })
+      await scene.runs([ben])
+    },
+    verdict: {
+      code: 'held',
+      sentence:
+        /^Run \d+ waits for a person before it may delete Ana Šimić \(user ana\), who is not in the source any more: max-deletes-users/,
+    },
+    next: /does not delete it, unless somebody approves it/,
+    todo: /dirsyncd approve \d+ or dirsyncd reject \d+/,
+  },
+  {
+    title: 'rejected',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } } })
+      await scene.runs([ben])
+      await stage.site.run('reject', await scene.lastRun())
+    },
+    verdict: {
+      code: 'rejected',
+      sentence: /because its delete was rejected by \S+ in the hold of run \d+/,
+    },
+    next: /leaves it as it is/,
+    todo: /dirsyncd approve \d+ releases the change/,
+  },
+  {
+    title: 'protected',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.configure({ entries: { users: { protected: ['ana'] } } })
+      await scene.runs([ana, ben], [ben])
+    },
+    verdict: {
+      code: 'protected',
+      sentence:
+        /not in the source any more, and stays in the directory, because the list entries.users.protected has it/,
+    },
+    next: /leaves it in the directory/,
+    todo: /change entries\.users/,
+  },
+  {
+    title: 'excluded',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.configure({ entries: { users: { exclude: ['a*'] } } })
+      await scene.runs([ana, ben])
+    },
+    verdict: {
+      code: 'excluded',
+      sentence: /^Ana Šimić \(user ana\) is left out, because it is on the list exclude/,
+    },
+    next: /leaves it as it is/,
+    todo: /entries\.users/,
+  },
+  {
+    title: 'deleted, after a person approved it',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } } })
+      await scene.runs([ben])
+      await stage.site.run('approve', await scene.lastRun())
+    },
+    who: 'ana@example.org',
+    verdict: {
+      code: 'deleted',
+      sentence:
+        /^Ana Šimić \(user ana\) was deleted .* by run \d+, approved by \S+, because the source did not have it any more/,
+    },
+    next: /neither side has it/,
+    todo: /put it back/,
+  },
+]
+
+const TABLE = SCENARIOS.flatMap((scenario) =>
+  scenario.sources.map((source) => ({ ...scenario, source, name: `${scenario.title} (${source})` })),
+)
+
+test.each(TABLE)('$name', async ({ source, who = 'ana', act, verdict, next, todo }) => {
+  const scene = await stage.openScene(source)
+  // The scenes share one server, and people of others would be found at another base.
+  onTestFinished(() => scene.write([]))
+  await act(scene)
+  const story = await scene.explain(who)
+  expect(story.verdict).toEqual({ code: verdict.code, sentence: expect.stringMatching(verdict.sentence) })
+  expect(story.next).toMatch(next)
+  expect(story.todo ?? '').toMatch(todo ?? /^$/)
+})
