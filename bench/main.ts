@@ -3,6 +3,7 @@ import { benchBudget } from './budget.ts'
 import type { Comparison } from './compare.ts'
 import { benchCsv } from './csv.ts'
 import { benchBatch, benchCreates, benchEmbedded } from './creates.ts'
+import { benchExplain } from './explain.ts'
 import { benchFirstFill } from './first-fill.ts'
 import { benchIdle } from './idle.ts'
 import { thisMachine } from './machine.ts'
@@ -10,7 +11,7 @@ import { benchLdap } from './ldap.ts'
 import { benchLimit } from './limit.ts'
 import { benchMessages } from './messages.ts'
 import { benchMillion } from './million.ts'
-import { render, renderBudget, renderIdle } from './render.ts'
+import { render, renderBudget, renderExplain, renderIdle } from './render.ts'
 import { benchScale, drawScale } from './scale.ts'
 import { benchGroups, benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
 import { benchServiceWrites } from './service-writes.ts'
@@ -33,7 +34,7 @@ const BENCHES = {
   messages: benchMessages,
 } as const
 
-const NAMES = [...Object.keys(BENCHES), 'budget', 'idle', 'scale']
+const NAMES = [...Object.keys(BENCHES), 'budget', 'idle', 'explain', 'scale']
 
 const HELP = `npm run bench -- [--json] [--only ${NAMES.join('|')}] [--repetitions N] [--people N] [--profile DIR]
 npm run bench -- --draw
@@ -76,13 +77,15 @@ async function main(): Promise<void> {
   }
   const budget = await measure('budget', benchBudget)
   const idle = await measure('idle', benchIdle)
+  const explain = await measure('explain', () => benchExplain(options))
   const tables = [
     ...(comparisons.length > 0 ? [render(machine, comparisons)] : []),
     ...(budget.length > 0 ? [renderBudget(machine, budget)] : []),
     ...(idle.length > 0 ? [renderIdle(machine, idle)] : []),
+    ...(explain.length > 0 ? [renderExplain(machine, explain)] : []),
   ]
   const result = values.json
-    ? JSON.stringify({ machine, comparisons, budget, idle }, null, 2)
+    ? JSON.stringify({ machine, comparisons, budget, idle, explain }, null, 2)
     : tables.join('\n')
   process.stdout.write(`${result}\n`)
 }

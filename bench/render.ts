@@ -1,6 +1,7 @@
 import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
 import type { LoopDelay } from './contender.ts'
+import type { ExplainFigures } from './explain.ts'
 import type { IdleCpu, IdleFigures } from './idle.ts'
 import type { Machine } from './machine.ts'
 
@@ -72,6 +73,19 @@ export function renderIdle(machine: Machine, figures: readonly IdleFigures[]): s
     'a BullMQ worker on an embedded store',
     ...idleCells(floor, seconds),
     ratio.toFixed(2),
+  ])
+  return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
+}
+
+/** What `benchExplain` measured, as a Markdown table. */
+export function renderExplain(machine: Machine, figures: readonly ExplainFigures[]): string {
+  const head = ['dirsyncd explain', 'people', 'source', 'beside a daemon', 'alone']
+  const rows = figures.map(({ who, people, source, besideDaemonMs, aloneMs }) => [
+    who,
+    String(people),
+    source,
+    `${Math.round(besideDaemonMs)} ms`,
+    `${Math.round(aloneMs)} ms`,
   ])
   return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
 }
