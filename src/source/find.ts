@@ -1,7 +1,8 @@
 import type { Kind, UserEntry } from '../directory/entry.ts'
 import { canonicalEmail, canonicalName } from '../directory/normalize.ts'
 import type { SourceSnapshot } from '../directory/snapshot.ts'
-import { forEachInSteps, type Steps } from '../directory/steps.ts'
+import type { Steps } from '../directory/steps.ts'
+import { DirectoryUsers, sharingEmail, SourceUsers } from '../directory/users.ts'
 import { inTurns } from '../turns.ts'
 import type { GroupMapping, Lookup, UserMapping } from './mapping.ts'
 import type { FieldTrace, Found, FoundEntry, Wanted } from './source.ts'
@@ -68,10 +69,10 @@ export class Finder {
     if (name === undefined) return undefined
     const folded = foldedName(name)
     if (folded === this.#name) return this.#byValue
-    const words = folded.split(/\s+/)
-    return this.#words.length > 1 && this.#words.every((word) => words.includes(word))
-      ? this.#byWords
-      : undefined
+    const [first = '', ...others] = this.#words
+    if (others.length === 0 || !folded.includes(first)) return undefined
+    const words = new Set(folded.split(/\s+/))
+    return this.#words.every((word) => words.has(word)) ? this.#byWords : undefined
   }
 }
 
@@ -110,14 +111,23 @@ export async function findInRead(
 /** The entries of a read that have one of these ids, and the users with the same e-mail. */
 function* partAbout(entries: readonly FoundEntry[], snapshot: SourceSnapshot): Steps<SourceSnapshot> {
   const ids = new Set(entries.flatMap((entry) => entry.ids))
-  const emails = new Set<string | undefined>()
-  for (const id of ids) emails.add(emailIn(snapshot.users.get(id)))
+  const emails = new Set([...ids].map((id) => emailIn(snapshot.users.get(id))))
   emails.delete(undefined)
   const users = new Map<string, UserEntry>()
-  yield* forEachInSteps(snapshot.users.values(), (user) => {
-    if (ids.has(user.id) || emails.has(emailIn(user))) users.set(user.id, user)
-  })
+  for (const user of yield* sharingEmailIn(snapshot.users)) {
+    if (emails.has(emailIn(user))) users.set(user.id, user)
+  }
+  for (const id of ids) {
+    const user = snapshot.users.get(id)
+    if (user !== undefined) users.set(id, user)
+  }
   return { ...snapshot, users, groups: new Map([...snapshot.groups].filter(([id]) => ids.has(id))) }
+}
+
+/** Those of whom another user may have the e-mail too. */
+function* sharingEmailIn(source: SourceSnapshot['users']): Steps<readonly UserEntry[]> {
+  if (!(source instanceof SourceUsers)) return [...source.values()]
+  return (yield* sharingEmail({ source, directory: new DirectoryUsers(source.table) })).source
 }
 
 function emailIn(user: UserEntry | undefined): string | undefined {

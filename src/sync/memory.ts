@@ -29,8 +29,11 @@ import type { Memory, Planned } from './run.ts'
 
 type Db = Kysely<Tables>
 
-/** What a run of this sync on this target needs to know of earlier ones. */
-export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
+/** What keeps single changes of a plan back: decisions of people, answers of the service, and time. */
+export async function recallReasons(
+  db: Db,
+  { sync, target }: SyncTarget,
+): Promise<Pick<Memory, 'withheld' | 'refused' | 'approved' | 'absences' | 'now'>> {
   const withheld = new Map<string, Withheld>()
   const decisions = await decisionsOf(db, { sync, target, isUndo: false })
   for (const [fingerprint, detail] of decisions.rejected)
@@ -39,18 +42,25 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
     withheld.set(fingerprint, { code, detail })
   for (const { fingerprint, detail } of await unconverged(db, { sync, target }))
     withheld.set(fingerprint, { code: 'does-not-converge', detail })
-  const good = await lastGood(db, sync, target)
   return {
     withheld,
     refused: await refusedInLastRun(db, { sync, target }),
     approved: decisions.approved,
+    absences: await absencesOf(db, { sync, target }),
+    now: await timeOf(db),
+  }
+}
+
+/** What a run of this sync on this target needs to know of earlier ones. */
+export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
+  const good = await lastGood(db, sync, target)
+  return {
+    ...(await recallReasons(db, { sync, target })),
     lastGood: good,
     directoryBefore: await directoryAfterLastGood(db, { sync, target }),
     server: good?.server,
     deletedLastDay: await deletedLastDay(db, { sync, target }),
-    absences: await absencesOf(db, { sync, target }),
     leftOut: await leftOutOf(db, { sync, target }),
-    now: await timeOf(db),
   }
 }
 

@@ -3,7 +3,7 @@ import { canonicalEmail } from '../../directory/normalize.ts'
 import type { Found } from '../../source/source.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
-import { recall } from '../../sync/memory.ts'
+import { recallReasons } from '../../sync/memory.ts'
 import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
 import { withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
@@ -112,7 +112,7 @@ async function judgeEntry(
     directory: [entry, ...others.map((other) => other.entry)].filter((each) => each !== null),
     rules,
     grace,
-    memory: await recall(db, target),
+    memory: await recallReasons(db, target),
     deletedLastDay: await deletedIdsLastDay(db, target),
   })
   return { ...judged, sameEmail }

@@ -7,7 +7,7 @@ import type { PlanInputs, PlanRules, Withheld } from '../../plan/inputs.ts'
 import { makePlan } from '../../plan/plan.ts'
 import type { Found, FoundEntry } from '../../source/source.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
-import type { Memory } from '../../sync/run.ts'
+import type { recallReasons } from '../../sync/memory.ts'
 
 /** What a plan of one entry is made of. */
 export interface PlanFacts {
@@ -17,7 +17,7 @@ export interface PlanFacts {
   readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
   readonly rules: PlanRules
   readonly grace: Grace
-  readonly memory: Memory
+  readonly memory: Awaited<ReturnType<typeof recallReasons>>
   readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
 }
 
