@@ -6,9 +6,11 @@ import { renderExplanation } from './render/explain.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
-WHO is an id, an e-mail, a name or a DN. Begins with the reason in one sentence and ends with what you can do. In between:
-what the source has, how its values were made, what the directory has, the difference, and what earlier runs did. Reads
-only; the source is searched for this one entry, also outside of the sync's filter. Exit code 1: several fit, or nobody.
+WHO is an id, an e-mail, a name or a DN. The answer begins with the reason in one sentence, and ends with what the next run
+does and what you can do. In between: what the source has and how its values were made, what the directory has, and what
+earlier runs said and did. Changes nothing. Looks also outside of the sync's base and filter.
+
+Exit codes: 0 one entry was explained   1 several fit, so choose one by its id, or nobody is known
 
 Examples:
   dirsyncd explain corp ana@example.org

@@ -174,6 +174,18 @@ describe('a side that is down is said in a sentence, and the rest is shown', () 
       directory: { entry: null },
       todo: `dirsyncd check ${scene.sync} shows whether the directory can be read again.`,
     })
+    expect(await stage.site.json('explain', scene.sync, 'cleo@example.org')).toMatchObject({
+      code: 1,
+      lines: [
+        {
+          result: 'nobody',
+          verdict: {
+            code: 'directory-unreadable',
+            sentence: expect.stringMatching(/; but the directory cannot be asked now \(.*127\.0\.0\.1:1/),
+          },
+        },
+      ],
+    })
     await scene.configure({
       directory: { baseUrl: 'http://127.0.0.1:1' },
       entries: { users: { exclude: ['ana'] } },

@@ -123,8 +123,8 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
 function lastRunTexts({ lastRun, notices }: Story): string[] {
   if (lastRun === null) return ['none has read both sides yet']
   const { run, state, at } = lastRun
-  const now = new Set(notices.map(({ detail }) => detail))
-  const others = lastRun.notices.filter(({ detail }) => !now.has(detail))
+  const now = new Set(notices.map(({ code }) => code))
+  const others = lastRun.notices.filter(({ code }) => !now.has(code))
   return [
     `run ${run}, ${state} ${pointInTime(at)}`,
     ...others.map(({ code, detail }) => `${code}: ${detail}`),

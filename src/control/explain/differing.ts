@@ -1,3 +1,4 @@
+import { amount, digits } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
 import type { DirectorySide } from '../story.ts'
 import { afterName, type Case, noticeOf, quoted, titleOf, type VerdictFacts } from './case.ts'
@@ -81,10 +82,26 @@ export function same(facts: VerdictFacts): Case {
       todo: 'Give it an e-mail in the source, or correct users.map.email of the sync',
     }
   }
+  if (facts.kind === 'group') return sameGroup(facts)
   const kept = noticeOf(facts, 'value-kept')
   if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
-  const why = `${title} is in the directory as the source has it, so dirsyncd is not what keeps it out`
+  const why = `${title} is in the directory as the source has it, so look for the cause in the service`
   return { code: 'unchanged', why }
+}
+
+/** Who is a member, only a run knows, because it takes all users of both sides. */
+function sameGroup(facts: VerdictFacts): Case {
+  const { source, directory } = facts
+  const title = titleOf(facts)
+  const listed = source.entries[0]?.members
+  const there = directory.entry !== null && 'members' in directory.entry ? directory.entry.members.length : 0
+  if (listed === undefined || listed === there)
+    return { code: 'unchanged', why: `${title} is in the directory as the source has it` }
+  return {
+    code: 'unchanged',
+    why: `${title} is in the directory; the source lists ${amount(listed, 'member')}, and the directory has ${digits(there)}`,
+    next: 'The next run compares the members: only those who are users of the directory count',
+  }
 }
 
 function hasNoEmail({ entry }: DirectorySide): boolean {

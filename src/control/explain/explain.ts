@@ -20,24 +20,39 @@ export async function explain(deps: ExplainDeps, request: ExplainRequest): Promi
   const { sync, who } = request
   const kinds: readonly Kind[] = request.kind === undefined ? ['user', 'group'] : [request.kind]
   const asked = await askSource(deps, who, kinds)
-  const matches = await matchesOf(deps, asked, who, kinds)
+  const { matches, directoryError } = await matchesOf(deps, asked, who, kinds)
   const [only] = matches
   if (matches.length > 1) return { result: 'several', sync, who, matches }
-  return only === undefined ? nobody(asked, request) : storyOf(deps, asked, request, only)
+  return only === undefined ? nobody(asked, directoryError, request) : storyOf(deps, asked, request, only)
 }
 
-function nobody({ found, error }: Asked, { sync, who }: ExplainRequest): Nobody {
-  const answer = { result: 'nobody', sync, who } as const
-  if (error !== null) {
-    const sentence = `The source cannot be read now (${withoutStop(error)}), and neither the directory nor the kept runs of ${sync} know "${who}".`
-    const todo = `dirsyncd check ${sync} shows whether the source can be read again.`
-    return { ...answer, verdict: { code: 'source-unreadable', sentence }, todo }
-  }
-  const sentence =
-    `Nobody knows "${who}": not the source (searched ${found.searched}), not the directory under this id, and not ` +
-    `the kept runs of ${sync}.`
-  const todo = 'Try the id, the e-mail, the full name or the DN.'
-  return { ...answer, verdict: { code: 'never-seen', sentence }, todo }
+/** Nobody is called unknown where one side could not be asked. */
+function nobody(
+  { found, error }: Asked,
+  directoryError: string | null,
+  { sync, who }: ExplainRequest,
+): Nobody {
+  const down = [
+    ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
+    ...(directoryError === null
+      ? []
+      : [`the directory cannot be asked now (${withoutStop(directoryError)})`]),
+  ]
+  const searched = found === null ? '' : ` (searched ${found.searched})`
+  const others = [
+    ...(error === null ? [`not the source${searched}`] : []),
+    ...(directoryError === null ? ['not the directory under this id'] : []),
+    `not the kept runs of ${sync}`,
+  ]
+  const doubt = down.length === 0 ? '' : `; but ${down.join(', and ')}`
+  const code =
+    error !== null ? 'source-unreadable' : directoryError !== null ? 'directory-unreadable' : 'never-seen'
+  const sentence = `Nobody knows "${who}": ${others.join(', ')}${doubt}.`
+  const todo =
+    down.length === 0
+      ? 'Try the id, the e-mail, the full name or the DN.'
+      : `dirsyncd check ${sync} shows what can be read again.`
+  return { result: 'nobody', sync, who, verdict: { code, sentence }, todo }
 }
 
 async function storyOf(

@@ -4,26 +4,35 @@ import { knownEntries } from '../../store/entry-history.ts'
 import type { FoundEntry, Match } from '../story.ts'
 import { type Asked, askDirectory, type ExplainDeps } from './sides.ts'
 
-/** Everybody who may be meant, each user or group once. */
+interface Matches {
+  readonly matches: readonly Match[]
+  /** Why the directory could not be asked for the id. */
+  readonly directoryError: string | null
+}
+
+/** Everybody who may be meant, each user or group once: users first, then by id. */
 export async function matchesOf(
   deps: ExplainDeps,
   { found }: Asked,
   who: string,
   kinds: readonly Kind[],
-): Promise<readonly Match[]> {
+): Promise<Matches> {
   const inSource = (found?.entries ?? []).map(matchOf)
   const isExact = inSource.some(({ id, from }) => id === who || from === who)
-  const others = isExact ? [] : await inDirectory(deps, who, kinds)
+  const { matches: others, directoryError } = isExact ? NOT_ASKED : await inDirectory(deps, who, kinds)
   const known = inSource.length + others.length > 0 ? [] : await inStore(deps, who, kinds)
   const all = new Map<string, Match>()
   for (const match of [...inSource, ...others, ...known]) {
     const key = `${match.kind} ${match.id ?? match.from}`
     if (!all.has(key)) all.set(key, match)
   }
-  return [...all.values()].toSorted(
+  const matches = [...all.values()].toSorted(
     (a, b) => byCodeUnit(b.kind, a.kind) || byCodeUnit(a.id ?? a.from, b.id ?? b.from),
   )
+  return { matches, directoryError }
 }
+
+const NOT_ASKED: Matches = { matches: [], directoryError: null }
 
 export function matchOf({ kind, ids, from, fields }: FoundEntry): Match {
   const valueOf = (name: string) => fields.find(({ field }) => field === name)?.value ?? null
@@ -37,19 +46,16 @@ export function matchOf({ kind, ids, from, fields }: FoundEntry): Match {
 }
 
 /** The API finds nobody but by id. */
-async function inDirectory(
-  deps: ExplainDeps,
-  who: string,
-  kinds: readonly Kind[],
-): Promise<readonly Match[]> {
-  const matches: Match[] = []
-  for (const kind of kinds) {
-    const { entry } = await askDirectory(deps, { kind, id: who })
-    if (entry === null) continue
+async function inDirectory(deps: ExplainDeps, who: string, kinds: readonly Kind[]): Promise<Matches> {
+  const answers = await Promise.all(
+    kinds.map(async (kind) => ({ kind, ...(await askDirectory(deps, { kind, id: who })) })),
+  )
+  const matches = answers.flatMap(({ kind, entry }) => {
+    if (entry === null) return []
     const email = 'email' in entry ? entry.email : null
-    matches.push({ kind, id: who, name: entry.name, email, from: 'the directory' })
-  }
-  return matches
+    return [{ kind, id: who, name: entry.name, email, from: 'the directory' }]
+  })
+  return { matches, directoryError: answers.find(({ error }) => error !== null)?.error ?? null }
 }
 
 async function inStore(

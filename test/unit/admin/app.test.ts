@@ -14,6 +14,10 @@ const control = {
     asked.push(args)
     return []
   },
+  explain: async (...args: unknown[]) => {
+    asked.push(['explain', ...args])
+    return { result: 'nobody' }
+  },
 } as unknown as AdminOptions['control']
 const app = buildAdminApp({ control, checkHealth: async () => undefined, operations: true })
 
@@ -62,6 +66,13 @@ test.each(['approve', 'reject'])('%s decides about all, or only about what is na
   ])
 })
 
+test('a story is asked for by any text, and only of a kind that there is', async () => {
+  const query = new URLSearchParams({ sync: 'corp', who: 'a&b=ü', kind: 'user' })
+  expect((await app.inject({ url: `/explain?${query.toString()}` })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/explain?sync=corp&who=a&kind=robot' })).statusCode).toBe(400)
+  expect(asked).toEqual([['explain', { sync: 'corp', who: 'a&b=ü', kind: 'user' }]])
+})
+
 test('a daemon without its store is not healthy', async () => {
   const sick = buildAdminApp({
     control,
@@ -81,7 +92,7 @@ test('whoever reaches the TCP listener sees health and counts, and neither names
   })
   expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
   expect((await pages.inject({ url: '/' })).body).toContain('No sync has run yet')
-  for (const url of ['/runs', '/runs/7', '/quarantine'])
+  for (const url of ['/runs', '/runs/7', '/quarantine', '/explain?sync=corp&who=ana'])
     expect((await pages.inject({ url })).statusCode).toBe(404)
   expect((await pages.inject({ method: 'POST', url: '/runs', payload: {} })).statusCode).toBe(404)
 })

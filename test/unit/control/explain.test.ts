@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import type { VerdictFacts } from '../../../src/control/explain/case.ts'
+import { judge, type PlanFacts } from '../../../src/control/explain/judge.ts'
+import { judgementOf } from '../../../src/control/explain/verdict.ts'
+import type { Story } from '../../../src/control/story.ts'
+import { fingerprint } from '../../../src/plan/change.ts'
+import type { PlanRules, Withheld } from '../../../src/plan/inputs.ts'
+import { Collector } from '../../../src/source/collect.ts'
+import type { Found, FoundEntry } from '../../../src/source/source.ts'
+
+const KEY = { kind: 'user', id: 'ana' } as const
+const THERE = { id: 'ana', email: 'ana@example.org', name: 'Ana' }
+const RULES: PlanRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
+const NOBODY = { user: new Set<string>(), group: new Set<string>() }
+
+const entry: FoundEntry = {
+  kind: 'user',
+  ids: ['ana'],
+  from: 'users.csv, row 2',
+  standing: undefined,
+  fields: [],
+  members: undefined,
+}
+
+function foundAs(
+  user: { readonly email?: string; readonly name?: string; readonly faults?: readonly string[] } | undefined,
+  more: Partial<Found> = {},
+  collector = new Collector(),
+): Found {
+  const { email, name, faults = [] } = user ?? {}
+  const { from } = entry
+  if (user !== undefined)
+    collector.addUser({ ids: ['ana'], idName: 'id', from, email, name, employeeId: undefined, faults })
+  const entries = user === undefined ? [] : [entry]
+  return { entries, snapshot: collector.snapshot(), searched: 'in users.csv', server: undefined, ...more }
+}
+
+interface Given extends Partial<Omit<PlanFacts, 'rules' | 'memory'>> {
+  readonly rules?: Partial<PlanRules>
+  readonly memory?: Partial<PlanFacts['memory']>
+  readonly story?: Partial<VerdictFacts>
+}
+
+function judged({ rules, memory, found = foundAs(THERE), directory = [THERE], ...more }: Given) {
+  const absences = { user: new Map(), group: new Map() }
+  const remembered = {
+    withheld: new Map(),
+    refused: new Set<string>(),
+    approved: new Set<string>(),
+    absences,
+  }
+  return judge({
+    key: KEY,
+    found,
+    directory,
+    rules: { ...RULES, ...rules },
+    grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
+    memory: { ...remembered, now: new Date(0), ...memory },
+    deletedLastDay: NOBODY,
+    ...more,
+  })
+}
+
+function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
+  const { difference, planned, notices } = judged(given)
+  const { found = foundAs(THERE), directory = [THERE] } = given
+  return judgementOf({
+    sync: 'corp',
+    ...KEY,
+    name: 'Ana',
+    source: { error: null, server: null, searched: '', entries: found.entries, sameEmail: [] },
+    directory: { error: null, entry: directory[0] ?? null },
+    change: difference ?? null,
+    planned,
+    notices,
+    lastRun: null,
+    hold: null,
+    heldRun: null,
+    journal: [],
+    ...given.story,
+  })
+}
+
+const RENAMED = { email: 'ana@example.org', name: 'Anna' }
+
+function withheld(code: Withheld['code'], detail: string): Given {
+  const found = foundAs(RENAMED)
+  const change = judged({ found }).planned!
+  return { found, memory: { withheld: new Map([[fingerprint(change), { code, detail }]]) } }
+}
+
+function withUnreadable(): Collector {
+  const collector = new Collector()
+  collector.addUnreadable('user', 'users.csv, row 9: there is no id')
+  return collector
+}
+
+const lastRunSaid = (code: 'unproved' | 'seen-again', detail: string): Partial<VerdictFacts> => ({
+  lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [{ ...KEY, code, detail }] },
+})
+
+test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?: RegExp }]>([
+  [
+    'nobody deletes by the policy upsert',
+    { found: foundAs(undefined), rules: { policy: 'upsert' } },
+    {
+      code: 'kept',
+      sentence: /stays in the directory: policy upsert does not delete/,
+      next: /leaves it/,
+      todo: /policy/,
+    },
+  ],
+  [
+    'nobody updates by the policy create-only',
+    { found: foundAs(RENAMED), rules: { policy: 'create-only' } },
+    { code: 'kept', sentence: /policy create-only does not update/, next: /leaves it as it is/ },
+  ],
+  [
+    'the source has entries that cannot be read',
+    { found: foundAs(undefined, {}, withUnreadable()) },
+    {
+      code: 'kept',
+      sentence: /1 of its entries could not be read/,
+      next: /leaves it/,
+      todo: /dirsyncd check corp/,
+    },
+  ],
+  [
+    'a value of the directory is kept',
+    { found: foundAs({ email: 'ana@example.org' }) },
+    { code: 'value-kept', sentence: /no usable name/, next: /does nothing/ },
+  ],
+  [
+    'a value cannot be computed',
+    { found: foundAs({ email: 'ana@example.org', faults: ['users.map.name: it is too long'] }) },
+    { code: 'unusable', sentence: /users\.map\.name: it is too long/, next: /does nothing/, todo: /mapping/ },
+  ],
+  [
+    'a write has no effect',
+    withheld('does-not-converge', 'was written twice, and the directory still shows another value'),
+    { code: 'quarantined', sentence: /was written twice/, next: /tried again/, todo: /quarantine release/ },
+  ],
+  [
+    'a rejected change of a hold that is over',
+    withheld('rejected', 'rejected by eva in the hold of run 3'),
+    {
+      code: 'rejected',
+      sentence: /its update was rejected by eva in the hold of run 3\.$/,
+      next: /leaves it/,
+      todo: /planned again/,
+    },
+  ],
+  [
+    'somebody whom this sync has just deleted is back, on a server that may lag',
+    {
+      found: foundAs(RENAMED, { server: 'ldap://a' }),
+      directory: [],
+      deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
+    },
+    {
+      code: 'unproved',
+      sentence: /is back after this sync deleted it within the last day/,
+      next: /depends on what it reads/,
+    },
+  ],
+  [
+    'the last run did not see that somebody left',
+    {
+      found: foundAs(undefined),
+      story: lastRunSaid('seen-again', 'the second look did not prove it absent'),
+    },
+    {
+      code: 'unproved',
+      sentence: /and run 4 did not delete it, .*second look/,
+      next: /depends on what it reads/,
+      todo: /put it back/,
+    },
+  ],
+  [
+    'the last run did not trust its server',
+    {
+      found: foundAs(RENAMED),
+      story: lastRunSaid('unproved', 'Ana <ana@example.org>: not updated: the server may lack'),
+    },
+    {
+      code: 'unproved',
+      sentence: /source is right: not updated: the server may lack/,
+      next: /depends/,
+      todo: /dirsyncd runs 4/,
+    },
+  ],
+  [
+    'another change holds the whole plan',
+    { found: foundAs(RENAMED), story: { heldRun: 7 } },
+    {
+      code: 'changed',
+      sentence: /other values/,
+      next: /changes nothing before somebody has decided about run 7/,
+      todo: /dirsyncd sync corp/,
+    },
+  ],
+  [
+    'only earlier runs knew it',
+    { found: foundAs(undefined), directory: [] },
+    {
+      code: 'absent',
+      sentence: /neither in the source nor in the directory/,
+      next: /neither side has it/,
+      todo: /put it back/,
+    },
+  ],
+])('%s', (_what, given, { code, sentence, next, todo }) => {
+  const { verdict, ...rest } = told(given)
+  expect(verdict).toEqual({ code, sentence: expect.stringMatching(sentence) })
+  expect(rest.next).toMatch(next)
+  expect(rest.todo ?? '').toMatch(todo ?? /^$/)
+})
+
+describe('what a run would plan', () => {
+  test('who was approved to come back is created', () => {
+    const given = {
+      found: foundAs(RENAMED, { server: 'ldap://a' }),
+      directory: [],
+      deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
+    }
+    const { difference } = judged(given)
+    const memory = { approved: new Set([fingerprint(difference!)]) }
+    expect(judged(given).planned).toBeUndefined()
+    expect(judged({ ...given, memory }).planned).toMatchObject({ op: 'create-user' })
+  })
+
+  test('an approved delete does not wait for its time', () => {
+    const found = foundAs(undefined)
+    const grace = { deleteAfter: { user: { ms: 1000 } }, confirmAfterMs: 0, hidesServers: false }
+    const { difference, planned } = judged({ found, grace })
+    expect([difference?.op, planned]).toEqual(['delete-user', undefined])
+    const memory = { approved: new Set([fingerprint(difference!)]) }
+    expect(judged({ found, grace, memory }).planned).toEqual(difference)
+  })
+
+  test('a user whose e-mail another one of the source has in the directory is written without it', () => {
+    const collector = new Collector()
+    const other = {
+      ids: ['ben'],
+      idName: 'id',
+      from: 'row 3',
+      email: 'ANA@example.org',
+      name: 'Ben',
+      employeeId: undefined,
+    }
+    collector.addUser(other)
+    const found = foundAs({ ...THERE }, {}, collector)
+    const has = { id: 'ben', email: 'ana@example.org', name: 'Ben' }
+    const { planned, notices } = judged({ found, directory: [{ ...THERE, email: null }, has] })
+    expect([planned, notices.map(({ code }) => code)]).toEqual([undefined, ['duplicate-email']])
+  })
+})
