@@ -1,6 +1,6 @@
 import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
-import { pointInTime, timeOfDay } from '../directory/wording.ts'
+import { timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
@@ -17,9 +17,10 @@ import type {
   Undo,
 } from '../store/run-types.ts'
 import type { Explanation, ExplainRequest } from './story.ts'
+import { pauseText, type SyncPause } from './sync-pause.ts'
 
-export { PART_NAMES }
-export type { Only, RunCounts, RunMode, RunState }
+export { pauseText, PART_NAMES }
+export type { Only, RunCounts, RunMode, RunState, SyncPause }
 
 export interface RunSummary {
   readonly run: number
@@ -60,15 +61,6 @@ export interface RunSummary {
   readonly undo: Undo | null
   /** Whether its sync is paused now. */
   readonly paused: SyncPause | null
-}
-
-/** A person has paused the sync: nothing of it is written until it is resumed. */
-export interface SyncPause {
-  readonly sync: string
-  readonly by: string
-  readonly reason: string | null
-  /** ISO 8601, UTC. */
-  readonly since: string
 }
 
 export interface Wait {
@@ -224,10 +216,4 @@ export function waitText({ at, why, answer }: Wait): string {
   return why === 'limited'
     ? `waits for the API until ${timeOfDay(at)} (the service asked for it with 429)`
     : `the directory does not answer${answer === undefined ? '' : ` (${answer})`}; next try at ${timeOfDay(at)}`
-}
-
-/** `corp has been paused since 2026-11-25 07:29:03Z by ana (undo of run 12); dirsyncd resume corp ends it` */
-export function pauseText({ sync, by, reason, since }: SyncPause): string {
-  const why = reason === null ? '' : ` (${reason})`
-  return `${sync} has been paused since ${pointInTime(since)} by ${by}${why}; dirsyncd resume ${sync} ends it`
 }

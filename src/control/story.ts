@@ -3,6 +3,7 @@ import type { Notice } from '../directory/snapshot.ts'
 import type { Change, DeleteReason, Op } from '../plan/change.ts'
 import type { FieldTrace, FoundEntry } from '../source/source.ts'
 import type { RunState } from '../store/run-types.ts'
+import type { SyncPause } from './sync-pause.ts'
 
 export type { FieldTrace, FoundEntry }
 
@@ -68,6 +69,7 @@ export type VerdictCode =
   | 'no-email'
   | 'email-taken'
   | 'in-grace'
+  | 'undone'
   | 'unproved'
   | 'quarantined'
   | 'rejected'
@@ -88,6 +90,8 @@ export interface JournalEntry {
   readonly why: DeleteReason | null
   /** Who approved it; null where nobody had to, an empty text where the name is not kept. */
   readonly approvedBy: string | null
+  /** The run that this one undid; null where it is no undo. */
+  readonly undoes: number | null
 }
 
 export interface Story {
@@ -113,6 +117,7 @@ export interface Story {
     readonly notices: readonly Notice[]
   } | null
   readonly hold: StoryHold | null
+  readonly paused: SyncPause | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]
   /** What the next run would do, in a sentence. */

@@ -6,7 +6,6 @@ export type Decision = 'approved' | 'rejected'
 export interface RecordedBreach extends Breach {
   /** What a person decided about it, and who it was. */
   readonly decided?: Decision
-  readonly decidedBy?: string
 }
 
 /** A breach with the number of its changes. */

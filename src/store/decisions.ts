@@ -46,7 +46,7 @@ export async function decide(
     const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
     await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
     const breaches = before.breaches.map((breach) =>
-      chosen.includes(breach) ? { ...breach, decided: decision, decidedBy: by } : breach,
+      chosen.includes(breach) ? { ...breach, decided: decision } : breach,
     )
     const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })
     const hold = holdAfter({ ...run, breaches }, (print) => approved.has(print) || rejected.has(print))

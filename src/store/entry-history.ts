@@ -27,6 +27,8 @@ export interface JournalLine {
   readonly approved: boolean
   /** Why the plan deleted the entry, where the plan is still kept. */
   readonly why: DeleteReason | null
+  /** The run that this one undid. */
+  readonly undoes: number | null
 }
 
 /** The last attempts to change an entry, the newest first. */
@@ -38,8 +40,9 @@ export async function journalOf(
 ): Promise<readonly JournalLine[]> {
   const { rows } =
     await sql<JournalLine>`SELECT j.run, j.op, j.intent_at AS at, j.outcome, j.status, j.detail,
-      j.approved, c.change->>'why' AS why
+      j.approved, c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
     FROM dirsyncd.journal AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
+      LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
     WHERE j.sync = ${sync} AND j.target = ${target} AND j.entry_id = ${id} AND ${isOf(kind, sql`j.op`)}
     ORDER BY j.intent_at DESC LIMIT ${limit}`.execute(db)
   return rows
@@ -101,17 +104,18 @@ export async function openHoldOf(
   return row && { ...row, breaches: row.breaches ?? [] }
 }
 
-/** Who approved last what this run applied: the decision of the newest hold before it. */
+/** Who approved last what this run applied: in the hold that it says, or in the newest one before it. */
 export async function approverOf(
   db: Db,
   { sync, target }: SyncTarget,
   run: number,
 ): Promise<string | undefined> {
-  const { rows } = await sql<{ by: string | null }>`SELECT breach->>'decidedBy' AS by
-    FROM dirsyncd.runs, jsonb_array_elements(breaches) AS breach
-    WHERE sync = ${sync} AND target = ${target} AND run <= ${run} AND breach->>'decided' = 'approved'
-    ORDER BY run DESC LIMIT 1`.execute(db)
-  return rows[0]?.by ?? undefined
+  const { rows } = await sql<{ by: string }>`SELECT decision->>'by' AS by
+    FROM dirsyncd.runs AS held, jsonb_array_elements(held.decisions) WITH ORDINALITY AS of_run(decision, place)
+    WHERE sync = ${sync} AND target = ${target} AND run <= ${run} AND decision->>'decision' = 'approved'
+    ORDER BY run = (SELECT approval_of FROM dirsyncd.runs AS applied WHERE applied.run = ${run}) DESC NULLS LAST,
+      run DESC, place DESC LIMIT 1`.execute(db)
+  return rows[0]?.by
 }
 
 /** Somebody whom earlier runs saw. */

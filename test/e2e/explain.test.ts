@@ -264,6 +264,37 @@ const SCENARIOS: readonly Scenario[] = [
     next: /neither side has it/,
     todo: /put it back/,
   },
+  {
+    title: 'deleted, and put back by an undo',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.runs([ana, ben], [ben])
+      await stage.site.run('undo', await scene.lastRun(), '--yes')
+    },
+    verdict: {
+      code: 'undone',
+      sentence:
+        /^Run \d+ put Ana Šimić \(user ana\) back .*, when it undid run \d+; the source still wants what run \d+ did/,
+    },
+    next: /Nothing is written while \S+ is paused; after dirsyncd resume \S+ the next run deletes it/,
+    todo: /dirsyncd plan \S+ shows whether the next run would do it again/,
+  },
+  {
+    title: 'created, and deleted again by an undo',
+    sources: ['csv'],
+    act: async (scene) => {
+      await scene.runs([ben], [ana, ben])
+      await stage.site.run('undo', await scene.lastRun(), '--yes')
+      await stage.site.run('approve', await scene.lastRun())
+    },
+    verdict: {
+      code: 'undone',
+      sentence:
+        /^Run \d+ deleted Ana Šimić \(user ana\) again .*, when it undid run \d+; the source still wants/,
+    },
+    next: /after dirsyncd resume \S+ the next run creates it/,
+    todo: /dirsyncd plan/,
+  },
 ]
 
 const TABLE = SCENARIOS.flatMap((scenario) =>

@@ -7,6 +7,7 @@ import type {
   Several,
   Story,
 } from '../../control/story.ts'
+import { pauseText } from '../../control/control.ts'
 import { quoted } from '../../control/explain/case.ts'
 import { amount, digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
@@ -59,6 +60,7 @@ function storyLines(story: Story, columns: Columns): string[] {
     ['source', sourceTexts(story)],
     ...mappingParts(story),
     ['directory', [directoryText(story)]],
+    ...(story.paused === null ? [] : [['paused', [pauseText(story.paused)]] as const]),
     ['last run', lastRunTexts(story)],
     ['journal', journalTexts(story)],
   ]
@@ -135,9 +137,10 @@ function journalTexts({ journal }: Story): string[] {
   return journal.length === 0 ? ['nothing was sent for it, as far as it is kept'] : journal.map(journalText)
 }
 
-function journalText({ run, op, at, outcome, status, detail, approvedBy }: JournalEntry): string {
+function journalText({ run, op, at, outcome, status, detail, approvedBy, undoes }: JournalEntry): string {
   const answer = status === null ? '' : ` (${status})`
   const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
   const why = detail === null ? '' : `: ${detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')}`
-  return `${pointInTime(at)}  run ${run}  ${op}  ${outcome ?? 'under way'}${answer}${by}${why}`
+  const undo = undoes === null ? '' : ` (undo of run ${undoes})`
+  return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome ?? 'under way'}${answer}${by}${why}`
 }

@@ -23,6 +23,7 @@ const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {
   gone: ', because the source did not have it any more',
   'left-filter': ", because it was outside the sync's filter",
   disabled: ', because its account was disabled in the source',
+  undone: '',
   unknown: '',
 }
 

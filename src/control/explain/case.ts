@@ -49,16 +49,21 @@ export function quoted(id: string): string {
 }
 
 /** The newest change that was made, if it deleted the entry. */
-export function deletionOf({ journal }: VerdictFacts): JournalEntry | undefined {
-  const last = journal.find(({ outcome }) => DONE.has(outcome))
+export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
+  const last = lastDone(facts)
   return last?.op.startsWith('delete') === true ? last : undefined
 }
 
 const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
 
+/** The newest change that was made. */
+export function lastDone({ journal }: VerdictFacts): JournalEntry | undefined {
+  return journal.find(({ outcome }) => DONE.has(outcome))
+}
+
 /** `deleted 2026-11-21 07:29:03Z by run 12, approved by ana` */
-export function inWords({ at, run, approvedBy }: JournalEntry): string {
+export function inWords({ at, run, approvedBy, undoes }: JournalEntry): string {
   const by = approvedBy === null ? '' : `, approved by ${approvedBy === '' ? 'a person' : approvedBy}`
-  // The place to add that the run was an undo, or was undone.
-  return `deleted ${pointInTime(at)} by run ${run}${by}`
+  const undo = undoes === null ? '' : `, which undid run ${undoes}`
+  return `deleted ${pointInTime(at)} by run ${run}${undo}${by}`
 }

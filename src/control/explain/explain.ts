@@ -5,6 +5,8 @@ import type { EntryKey } from '../../store/entry-history.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
 import { recallReasons } from '../../sync/memory.ts'
 import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
+import type { SyncPause } from '../control.ts'
+import { listPaused } from '../paused.ts'
 import { withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
 import { judge, type Judged } from './judge.ts'
@@ -89,9 +91,14 @@ async function storyOf(
     change: directory.error === null ? (judged.difference ?? null) : null,
     notices: judged.notices,
     hold: hold.ofChange,
+    paused: await pauseOf(deps),
     ...history,
   }
   return { result: 'one', who, ...facts, ...judgementOf({ ...facts, planned, heldRun: hold.heldRun }) }
+}
+
+async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
+  return (await listPaused(db)).find((pause) => pause.sync === sync) ?? null
 }
 
 /** As the source calls the entry, or the directory, or an earlier run. */

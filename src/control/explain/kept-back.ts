@@ -18,6 +18,7 @@ const UNWANTED: Readonly<Record<DeleteReason, string>> = {
   gone: 'is not in the source any more',
   'left-filter': "is outside the sync's filter",
   disabled: 'is disabled in the source',
+  undone: 'was created by a run that is undone',
 }
 
 function rejected(facts: VerdictFacts): Case | undefined {

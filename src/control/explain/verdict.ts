@@ -5,6 +5,7 @@ import { type Case, titleOf, type VerdictFacts, withoutStop } from './case.ts'
 import { differing, same } from './differing.ts'
 import { keptBack } from './kept-back.ts'
 import { outOfReach } from './out-of-reach.ts'
+import { undone } from './undone.ts'
 
 /** The verdict is the first reason that fits. */
 export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next' | 'todo'> {
@@ -21,7 +22,7 @@ function caseOf(facts: VerdictFacts): Case {
   if (source.error !== null) return sourceDown(facts, source.error)
   const reach = source.entries.length === 0 ? undefined : outOfReach(facts)
   if (directory.error !== null) return reach ?? directoryDown(facts, directory.error)
-  const kept = keptBack(facts)
+  const kept = keptBack(facts) ?? undone(facts)
   if (kept !== undefined) return kept
   return reach ?? (source.entries.length === 0 ? absent(facts) : (differing(facts) ?? same(facts)))
 }
@@ -45,8 +46,10 @@ function directoryDown(facts: VerdictFacts, error: string): Case {
   }
 }
 
-function nextOf({ planned, heldRun }: VerdictFacts): string {
+function nextOf({ planned, heldRun, paused, sync }: VerdictFacts): string {
   if (planned === undefined) return 'The next run does nothing'
+  if (paused !== null)
+    return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync} the next run ${DOES[planned.op]}`
   if (heldRun !== null) return `The next run changes nothing before somebody has decided about run ${heldRun}`
   const unless = planned.op.startsWith('delete') ? ', unless a guard or the evidence holds it' : ''
   return `The next run ${DOES[planned.op]}${unless}`

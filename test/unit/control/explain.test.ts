@@ -66,6 +66,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
   const { found = foundAs(THERE), directory = [THERE] } = given
   return judgementOf({
     sync: 'corp',
+    paused: null,
     ...KEY,
     name: 'Ana',
     source: { error: null, server: null, searched: '', entries: found.entries, sameEmail: [] },

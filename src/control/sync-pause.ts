@@ -1,0 +1,16 @@
+import { pointInTime } from '../directory/wording.ts'
+
+/** A person has paused the sync: nothing of it is written until it is resumed. */
+export interface SyncPause {
+  readonly sync: string
+  readonly by: string
+  readonly reason: string | null
+  /** ISO 8601, UTC. */
+  readonly since: string
+}
+
+/** `corp has been paused since 2026-11-25 07:29:03Z by ana (undo of run 12); dirsyncd resume corp ends it` */
+export function pauseText({ sync, by, reason, since }: SyncPause): string {
+  const why = reason === null ? '' : ` (${reason})`
+  return `${sync} has been paused since ${pointInTime(since)} by ${by}${why}; dirsyncd resume ${sync} ends it`
+}
