@@ -34,14 +34,18 @@ export interface Chunk {
 export interface Claimer {
   /** Names the process. */
   readonly worker: string
+  /** The URL of the directory that the worker writes to. */
+  readonly target: string
   /** The age from which on a lease belongs to nobody, in milliseconds. */
   readonly leaseMs: number
+  /** Called where the run writes to another directory than this worker, whose configuration is older or newer. */
+  readonly onOtherTarget: () => void
 }
 
 /**
  * Claims what is left of a hint. Gives nothing when there is nothing to do: the changes have their final state or are
- * claimed, nobody works on the run any more, it is to stop, too many changes in a row were refused, or the target is
- * to be left alone. After an outage one change alone finds out whether the target answers.
+ * claimed, nobody works on the run any more, it is to stop, too many changes in a row were refused, the target is to be
+ * left alone, or the plan was made for another directory than the worker's. After an outage one change alone finds out whether the target answers.
  */
 export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer): Promise<Chunk | undefined> {
   return fenced.write(async (trx, run) => {
@@ -61,6 +65,10 @@ async function limitOf(
   claimer: Claimer,
 ): Promise<{ readonly changes: number | null; readonly outages: number } | undefined> {
   if (run.state !== 'applying' || run.stop_code !== null) return undefined
+  if (run.target !== claimer.target) {
+    claimer.onOtherTarget()
+    return undefined
+  }
   if (job.probe !== true && run.refused - run.refused_before_success >= REFUSED_IN_ROW) return undefined
   const { isLeased, isPaused, isClaimed, outages } = await lookAround(trx, run, job, claimer)
   if (!isLeased || isPaused || (outages > 0 && isClaimed)) return undefined

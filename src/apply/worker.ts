@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { sentence } from '../errors.ts'
@@ -23,6 +24,8 @@ export interface ChangeWorkerDeps {
   readonly db: Kysely<Tables>
   readonly backend: QueueBackend
   readonly sync: string
+  /** The URL of the directory that the senders write to. */
+  readonly target: string
   /** Names this process in the journal. */
   readonly name: string
   /** The most changes that are sent at once. */
@@ -49,6 +52,8 @@ export class ChangeWorker {
   readonly #queueWorker: Worker<ChunkJob>
   #current = { number: 0, epoch: 0, run: new RunInProcess() }
   #saidOut = false
+  /** The last run that was left to others. */
+  #otherRun: number | undefined
 
   constructor(deps: ChangeWorkerDeps) {
     this.#deps = deps
@@ -86,11 +91,21 @@ export class ChangeWorker {
   }
 
   async #applyJob(job: ChunkJob): Promise<void> {
-    const { db, name, senders, signal } = this.#deps
+    const { db, name, target, senders, signal } = this.#deps
     const times = this.#times
     const fenced = new FencedRun(db, job)
     const freshness = new Freshness(times.fence.blind)
-    const chunk = await claim(fenced, job, { worker: name, leaseMs: times.lease.expiry })
+    let isOther = false
+    const onOtherTarget = () => {
+      isOther = true
+    }
+    const chunk = await claim(fenced, job, {
+      worker: name,
+      target,
+      leaseMs: times.lease.expiry,
+      onOtherTarget,
+    })
+    if (isOther) return this.#leaveToOthers(job)
     if (chunk === undefined) return
     await applyChunk({
       fenced,
@@ -110,6 +125,19 @@ export class ChangeWorker {
       onPause: this.#onPause,
     })
     this.#sayOutage()
+  }
+
+  /** Waits before the next hint, which a worker with the same configuration as the run's owner may take meanwhile. */
+  async #leaveToOthers({ run }: ChunkJob): Promise<void> {
+    if (this.#otherRun !== run)
+      this.#log.warn(
+        { run, directory: this.#deps.target },
+        'the run writes to another directory than this process: their configurations differ',
+      )
+    this.#otherRun = run
+    await sleep(this.#times.jobs.askAgain, undefined, { signal: this.#stopping.signal }).catch(
+      () => undefined,
+    )
   }
 
   #runOf({ run: number, epoch }: ChunkJob): RunInProcess {

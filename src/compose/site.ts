@@ -245,6 +245,7 @@ export function startChangeWorkers(
       db: site.store.db,
       backend: site.backend,
       sync: sync.name,
+      target: targetOf(sync),
       name: site.processName,
       concurrency: sync.directory.writeConcurrency,
       senders: {

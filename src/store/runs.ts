@@ -143,12 +143,20 @@ export async function withLease<T>(
   })
 }
 
-/** Marks a waiting run as begun under this lease. */
-export async function beginRun(db: Db, lease: HeldSync, run: number): Promise<void> {
+/**
+ * Marks a waiting run as begun under this lease. `target` is what its sync writes to now: the configuration may have
+ * been changed since somebody asked for the run.
+ */
+export async function beginRun(db: Db, lease: HeldSync, run: number, target: string): Promise<void> {
   await withLease(db, lease, run, async (trx) => {
     await trx
       .updateTable('dirsyncd.runs')
-      .set({ state: 'reading', epoch: lease.epoch, started_at: sql<Date>`now()` })
+      .set({
+        state: 'reading',
+        epoch: lease.epoch,
+        started_at: sql<Date>`now()`,
+        target,
+      })
       .where('run', '=', run)
       .where('state', '=', 'waiting')
       .execute()

@@ -126,10 +126,12 @@ export class Executor {
     )
   }
 
-  async #execute(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
+  async #execute(setup: SyncSetup, waiting: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
     const { db, syncs, onRunEnd, ...deps } = this.#deps
+    const { target } = setup
+    const run = { ...waiting, target }
     const log = deps.log.child({ sync: setup.name, run: run.run })
-    await beginRun(db, lease, run.run)
+    await beginRun(db, lease, run.run, target)
     const fenced = new FencedRun(db, { run: run.run, epoch: lease.epoch })
     using pass = new Pass(this.#deps, setup, run, fenced)
     try {

@@ -81,7 +81,7 @@ function rename(id: string, phase: Phase, takes?: Takes): PlannedChange {
 /** Begins a run with this plan, whose changes may be claimed. */
 async function begin(changes: readonly PlannedChange[], approved: string[] = []): Promise<FencedRun> {
   const run = await addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
-  await beginRun(db, lease, run)
+  await beginRun(db, lease, run, target)
   const fenced = new FencedRun(db, { run, epoch: lease.epoch })
   await storePlan(fenced, { changes, notices: [] }, new Set(approved))
   await fenced.write((trx) => setRunState(trx, run, 'applying'))
@@ -92,10 +92,12 @@ function jobOf({ run, epoch }: FencedRun, more: Partial<ChunkJob> = {}): ChunkJo
   return { run, epoch, first: 1, last: 100, count: 0, tail: false, ...more }
 }
 
-const claimer = { worker: 'a worker', leaseMs: QUICK.lease.expiry }
+function claimerOf(worker = 'a worker') {
+  return { worker, target, leaseMs: QUICK.lease.expiry, onOtherTarget: () => undefined }
+}
 
 function claimOf(fenced: FencedRun, more?: Partial<ChunkJob>): Promise<Chunk | undefined> {
-  return claim(fenced, jobOf(fenced, more), claimer)
+  return claim(fenced, jobOf(fenced, more), claimerOf())
 }
 
 const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
@@ -462,7 +464,7 @@ test.each([
 ] as const)('the next run reads when nothing that %s sent can be under way', async (_, workers, waitMs) => {
   const fenced = await begin(workers.map((worker) => create(worker)))
   for (const [index, worker] of workers.entries())
-    await claim(fenced, jobOf(fenced, { last: index + 1 }), { ...claimer, worker })
+    await claim(fenced, jobOf(fenced, { last: index + 1 }), claimerOf(worker))
   await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
   await lease[Symbol.asyncDispose]()
   const began = performance.now()
@@ -588,6 +590,45 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   expect(await journaled).toEqual(['a applied'])
 })
 
+test('a worker sends nothing of a plan that was made for another directory, and leaves it to others', async () => {
+  const fenced = await begin([remove('a'), remove('b')])
+  const sentBy = new Map<string, string[]>()
+  const lines: string[] = []
+  const startWorker = async (name: string, itsTarget: string) => {
+    const sent: string[] = []
+    sentBy.set(name, sent)
+    const worker = new ChangeWorker({
+      db,
+      backend: opened.backend,
+      sync,
+      target: itsTarget,
+      name,
+      concurrency: 1,
+      senders: sendersOf(async ({ id }) => (sent.push(id), APPLIED)),
+      signal: new AbortController().signal,
+      log: createLog('info', { destination: { write: (line: string) => void lines.push(line) } }),
+      times: QUICK,
+    })
+    stack.defer(() => worker.close())
+    await worker.waitUntilReady()
+  }
+  await startWorker('older configuration', 'https://access.example.com/directories/999')
+  const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
+  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
+  const drained = drainRun(deps, new AbortController().signal)
+  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(1)
+  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', run: fenced.run, sync })
+  expect(await states(fenced)).toEqual(['pending', 'pending'])
+
+  await startWorker('same configuration', target)
+  await drained
+  expect(Object.fromEntries(sentBy)).toEqual({
+    'older configuration': [],
+    'same configuration': ['a', 'b'],
+  })
+  expect(lines).toHaveLength(1)
+})
+
 test('a job of an older version is dropped', async () => {
   const fenced = await begin([create('a')])
   const lines: string[] = []
@@ -595,6 +636,7 @@ test('a job of an older version is dropped', async () => {
     db,
     backend: opened.backend,
     sync,
+    target,
     name: 'a worker',
     concurrency: 1,
     senders: sendersOf(async () => APPLIED),

@@ -749,10 +749,11 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   await interrupt({})
   const before = await seen()
   const [left] = await control().runs({ sync: name, limit: 1 })
-  const { run: number, epoch } = (await findRun(opened.store.db, left?.run ?? 0))!
+  const { run: number, epoch, target: its } = (await findRun(opened.store.db, left?.run ?? 0))!
   const job = { run: number, epoch: Number(epoch), first: 1, last: 2, count: 2, tail: false }
   const fenced = new FencedRun(opened.store.db, job)
-  expect(await claim(fenced, job, { worker: 'a worker', leaseMs: 60_000 })).toBeUndefined()
+  const claimer = { worker: 'a worker', target: its, leaseMs: 60_000, onOtherTarget: () => undefined }
+  expect(await claim(fenced, job, claimer)).toBeUndefined()
   const harness = await start()
   const plan = await control().requestRun({ sync: name, mode: 'plan' })
   await harness.executor.workOn(name, plan)

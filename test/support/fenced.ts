@@ -10,7 +10,7 @@ export async function beginFenced(
 ): Promise<FencedRun> {
   const run = (await findRun(db, number))!
   const lease = (await leases.take(run.sync, 'a test', QUICK.lease))!
-  await beginRun(db, lease, number)
+  await beginRun(db, lease, number, run.target)
   await lease[Symbol.asyncDispose]()
   return new FencedRun(db, { run: number, epoch: lease.epoch })
 }

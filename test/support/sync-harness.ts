@@ -160,6 +160,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       db,
       backend: opened.backend,
       sync,
+      target,
       name: `${sync}-worker`,
       concurrency: 4,
       senders: {

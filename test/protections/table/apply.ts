@@ -33,6 +33,22 @@ export const APPLY: readonly Protection[] = [
     only: 'after its end',
   },
   {
+    name: 'apply-plan-of-another-directory-is-not-sent',
+    file: 'apply/claim.ts',
+    find: '    claimer.onOtherTarget()\n    return undefined\n',
+    replace: '    claimer.onOtherTarget()\n',
+    test: CHUNKS,
+    only: 'plan that was made for another directory',
+  },
+  {
+    name: 'apply-waiting-run-writes-to-the-present-directory',
+    file: 'store/runs.ts',
+    find: 'now()`,\n        target,\n',
+    replace: 'now()`,\n',
+    test: 'integration/run-configuration.test.ts',
+    only: 'asked for before the directory',
+  },
+  {
     name: 'apply-change-has-one-chunk',
     file: 'apply/waiting.ts',
     find: '`c.chunk IS NULL AND (c.next_at',
