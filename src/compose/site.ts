@@ -1,7 +1,9 @@
 import { AccessManagementClient } from '../client/client.ts'
 import type { SharedPause } from '../client/options.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
+import { decisiveOptions } from '../config/options.ts'
 import type { SecretReader } from '../config/secret.ts'
+import { hashOptions } from '../plan/configuration.ts'
 import type { SyncSetup } from '../sync/pass.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
@@ -205,6 +207,7 @@ export function openSetups(
       limits: sync.guards,
       holdMs: sync.holdMs,
       grace: sync.grace,
+      options: hashOptions(decisiveOptions(sync), site.deviceId),
       queue: site.backend.createQueue<ChunkJob>(changesQueueName(sync.name)),
       canary: {
         lookBack: (change, signal) => lookBack(client, directory.directoryId, change, signal),

@@ -2,6 +2,7 @@ import type { Notice } from '../directory/snapshot.ts'
 import type { Kind } from '../directory/entry.ts'
 import { timeOfDay } from '../directory/wording.ts'
 import type { Change, Op } from '../plan/change.ts'
+import type { ConfigurationChange } from '../plan/configuration.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import { type Part, PART_NAMES } from '../plan/part/part.ts'
@@ -104,6 +105,8 @@ export interface RunView extends RunSummary {
   readonly totalNotices: number
   /** Which of its notices an earlier run had already; null while the run goes on, and where there is no such run. */
   readonly sameNotices: SameNotices | null
+  /** Which options of the sync are not as in its last completed run of all entries. */
+  readonly configurationChange: ConfigurationChange | null
 }
 
 export interface RunRequest {

@@ -203,6 +203,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
     totalChanges: await countChanges(db, shown),
     totalNotices: await countNotices(db, run.run),
     sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
+    configurationChange: run.configuration_change,
   }
 }
 

@@ -3,6 +3,7 @@ import { forEachInSteps, type Steps } from '../directory/steps.ts'
 import { amount, digits } from '../directory/wording.ts'
 import { type Change, deleteFingerprint, membersDifference, type Op } from './change.ts'
 import type { Plan, PlannedChange } from './changes.ts'
+import { type ConfigurationChange, keysText } from './configuration.ts'
 import { isMovedId } from './moved.ts'
 
 /** Limits for users, groups or memberships; beyond any of them, changes are held. `null` means no limit. */
@@ -56,6 +57,8 @@ export interface GuardFacts {
   readonly lastGood: { readonly users: number; readonly groups: number } | undefined
   /** Deletes applied in the last 24 hours by runs without approval. */
   readonly deletedLastDay: Readonly<Record<Guarded, number>>
+  /** Which options decide otherwise than in the last completed run. */
+  readonly configurationChange?: ConfigurationChange | undefined
 }
 
 /** A guard's objection: its name, the reason in one sentence, and the fingerprints of the changes that it holds. */
@@ -86,7 +89,7 @@ interface Tallies {
   /** Users whose id seems to belong to another person now. */
   readonly moved: Tally
   /** The fingerprints of the deletes that only wait for their time. */
-  readonly waiting: readonly string[]
+  readonly waiting: Readonly<Record<Guarded, readonly string[]>>
   /** The fingerprints of all changes, where a guard may hold the whole plan. */
   readonly all: readonly string[]
 }
@@ -101,6 +104,7 @@ const GUARDS: readonly Guard[] = [
   deleteLimits,
   dailyBudget,
   updateLimits,
+  afterConfigurationChange,
   movedIds,
 ]
 
@@ -110,7 +114,8 @@ const GUARDS: readonly Guard[] = [
 export function* checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): Steps<readonly Breach[]> {
   const mayHoldAll = facts.source.users < limits.minSourceUsers || facts.unprovedEmpty.length > 0
   const tallies = yield* tallyPlan(plan, { mayHoldAll })
-  if (plan.changes.length === 0) return firstContact(tallies, facts)
+  if (plan.changes.length === 0)
+    return [...firstContact(tallies, facts), ...afterConfigurationChange(tallies, facts)]
   return GUARDS.flatMap((guard) => guard(tallies, facts, limits))
 }
 
@@ -170,7 +175,7 @@ export function heldChanges(breaches: readonly Breach[]): string[] {
 function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
   if (facts.lastGood !== undefined) return []
   const deletes = allDeletes(plan)
-  const { waiting } = plan
+  const waiting = [...plan.waiting.users, ...plan.waiting.groups]
   const changes = [...deletes, ...waiting]
   if (changes.length === 0) return []
   const what = [
@@ -184,10 +189,12 @@ function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
 }
 
 /** The deletes that only wait for their time: completing the first run would decide about them too. */
-function waitingDeletes({ notices }: Plan): string[] {
-  return notices.flatMap(({ code, kind, id }) =>
-    id !== undefined && (code === 'in-grace' || code === 'unproved') ? [deleteFingerprint(kind, id)] : [],
-  )
+function waitingDeletes({ notices }: Plan): Tallies['waiting'] {
+  const waiting = { user: [] as string[], group: [] as string[] }
+  for (const { code, kind, id } of notices)
+    if (id !== undefined && (code === 'in-grace' || code === 'unproved'))
+      waiting[kind].push(deleteFingerprint(kind, id))
+  return { users: waiting.user, groups: waiting.group, memberships: [] }
 }
 
 function emptySource({ all }: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
@@ -285,6 +292,35 @@ function updateLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): re
           changes,
         },
     ]
+  })
+}
+
+/** How much of a kind may be removed or updated after a change of the configuration, in percent. */
+const MOST_AFTER_CHANGE = 20
+
+/** What a changed filter or mapping does to many is often not what its author meant. */
+function afterConfigurationChange(
+  plan: Tallies,
+  { configurationChange, directory }: GuardFacts,
+): readonly Breach[] {
+  if (configurationChange === undefined) return []
+  return eachKind((kind) => {
+    const deletes = plan.deletes[kind].count + plan.waiting[kind].length
+    const updates = plan.updates[kind].count
+    const isMass =
+      exceeds(deletes, directory[kind], MOST_AFTER_CHANGE) ||
+      (deletes + updates >= MIN_MASS_UPDATES &&
+        exceeds(deletes + updates, directory[kind], MOST_AFTER_CHANGE))
+    if (!isMass) return []
+    const { since, keys } = configurationChange
+    const later = plan.waiting[kind].length > 0 ? ' now or later' : ''
+    const detail =
+      `the configuration was changed since run ${since} (${keysText(keys)}): ${digits(deletes)} of ` +
+      `${digits(directory[kind])} ${kind} would be removed${later}${causesText(plan, kind)} and ${digits(updates)} ` +
+      `${kind === 'memberships' ? 'added' : 'updated'}, together ${percent(deletes + updates, directory[kind])}, ` +
+      `limit ${MOST_AFTER_CHANGE} % after such a change`
+    const changes = [...plan.deletes[kind].changes, ...plan.waiting[kind], ...plan.updates[kind].changes]
+    return [{ guard: 'configuration-changed', detail, changes: [...new Set(changes)] }]
   })
 }
 

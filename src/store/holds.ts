@@ -22,7 +22,8 @@ export async function holdRun(
   { breaches, counts, lastsMs }: NewHold,
 ): Promise<void> {
   const open = await openHold(trx, run.sync)
-  const same = open !== undefined && !open.is_expired && (await isHeldBy(trx, open, run, { state, breaches }))
+  const same =
+    open?.target === run.target && !open.is_expired && (await isHeldBy(trx, open, run, { state, breaches }))
   if (open && !same && isOfSingleEntries(run) && open.only_entries === null) {
     await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
     return
@@ -63,7 +64,8 @@ export async function joinHold(
   { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
 ): Promise<boolean> {
   const open = await openHold(trx, run.sync)
-  if (open?.state !== 'held' || open.digest !== digest || open.is_expired) return false
+  if (open?.state !== 'held' || open.target !== run.target || open.digest !== digest) return false
+  if (open.is_expired) return false
   if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
   await endHeldRun(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
   return true

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
+import type { Options } from '../plan/configuration.ts'
 import type { MemberLists, Nesting } from '../plan/evidence/finding.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import type { SyncTarget } from './run-types.ts'
@@ -47,6 +48,21 @@ export async function lastGood(db: Db, sync: string, target: string): Promise<La
   }
 }
 
+/** With which options the last completed full run of this sync was made, on whichever target. */
+export async function lastOptions(
+  db: Db,
+  sync: string,
+): Promise<{ readonly run: number; readonly options: Options } | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.last_good')
+    .select(['run', 'options'])
+    .where('sync', '=', sync)
+    .orderBy('run', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined || row.options === null ? undefined : { run: row.run, options: row.options }
+}
+
 /** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
 export async function directoryAfterLastGood(
   db: Db,
@@ -68,6 +84,7 @@ export async function storeLastGood(
   db: Db,
   run: RunRecord,
   { users, groups, groupsWithMembers, nesting, memberLists, waitingGroups, server }: LastGood,
+  options: Options,
 ): Promise<void> {
   const values = {
     run: run.run,
@@ -76,6 +93,7 @@ export async function storeLastGood(
     groups_with_members: groupsWithMembers ?? null,
     waiting_groups: storableJson([...waitingGroups]),
     server: server === undefined ? null : JSON.stringify(server),
+    options: JSON.stringify(options),
   }
   await db
     .insertInto('dirsyncd.last_good')

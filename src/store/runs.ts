@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../errors.ts'
+import type { ConfigurationChange } from '../plan/configuration.ts'
 import type { Breach } from '../plan/guards.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Part } from '../plan/part/part.ts'
@@ -173,6 +174,7 @@ export async function setRunState(
     counts?: RunCounts
     digest?: string
     breaches?: readonly Breach[]
+    configurationChange?: ConfigurationChange | undefined
   } = {},
 ): Promise<void> {
   await trx
@@ -184,6 +186,9 @@ export async function setRunState(
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.digest !== undefined && { digest: more.digest }),
       ...(more.breaches !== undefined && { breaches: JSON.stringify(summaries(more.breaches)) }),
+      ...(more.configurationChange !== undefined && {
+        configuration_change: JSON.stringify(more.configurationChange),
+      }),
     })
     .where('run', '=', run)
     .execute()

@@ -3,6 +3,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Change, Op } from '../plan/change.ts'
+import type { ConfigurationChange, Options } from '../plan/configuration.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import type { Part } from '../plan/part/part.ts'
@@ -61,6 +62,8 @@ export interface RunsTable {
   /** The run whose hold this run waits for; its own number, or an older one that holds the same changes. */
   hold_run: number | null
   digest: string | null
+  /** Which options are not as in the last good run. */
+  configuration_change: JSONColumnType<ConfigurationChange> | null
   error: string | null
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
@@ -231,6 +234,8 @@ export interface LastGoodTable {
   member_lists: ColumnType<Readonly<Record<string, readonly string[]>>, string | undefined, string>
   waiting_groups: ColumnType<readonly string[], string | undefined, string>
   server: JSONColumnType<ServerMemory> | null
+  /** Hashes of the options that decide who is in; null in a row of an older version. */
+  options: JSONColumnType<Options> | null
 }
 
 export interface BaselinesTable {

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import { stillEmptied, takeBaseline } from '../plan/baseline.ts'
+import type { Options } from '../plan/configuration.ts'
 import { deleteFingerprint, type Op, OPS } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/changes.ts'
@@ -17,7 +18,9 @@ import {
   directoryAfterLastGood,
   storeServer,
   addWaitingGroups,
+  type LastGood,
   lastGood,
+  lastOptions,
   storeLastGood,
 } from '../store/last-good.ts'
 import { leftOutOf } from '../store/holds.ts'
@@ -59,6 +62,7 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
     lastGood: good,
     directoryBefore: await directoryAfterLastGood(db, { sync, target }),
     server: good?.server,
+    lastOptions: await lastOptions(db, sync),
     deletedLastDay: await deletedLastDay(db, { sync, target }),
     leftOut: await leftOutOf(db, { sync, target }),
   }
@@ -73,7 +77,7 @@ export async function rememberRun(
   db: Db,
   run: RunRecord,
   planned: Planned,
-  { isWhole }: { readonly isWhole: boolean },
+  { isWhole, options }: { readonly isWhole: boolean; readonly options: Options },
 ): Promise<void> {
   const { source, plan, server } = planned
   if (server?.trouble !== undefined) return storeServer(db, run, additionsOf(planned) ?? server.next)
@@ -82,7 +86,7 @@ export async function rememberRun(
   const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
   const left = stillThere(planned, unfinished)
   const waiting = awaitingDelete(plan, left)
-  await storeLastGood(db, run, {
+  const good: LastGood = {
     // What waits must not look as if the source had lost it before.
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
@@ -91,7 +95,8 @@ export async function rememberRun(
     memberLists: planned.memberLists,
     waitingGroups: new Set(planned.waitingGroups),
     server: server?.next,
-  })
+  }
+  await storeLastGood(db, run, good, options)
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
   await forgetOtherDecisions(db, run.sync, run.target, open)
   await forgetOtherQuarantined(db, run.sync, run.target, open)

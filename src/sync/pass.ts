@@ -9,6 +9,7 @@ import type { DirectorySnapshot } from '../directory/snapshot.ts'
 import { UserTable } from '../directory/user-table.ts'
 import type { Log } from '../log.ts'
 import type { CanaryVerdict } from '../plan/canary.ts'
+import type { Options } from '../plan/configuration.ts'
 import type { GuardLimits } from '../plan/guards.ts'
 import type { Grace } from '../plan/grace.ts'
 import { incompleteDirectory } from '../plan/incomplete-read.ts'
@@ -61,6 +62,8 @@ export interface SyncSetup {
   /** For how long a person may decide about what the guards hold, in milliseconds. */
   readonly holdMs: number
   readonly grace: Grace
+  /** Hashes of the options that decide who is in the directory and how values come about. */
+  readonly options: Options
   readonly queue: Queue<ChunkJob>
   readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
 }
@@ -148,7 +151,7 @@ export class Pass implements Disposable {
 
   #sharedParts() {
     const { db } = this.#deps
-    const { name: sync, target, readDirectory, rules, limits } = this.#setup
+    const { name: sync, target, readDirectory, rules, limits, options } = this.#setup
     const run = this.#run
     const fenced = this.#fenced
     return {
@@ -157,6 +160,7 @@ export class Pass implements Disposable {
       readDirectory,
       rules,
       limits,
+      options,
       settle: (signal: AbortSignal) => this.#settle(signal),
       recall: () => recall(db, { sync, target }),
       enter: (state: 'planning' | 'applying') => fenced.write((trx) => setRunState(trx, run.run, state)),
@@ -189,7 +193,7 @@ export class Pass implements Disposable {
   }
 
   async #keep(planned: Planned): Promise<void> {
-    const { plan, directory, breaches, approved } = planned
+    const { plan, directory, breaches, approved, configurationChange } = planned
     const run = this.#run
     const counts = countRun(planned)
     // Where the plan is held, `#hold` stores it, unless the open hold has it already.
@@ -201,6 +205,7 @@ export class Pass implements Disposable {
         digest: plan.digest,
         counts,
         breaches,
+        configurationChange,
       })
       if (run.mode === 'plan') return finishRun(trx, run.run, { state: 'planned', counts })
       if (run.undo !== null && !planned.isHeld) await settleUndone(trx, run.undo.run)
@@ -269,6 +274,7 @@ export class Pass implements Disposable {
 
   async #complete(planned: Planned): Promise<void> {
     const run = this.#run
+    const { options } = this.#setup
     await this.#fenced.write(async (trx) => {
       const incomplete = incompleteDirectory(planned, await countThereBefore(trx, run.run))
       const applying = [...incomplete, ...this.#readBack.values()]
@@ -277,7 +283,7 @@ export class Pass implements Disposable {
       const plan = { ...planned.plan, notices: [...lists, ...applying, ...planned.plan.notices] }
       const counts = countRun({ ...planned, plan }, await outcomesAtEnd(trx, run.run))
       const isWhole = incomplete.length === 0
-      if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole })
+      if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole, options })
       await this.#rememberAbsences(trx, planned)
       const { breaches, server } = planned
       if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {

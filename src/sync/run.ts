@@ -5,6 +5,7 @@ import type { Steps } from '../directory/steps.ts'
 import type { UserTable } from '../directory/user-table.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import { deleteFingerprint } from '../plan/change.ts'
+import { changeSince, type ConfigurationChange, type Options } from '../plan/configuration.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../plan/evidence/evidence.ts'
 import { doubtfulDns, entriesOfOthers } from '../plan/evidence/nesting.ts'
@@ -47,6 +48,8 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly leftOut: Breach | undefined
   /** The server of the last good read, where the source has servers. */
   readonly server: ServerMemory | undefined
+  /** The options with which the last completed run of all entries was made. */
+  readonly lastOptions: { readonly run: number; readonly options: Options } | undefined
   /** The store's time. */
   readonly now: Date
 }
@@ -63,6 +66,8 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly breaches: readonly RecordedBreach[]
   /** Whether guards hold the plan, so that nothing of it is applied. */
   readonly isHeld: boolean
+  /** Which options are not as in the last completed run. */
+  readonly configurationChange: ConfigurationChange | undefined
   /** The fingerprints of the changes that a person approved. */
   readonly approved: ReadonlySet<string>
   /** The ids that the directory has and the source does not. */
@@ -83,6 +88,8 @@ export interface RunDeps {
   readonly rules: PlanRules
   readonly limits: GuardLimits
   readonly grace: Grace
+  /** Hashes of the options that decide who is in the directory and how values come about. */
+  readonly options: Options
   /** Waits until no request of an overtaken run can be under way any more. */
   readonly settle: (signal: AbortSignal) => Promise<void>
   /** The server of the last good read. */
@@ -122,11 +129,13 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
   const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
   const { plan } = proved
-  const limited = await inTurns(checkGuards(plan, factsOf(inputs, plan, memory), deps.limits), signal)
+  const configurationChange = changeSince(memory.lastOptions, deps.options)
+  const facts = { ...factsOf(inputs, plan, memory), configurationChange }
+  const limited = await inTurns(checkGuards(plan, facts, deps.limits), signal)
   if (deps.part !== undefined) {
     const some = await inTurns(partOf(plan, deps.part, limited, memory.approved), signal)
     const chosen = { ...proved, plan: some, source, directory, server, breaches: [], isHeld: false }
-    return carryOut(deps, { ...chosen, approved: memory.approved, absent }, signal)
+    return carryOut(deps, { ...chosen, approved: memory.approved, absent, configurationChange }, signal)
   }
   const guards = [...limited, ...(await inTurns(stillLeftOut(plan, memory.leftOut), signal))]
   const planned: Planned = {
@@ -136,6 +145,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
     server,
     breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
     isHeld: deps.mode === 'sync' && !isApproved(guards, memory.approved),
+    configurationChange,
     approved: memory.approved,
     absent,
   }

@@ -23,7 +23,15 @@ import {
 
 export interface UndoDeps extends Omit<
   RunDeps,
-  'only' | 'part' | 'isAsked' | 'source' | 'preferredServer' | 'recallBaseline' | 'recallDeleted' | 'grace'
+  | 'only'
+  | 'part'
+  | 'options'
+  | 'isAsked'
+  | 'source'
+  | 'preferredServer'
+  | 'recallBaseline'
+  | 'recallDeleted'
+  | 'grace'
 > {
   readonly undo: Undo
   /** What the run that is undone did, in its order. */
@@ -57,6 +65,7 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
     waitingGroups: [],
     nesting: { ids: new Map(), strangers: new Map() },
     memberLists: new Map(),
+    configurationChange: undefined,
   }
   return carryOut(deps, planned, signal)
 }

@@ -488,6 +488,7 @@ test.each([
       limits: NO_LIMITS,
       holdMs: 1e9,
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
+      options: {},
       queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
       canary: NO_CANARY,
     }

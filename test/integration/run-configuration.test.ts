@@ -1,4 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
+import { createLocalControl } from '../../src/control/local.ts'
+import { renderReport } from '../../src/cli/render/report.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
@@ -42,4 +44,122 @@ test('a run that was asked for before the directory was changed writes to the ne
   const inNew = await readService({ ...FIXTURE, ...inOtherDirectory().service })
   expect([...inNew.users.keys()]).toEqual(['a'])
   expect((await readService(bed.direct)).users.size).toBe(0)
+})
+
+/** Everybody's name comes from another attribute. */
+function renameAll(): void {
+  for (const [id, user] of company.users) company.users.set(id, { ...user, name: `Renamed ${user.name}` })
+}
+
+const OLD = { 'users.filter': 'a', 'users.map.name': 'b' }
+const NEW = { 'users.filter': 'a', 'users.map.name': 'c' }
+
+function control() {
+  const targets = new Map([[bed.sync, bed.target]])
+  return createLocalControl({ db: bed.opened.store.db, targets, wake: async () => undefined })
+}
+
+async function reportOf(run: number): Promise<string> {
+  return renderReport((await control().run(run))!, { all: false }).join('\n')
+}
+
+async function namesInDirectory(): Promise<readonly unknown[]> {
+  const { users } = await readService(bed.direct)
+  return [...users.values()].map(({ name }) => name)
+}
+
+const HELD = { state: 'held', breaches: [{ guard: 'configuration-changed' }] }
+
+test('what a changed mapping does to everybody waits for a person, who is told what was changed', async () => {
+  for (let index = 0; index < 30; index++) hire(`u${index}`)
+  const first = await (await harness({ options: OLD })).sync()
+  expect(first).toMatchObject({ state: 'done', configuration_change: null })
+
+  renameAll()
+  hire('new')
+  const changed = bed.open({ options: NEW })
+  const held = await changed.sync()
+  expect(held).toMatchObject(HELD)
+  expect(await reportOf(held.run)).toContain(
+    `The configuration was changed since run ${first.run}: users.map.name`,
+  )
+  expect(await namesInDirectory()).not.toContain('Renamed Person u1')
+
+  await control().approve({ run: held.run, by: 'a test' })
+  await changed.executor.work(bed.sync, { scheduled: false })
+  expect(await namesInDirectory()).toContain('Renamed Person u1')
+  // The run that completed is what the next one is compared with.
+  renameAll()
+  expect(await changed.sync()).toMatchObject({ state: 'done', configuration_change: null })
+})
+
+async function failToRead(): Promise<never> {
+  throw new Error('the server is away')
+}
+
+test('a run that was held, that failed or that was of single entries does not make a changed configuration the known one', async () => {
+  for (let index = 0; index < 30; index++) hire(`u${index}`)
+  const first = await (await harness({ options: OLD })).sync()
+  renameAll()
+  const changed = bed.open({ options: NEW })
+  const failing = bed.open({ options: NEW, onRead: failToRead })
+  expect(await failing.sync()).toMatchObject({ state: 'failed' })
+  expect(await changed.sync({ only: { users: ['u1'], groups: [] } })).toMatchObject({ state: 'done' })
+  expect(await changed.sync()).toMatchObject(HELD)
+  const again = await changed.sync()
+  expect(again).toMatchObject({
+    ...HELD,
+    configuration_change: { since: first.run, keys: ['users.map.name'] },
+  })
+})
+
+test('a few changes after a change of the configuration are made, named once', async () => {
+  for (let index = 0; index < 30; index++) hire(`u${index}`)
+  await (await harness({ options: OLD })).sync()
+  company.users.delete('u0')
+  const changed = bed.open({ options: NEW })
+  const run = await changed.sync()
+  expect(run).toMatchObject({ state: 'done', configuration_change: { keys: ['users.map.name'] } })
+  expect(await changed.sync()).toMatchObject({ state: 'done', configuration_change: null })
+})
+
+test('after a change of the directory, what was done to the old one counts as the last run', async () => {
+  hire('a')
+  const first = await (await harness({ options: { 'directory.directoryId': '7' } })).sync()
+  const moved = await harness({ ...inOtherDirectory(), options: { 'directory.directoryId': '8' } })
+  expect(await moved.sync()).toMatchObject({
+    configuration_change: { since: first.run, keys: ['directory.directoryId'] },
+  })
+})
+
+test('in a store of an older version nothing counts as changed, and everything from the next run on', async () => {
+  for (let index = 0; index < 30; index++) hire(`u${index}`)
+  await (await harness({ options: OLD })).sync()
+  await bed.opened.store.db.updateTable('dirsyncd.last_good').set({ options: null }).execute()
+  renameAll()
+  expect(await bed.open({ options: NEW }).sync()).toMatchObject({ state: 'done', configuration_change: null })
+  renameAll()
+  expect(await bed.open({ options: OLD }).sync()).toMatchObject(HELD)
+})
+
+test('what waits for a person on one directory is not approved for another', async () => {
+  for (let index = 0; index < 30; index++) hire(`u${index}`)
+  await (await harness({ options: OLD })).sync()
+  renameAll()
+  const held = await bed.open({ options: NEW }).sync()
+  expect(held).toMatchObject(HELD)
+  // The same directory under another address is another target, with the same changes.
+  const service = { baseUrl: bed.service.baseUrl, organizationId: 1, directoryId: bed.direct.directoryId }
+  const moved = bed.open({ options: NEW, service })
+  const heldThere = await moved.sync()
+  expect(heldThere).toMatchObject({ ...HELD, hold: 'open', hold_run: heldThere.run })
+  await control().approve({ run: heldThere.run, by: 'a test' })
+  const decided = await bed.opened.store.db
+    .selectFrom('dirsyncd.decisions')
+    .select('target')
+    .distinct()
+    .execute()
+  expect(decided.filter(({ target }) => target.endsWith(`/${bed.direct.directoryId}`))).toEqual([
+    { target: heldThere.target },
+  ])
 })

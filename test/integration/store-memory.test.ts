@@ -106,7 +106,7 @@ test('what is known of groups within groups is kept, also where only the strange
   const ids = new Map([['cn=inner,dc=org', 'inner']])
   for (const digest of ['', 'b4a186053bb41f5b']) {
     const nesting = { ids, strangers: new Map([['outer', digest]]) }
-    await storeLastGood(db, run, { ...GOOD, nesting })
+    await storeLastGood(db, run, { ...GOOD, nesting }, {})
     expect((await lastGood(db, sync, TARGET))?.nesting).toEqual(nesting)
   }
 })
@@ -115,7 +115,7 @@ test('where each group lists members is kept, also where nothing else changed', 
   const run = (await findRun(db, await ask()))!
   for (const attributes of [['member'], ['member', 'memberUid']]) {
     const memberLists = new Map([['g', attributes]])
-    await storeLastGood(db, run, { ...GOOD, memberLists })
+    await storeLastGood(db, run, { ...GOOD, memberLists }, {})
     expect((await lastGood(db, sync, TARGET))?.memberLists).toEqual(memberLists)
   }
 })

@@ -5,6 +5,7 @@ import type { SyncSetup } from '../../src/sync/pass.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
 import { createLog } from '../../src/log.ts'
 import type { Grace } from '../../src/plan/grace.ts'
+import type { Options } from '../../src/plan/configuration.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
@@ -46,6 +47,8 @@ export interface SyncHarnessOptions {
   readonly holdMs?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
+  /** What the configuration says, as far as it decides who is in; the same for each run by default. */
+  readonly options?: Options
   /** Whether the sync's creates count as sent several in one request; by default not. */
   readonly createsInLists?: boolean
   /** How long an outage lasts until the run gives up; 10 minutes by default. */
@@ -131,6 +134,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     },
     holdMs: options.holdMs ?? 7 * 86_400_000,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
+    options: options.options ?? {},
     queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
     canary: {
       lookBack: (change, signal) => lookBack(client, service.directoryId, change, signal),

@@ -1,5 +1,6 @@
 import { type ChangeView, holdBefore, type RunCounts, type RunView, waitText } from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
+import { keysText } from '../../plan/configuration.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
@@ -27,7 +28,7 @@ const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
 export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
   const shown = options.all ? Number.MAX_SAFE_INTEGER : SHOWN
   const sections = [
-    [headline(view), ...countLines(view)],
+    [headline(view), ...configurationLine(view), ...countLines(view)],
     changeLines(view, shown),
     titled('Does not come back:', lostWithDeletes(view)),
     titled('Not applied:', notApplied(view)),
@@ -43,9 +44,10 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
 
 /** What a daemon prints of a run: the report, or one line when there was nothing to do. */
 export function renderRunEnd(view: RunView): string[] {
-  const { state, counts, breaches } = view
+  const { state, counts, breaches, configurationChange: changed } = view
   const isDone = state === 'done' || state === 'planned'
-  const idle = isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0
+  const idle =
+    isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0 && changed === null
   if (!idle) return renderReport(view, { all: false })
   const parts = ['no changes', `${digits(counts.unchanged)} unchanged`, ...leftBehind(view)]
   return [`${headline(view)}: ${parts.join(', ')}`]
@@ -61,6 +63,11 @@ function headline(view: RunView): string {
   }
   if (waitsUntil !== null) parts.push(waitText(waitsUntil))
   return parts.join(', ')
+}
+
+function configurationLine({ configurationChange: change }: RunView): string[] {
+  if (change === null) return []
+  return [`  The configuration was changed since run ${change.since}: ${keysText(change.keys)}`]
 }
 
 /** What a run is for that is none of the whole sync. */

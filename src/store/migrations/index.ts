@@ -17,6 +17,7 @@ import { largePlans } from './0015-large-plans.ts'
 import { missedCreates } from './0016-missed-creates.ts'
 import { undo } from './0017-undo.ts'
 import { decided } from './0018-decided.ts'
+import { configurations } from './0019-configurations.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -38,4 +39,5 @@ export const migrations: Record<string, Migration> = {
   '0016-missed-creates': missedCreates,
   '0017-undo': undo,
   '0018-decided': decided,
+  '0019-configurations': configurations,
 }

@@ -20,6 +20,28 @@ export const PLAN: readonly Protection[] = [
     test: GUARDS,
   },
   {
+    name: 'plan-changed-configuration-is-held',
+    file: 'plan/guards.ts',
+    find: '  updateLimits,\n  afterConfigurationChange,\n',
+    replace: '  updateLimits,\n',
+    test: GUARDS,
+  },
+  {
+    name: 'plan-changed-configuration-counts-waiting-deletes',
+    file: 'plan/guards.ts',
+    find: 'const deletes = plan.deletes[kind].count + plan.waiting[kind].length',
+    replace: 'const deletes = plan.deletes[kind].count',
+    test: GUARDS,
+  },
+  {
+    name: 'plan-change-of-who-is-read-is-a-changed-configuration',
+    file: 'config/options.ts',
+    find: '    ...Object.fromEntries(fromSource),\n',
+    replace: '    ...Object.fromEntries(fromSource.slice(0, 0)),\n',
+    test: 'unit/config/options.test.ts',
+    only: 'decides who is in the directory filter',
+  },
+  {
     name: 'plan-empty-source-is-held',
     file: 'plan/guards.ts',
     find: 'if (facts.source.users >= limits.minSourceUsers) return []',

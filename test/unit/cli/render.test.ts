@@ -201,6 +201,13 @@ test('the report says that no run is complete while people share an external id'
   )
 })
 
+test('a change of the configuration is named, also where there was nothing else to do', () => {
+  const changed = runOf({ configurationChange: { since: 9, keys: ['users.filter', 'users.map.email'] } })
+  const line = '  The configuration was changed since run 9: users.filter, users.map.email'
+  expect(renderReport(changed, { all: false })[1]).toBe(line)
+  expect(renderRunEnd(changed)).toContain(line)
+})
+
 test('a long plan is cut, and says by how much', () => {
   const changes = Array.from({ length: 100 }, (_, index) => changeOf(createUser(`e-${index}`)))
   const view = runOf({ counts: countsOf({ planned: { 'create-user': 970 } }), changes, totalChanges: 970 })

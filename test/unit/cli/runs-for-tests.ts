@@ -46,6 +46,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     totalChanges: 0,
     totalNotices: 0,
     sameNotices: null,
+    configurationChange: null,
     ...parts,
   }
 }

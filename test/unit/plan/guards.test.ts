@@ -216,6 +216,94 @@ test.each([
   expect(guards(guardsOf(renaming(renamed, all), facts(all, all), limits))).toEqual(broken)
 })
 
+/** Some users leave and the names of others change. */
+function changing(gone: number, renamed: number, have: number): Plan {
+  const people = Array.from({ length: have }, (_, index) => `u${index}`)
+  const stay = people.slice(gone)
+  const source = sourceOf(stay.map((id, index) => wantUser(id, index < renamed ? 'New' : undefined)))
+  return planOf(source, directoryOf(people.map((id) => haveUser(id))))
+}
+
+describe('after a change of the configuration', () => {
+  const CHANGE = { since: 12, keys: ['users.filter', 'users.map.email'] }
+  const UNLIMITED = { ...KIND, maxDeletes: 1e6, maxDeletePercent: 100, maxDeletesPerDay: 1e6 }
+  const WIDE = { ...LIMITS, users: UNLIMITED, groups: UNLIMITED, memberships: UNLIMITED }
+
+  function guardsAfter(plan: Plan, directory: Partial<GuardFacts['directory']>, change = CHANGE) {
+    const given = facts(1000, 0, { configurationChange: change })
+    return guardsOf(plan, { ...given, directory: { ...given.directory, ...directory } }, WIDE)
+  }
+
+  test.each([
+    [3, 10, ['configuration-changed']],
+    [2, 10, []],
+    [1, 4, ['configuration-changed']],
+    [200, 1000, []],
+    [201, 1000, ['configuration-changed']],
+  ])('%i deletes of %i users', (gone, have, expected) => {
+    expect(guards(guardsAfter(losing(gone, have).plan, { users: have }))).toEqual(expected)
+  })
+
+  test.each([
+    [0, 21, 100, ['configuration-changed']],
+    [0, 20, 100, []],
+    [15, 6, 100, ['configuration-changed']],
+    [14, 6, 100, []],
+    // A few updates are many of a small directory.
+    [0, 10, 10, []],
+    [2, 8, 10, []],
+  ])('%i deletes and %i updates together of %i users', (gone, renamed, have, expected) => {
+    expect(guards(guardsAfter(changing(gone, renamed, have), { users: have }))).toEqual(expected)
+  })
+
+  test('deletes and updates are held by name, and the sentence says which options were changed', () => {
+    const plan = changing(15, 10, 100)
+    const [breach] = guardsAfter(plan, { users: 100 })
+    expect(heldChanges([breach!])).toEqual([...plan.changes].map((planned) => planned.fingerprint).toSorted())
+    expect(breach?.detail).toBe(
+      'the configuration was changed since run 12 (users.filter, users.map.email): 15 of 100 users would be removed ' +
+        'and 10 updated, together 25 %, limit 20 % after such a change',
+    )
+  })
+
+  test('deletes that only wait for their time count, because no later run would ask', () => {
+    const { source } = losing(3, 10)
+    const directory = directoryOf(
+      Array.from({ length: 10 }, (_, index) => haveUser(`u${String(index).padStart(5, '0')}`)),
+    )
+    const waits = { whyNotDeleted: () => ({ code: 'in-grace', detail: 'absent' }) as const }
+    const plan = planOf(source, directory, { waits })
+    expect(linesOf(plan)).toEqual([])
+    const breaches = guardsAfter(plan, { users: 10 })
+    expect(guards(breaches)).toEqual(['configuration-changed'])
+    expect(heldChanges(breaches)).toHaveLength(3)
+    expect(breaches[0]?.detail).toContain('3 of 10 users would be removed now or later')
+  })
+
+  test('members that are taken out and added count as memberships', () => {
+    const people = Array.from({ length: 30 }, (_, index) => `u${index}`)
+    const source = sourceOf(
+      people.map((id) => wantUser(id)),
+      [wantGroup('g', 'G', people)],
+    )
+    const directory = directoryOf(
+      people.map((id) => haveUser(id)),
+      [haveGroup('g', 'G', people.slice(0, 5))],
+    )
+    const breaches = guardsAfter(planOf(source, directory), { users: 30, groups: 1, memberships: 100 })
+    expect(breaches.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('0 of 100 memberships would be removed and 25 added, together 25 %'),
+    ])
+  })
+
+  test('creates are free, and so is everything where nothing was changed', () => {
+    const people = Array.from({ length: 90 }, (_, index) => wantUser(`new${index}`))
+    const plan = planOf(sourceOf([wantUser('a'), ...people]), directoryOf([haveUser('a')]))
+    expect(guardsAfter(plan, { users: 1 })).toEqual([])
+    expect(guardsOf(changing(15, 10, 100), facts(1000, 100), WIDE)).toEqual([])
+  })
+})
+
 describe('approval', () => {
   const breaches = guardsOf(losing(60, 100).plan, facts(40, 100), LIMITS)
 

@@ -24,6 +24,7 @@ const MIGRATIONS = {
     '0016-missed-creates.ts': '851a2130102a20c6',
     '0017-undo.ts': 'af52f108886e81fe',
     '0018-decided.ts': 'c11c1d226d7cfa2e',
+    '0019-configurations.ts': '6b5904ef6bab78ea',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',
