@@ -1,5 +1,7 @@
 import { runApiContract } from './compose/api-contract.ts'
 import { collectBundle } from './compose/bundle.ts'
+import { socketPath } from './admin/socket.ts'
+import { reloadRemotely } from './control/remote.ts'
 import { runCheck } from './compose/check.ts'
 import { openControl } from './compose/control.ts'
 import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
@@ -20,9 +22,16 @@ export function createCompose(times?: Times) {
     sourceProblem,
     openControl: (config: Config, log: Log) => openControl(config, log, times),
     collectBundle,
-    runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) =>
-      runDaemon(config, log, signal, output, times),
-    runWorker: (config: Config, log: Log, signal: AbortSignal) => runWorker(config, log, signal, times),
+    runDaemon: (
+      config: Config,
+      log: Log,
+      signal: AbortSignal,
+      output: DaemonOutput,
+      readAgain: () => Promise<Config>,
+    ) => runDaemon(config, log, signal, output, readAgain, times),
+    runWorker: (config: Config, log: Log, signal: AbortSignal, readAgain: () => Promise<Config>) =>
+      runWorker(config, log, signal, readAgain, times),
+    reload: ({ dataDir }: Config) => reloadRemotely(socketPath(dataDir)),
     runService,
     openServiceAdmin,
     createServiceKey,

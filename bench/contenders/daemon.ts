@@ -24,10 +24,12 @@ serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
     ends.set(run, end)
     return end
   }
-  const daemon = createCompose().runDaemon(config, createLog('warn'), stop.signal, {
+  const output = {
     announce: () => undefined,
-    onRunEnd: (run) => endOf(run.run).resolve(run),
-  })
+    onRunEnd: (run: RunView) => endOf(run.run).resolve(run),
+  }
+  const log = createLog('warn')
+  const daemon = createCompose().runDaemon(config, log, stop.signal, output, async () => config)
   daemon.catch((error: unknown) => {
     console.error(error)
     process.exit(1)

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
+import type { ReloadReport } from '../control/reload.ts'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { statusPage } from './pages/status.ts'
 
@@ -10,6 +11,8 @@ export interface AdminOptions {
   readonly diagnose?: (request: z.infer<typeof diagnosticsRequest>) => Promise<object>
   /** Throws when the daemon cannot do its work, such as without its store. */
   readonly checkHealth: () => Promise<void>
+  /** Reads the configuration again. */
+  readonly reload: () => Promise<ReloadReport>
   /**
    * Whether the app also offers what names a person or changes something. Only true on the unix socket, whose file mode
    * is the only access control: the app has no passwords.
@@ -64,6 +67,7 @@ const STATUSES = new Map<ErrorCode, number>([
   ['run-unknown', 404],
   ['internal', 500],
   ['store-unavailable', 503],
+  ['interrupted', 503],
 ])
 
 /** The admin pages and the operations behind them. Never listens by itself. */
@@ -90,6 +94,7 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
   const { diagnose } = options
   if (options.operations && diagnose !== undefined)
     app.post('/diagnostics', (request) => diagnose(diagnosticsRequest.parse(request.body)))
+  if (options.operations) app.post('/reload', () => options.reload())
   return app
 }
 

@@ -1,6 +1,7 @@
 import type { SourceConfig } from '../config/config.ts'
 import type { Config, ConfigPlace } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
+import type { ReloadReport } from '../control/reload.ts'
 import type { Log } from '../log.ts'
 import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
@@ -30,8 +31,21 @@ export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log) => Promise<Control>
   readonly collectBundle: (place: ConfigPlace, log: Log) => Promise<CollectedBundle>
-  readonly runDaemon: (config: Config, log: Log, signal: AbortSignal, output: DaemonOutput) => Promise<void>
-  readonly runWorker: (config: Config, log: Log, signal: AbortSignal) => Promise<void>
+  readonly runDaemon: (
+    config: Config,
+    log: Log,
+    signal: AbortSignal,
+    output: DaemonOutput,
+    readAgain: () => Promise<Config>,
+  ) => Promise<void>
+  readonly runWorker: (
+    config: Config,
+    log: Log,
+    signal: AbortSignal,
+    readAgain: () => Promise<Config>,
+  ) => Promise<void>
+  /** Has the daemon of this configuration read its file again; `undefined` when none runs. */
+  readonly reload: (config: Config) => Promise<ReloadReport | undefined>
   readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
   readonly openServiceAdmin: (config: Config, log: Log) => Promise<ServiceAdmin>
   readonly createServiceKey: (path: string) => Promise<CreatedKey>
@@ -81,6 +95,8 @@ export interface BareSession {
 /** What a command may use that reads a configuration; nearly all do. */
 export interface Session extends BareSession {
   readonly config: Config
+  /** Reads and checks the configuration again, from the same file. Throws `config-invalid`. */
+  readonly readAgain: () => Promise<Config>
 }
 
 /** Does the command's work and gives the exit code. */

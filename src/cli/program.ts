@@ -11,6 +11,7 @@ import { addPlan } from './plan.ts'
 import { addQuarantine } from './quarantine.ts'
 import { addReject } from './reject.ts'
 import { addResume } from './resume.ts'
+import { addReload } from './reload.ts'
 import { addRuns } from './runs.ts'
 import { addService } from './service.ts'
 import { addStart } from './start.ts'
@@ -65,6 +66,7 @@ export function createProgram(io: Io, run: Runner): Command {
   for (const add of [
     addStart,
     addWorker,
+    addReload,
     addPlan,
     addSync,
     addRuns,

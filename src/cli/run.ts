@@ -45,7 +45,8 @@ async function runJob(
   const compose = await parts.loadCompose()
   const { sourceProblem } = compose
   const configPlace = { env: parts.env, sourceProblem, ...(file !== undefined && { file }) }
-  const config = options.needsConfig === false ? undefined : await loadConfig(configPlace)
+  const readAgain = () => loadConfig(configPlace)
+  const config = options.needsConfig === false ? undefined : await readAgain()
   const longRunning = options.longRunning === true
   const level = config?.log.level ?? 'warn'
   const configuredLevel = longRunning ? level : withoutInfo(level)
@@ -70,7 +71,7 @@ async function runJob(
     },
   }
   // Without a configuration the job takes a `BareSession`: the type `Runner` ensures it.
-  return await job({ ...session, config: config as Config })
+  return await job({ ...session, config: config as Config, readAgain })
 }
 
 /** A command prints its result, so it logs only warnings and errors. */

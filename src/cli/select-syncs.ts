@@ -14,8 +14,9 @@ export function selectSyncs(config: Config, name: string | undefined): readonly 
   throw new DirsyncdError('usage', `There is no sync ${name}; ${help}`)
 }
 
-export function requireSyncs(config: Config): void {
-  if (config.syncs.length > 0) return
+/** The configuration; throws `config-invalid` where it has no sync. */
+export function requireSyncs(config: Config): Config {
+  if (config.syncs.length > 0) return config
   throw new DirsyncdError(
     'config-invalid',
     `${config.file} has no sync; add one to syncs, as config/example.yaml shows.`,

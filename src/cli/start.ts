@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
+import type { Config } from '../config/config.ts'
+import type { RunView } from '../control/control.ts'
 import type { Announce, Runner, Session } from './context.ts'
 import { renderRunEnd } from './render/report.ts'
 import { requireSyncs } from './select-syncs.ts'
 
 const HELP = `
 The first SIGINT or SIGTERM stops taking work and lets changes in flight finish; the second ends at once.
+SIGHUP has the daemon read the configuration again, as dirsyncd reload does.
 
 Examples:
   dirsyncd start
@@ -20,12 +23,17 @@ export function addStart(program: Command, run: Runner): void {
 
 async function start(session: Session): Promise<number> {
   const { compose, config, log, signal } = session
-  if (config.service?.withDaemon !== true) requireSyncs(config)
-  await compose.runDaemon(config, log, signal, {
+  requireWork(config)
+  const output = {
     announce: announce(session),
-    onRunEnd: (run) => (session.json ? session.printJson(run) : session.print(...renderRunEnd(run))),
-  })
+    onRunEnd: (run: RunView) => (session.json ? session.printJson(run) : session.print(...renderRunEnd(run))),
+  }
+  await compose.runDaemon(config, log, signal, output, async () => requireWork(await session.readAgain()))
   return 0
+}
+
+function requireWork(config: Config): Config {
+  return config.service?.withDaemon === true ? config : requireSyncs(config)
 }
 
 /** Lines for people become `{ "message": … }` for machines. */

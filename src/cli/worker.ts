@@ -3,7 +3,8 @@ import type { Runner, Session } from './context.ts'
 import { requireSyncs } from './select-syncs.ts'
 
 const HELP = `
-Needs a queue and a store that the daemon and the worker share: Redis or PostgreSQL.
+Needs a queue and a store that the daemon and the worker share: Redis or PostgreSQL. SIGHUP has the worker read the
+configuration again.
 
 Examples:
   dirsyncd worker
@@ -17,8 +18,8 @@ export function addWorker(program: Command, run: Runner): void {
     .action(() => run(worker, { longRunning: true }))
 }
 
-async function worker({ compose, config, log, signal }: Session): Promise<number> {
+async function worker({ compose, config, log, signal, readAgain }: Session): Promise<number> {
   requireSyncs(config)
-  await compose.runWorker(config, log, signal)
+  await compose.runWorker(config, log, signal, async () => requireSyncs(await readAgain()))
   return 0
 }

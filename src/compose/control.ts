@@ -13,17 +13,8 @@ import { isAway } from '../store/outage.ts'
 import { describeProcess } from '../store/process-name.ts'
 import { cancelRun, findRun } from '../store/runs.ts'
 import { createExplain } from './explain.ts'
-import {
-  openClients,
-  openSetups,
-  openSite,
-  openSources,
-  retentionOf,
-  type Site,
-  type Sources,
-  startChangeWorkers,
-  targetOf,
-} from './site.ts'
+import { openSite, retentionOf, type Site, targetOf } from './site.ts'
+import { openSetup, openSyncParts, startChangeWorker, type SyncParts } from './sync-parts.ts'
 
 /**
  * Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. A
@@ -47,9 +38,8 @@ export async function openControl(config: Config, log: Log, times: Times = TIMES
 async function openOwnControl(config: Config, log: Log, times?: Times): Promise<Control> {
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'a dirsyncd command', log, times))
-  const sources = openSources(config, site)
   const owned = stack.move()
-  const work = new OwnWork(owned, { config, site, sources, log })
+  const work = new OwnWork(owned, { config, site, log })
   const control = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
@@ -57,7 +47,7 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   })
   return {
     ...control,
-    explain: createExplain(config, site, { sources, clients: () => openClients(owned, config, site) }),
+    explain: createExplain(site, work.openParts),
     run: (number, detail) => {
       work.throwIfFailed()
       return control.run(number, detail)
@@ -69,7 +59,6 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
 interface OwnWorkParts {
   readonly config: Config
   readonly site: Site
-  readonly sources: Sources
   readonly log: Log
 }
 
@@ -85,12 +74,20 @@ class OwnWork {
   /** The work on each sync, by its name. */
   readonly #working = new Map<string, Promise<void>>()
   readonly #asked: number[] = []
+  #opened: ReadonlyMap<string, SyncParts> | undefined
   #executor: Executor | undefined
   #failure: unknown
 
   constructor(stack: AsyncDisposableStack, parts: OwnWorkParts) {
     this.#stack = stack
     this.#parts = parts
+  }
+
+  /** Opens both sides of each sync, once. */
+  readonly openParts = (): ReadonlyMap<string, SyncParts> => {
+    const { config, site } = this.#parts
+    this.#opened ??= new Map(config.syncs.map((sync) => [sync.name, openSyncParts(this.#stack, sync, site)]))
+    return this.#opened
   }
 
   /** Makes this run, after those that were begun before. */
@@ -128,16 +125,16 @@ class OwnWork {
   }
 
   #prepare(): Executor {
-    const { config, site, sources, log } = this.#parts
+    const { config, site, log } = this.#parts
     const stack = this.#stack
-    const clients = openClients(stack, config, site)
+    const opened = this.openParts()
     const workers = stack.use(new AsyncDisposableStack())
     const withWorkers = new Set<string>()
     stack.defer(() => this.#end())
     return new Executor({
       db: site.store.db,
       leases: site.store.leases,
-      syncs: openSetups(config, site, { clients, sources }),
+      syncs: new Map([...opened].map(([name, parts]) => [name, openSetup(stack, parts, site)])),
       owner: site.processName,
       isDead: site.isDead,
       log: executorLog(log),
@@ -145,10 +142,10 @@ class OwnWork {
       times: site.times,
       retention: retentionOf(config, site),
       onApply: (name) => {
-        if (withWorkers.has(name)) return
+        const own = opened.get(name)
+        if (own === undefined || withWorkers.has(name)) return
         withWorkers.add(name)
-        const syncs = config.syncs.filter((sync) => sync.name === name)
-        startChangeWorkers(workers, syncs, site, clients)
+        startChangeWorker(workers, own, site)
       },
     })
   }

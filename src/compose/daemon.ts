@@ -4,34 +4,24 @@ import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
-import { Executor } from '../sync/executor.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker, wake } from '../queue/runs.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir } from '../store/owner.ts'
 import type { Times } from '../queue/times.ts'
-import { addRun, hasRuns, syncsWithWork } from '../store/runs.ts'
-import { repeatOptions } from '../sync/schedule.ts'
+import { syncsWithWork } from '../store/runs.ts'
+import { onHangup } from '../shutdown.ts'
 import { diagnoseDaemon } from './diagnose.ts'
 import { createExplain } from './explain.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { listen, startService } from './service.ts'
-import {
-  openClients,
-  openSetups,
-  openSite,
-  openSources,
-  retentionOf,
-  type Site,
-  startChangeWorkers,
-  targetOf,
-} from './site.ts'
-import { watchSources } from './watch-sources.ts'
+import { openSite, type Site } from './site.ts'
+import { DaemonSyncs } from './daemon-syncs.ts'
+import { Reloader } from './reloader.ts'
 
 export interface DaemonOutput {
   /** One line for a person. */
@@ -40,15 +30,22 @@ export interface DaemonOutput {
   readonly onRunEnd: (run: RunView) => void
 }
 
-/** Schedules, workers and admin pages in one process, until the signal. */
+/**
+ * Schedules, workers and admin pages in one process, until the signal. `readAgain` reads and checks the configuration
+ * file again, for SIGHUP and `dirsyncd reload`.
+ */
 export async function runDaemon(
   config: Config,
   log: Log,
   signal: AbortSignal,
   output: DaemonOutput,
+  readAgain: () => Promise<Config>,
   times?: Times,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
+  // Whoever asks too early is served when everything is open; without a handler, SIGHUP would end the process.
+  const ready = Promise.withResolvers<Reloader>()
+  stack.use(onHangup(() => void ready.promise.then((reloader) => reloader.reloadInBackground())))
   const owned =
     config.store.kind === 'embedded'
       ? undefined
@@ -58,48 +55,36 @@ export async function runDaemon(
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
-  const sources = openSources(config, site)
-  const clients = openClients(stack, config, site)
-  startChangeWorkers(stack, config.syncs, site, clients)
 
-  const { db, leases } = site.store
-  const executor = new Executor({
-    db,
-    leases,
-    syncs: openSetups(config, site, { clients, sources }),
-    owner: site.processName,
-    isDead: site.isDead,
-    log,
-    signal,
-    times: site.times,
-    retention: retentionOf(config, site),
-    onRunEnd: async (run) => {
-      const view = await control.run(run)
-      if (view) output.onRunEnd(view)
-    },
-  })
-  const runs = openRunsQueue(site.backend)
-  const control = createLocalControl({
-    db,
-    targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
-    wake: (sync) => wake(runs, sync),
-  })
-  const explain = createExplain(config, site, { sources, clients: () => clients })
+  const syncs = stack.use(
+    new DaemonSyncs({
+      config,
+      site,
+      signal,
+      onRunEnd: async (run) => {
+        const view = await control.run(run)
+        if (view) output.onRunEnd(view)
+      },
+    }),
+  )
+  await syncs.open()
+  const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
   const checkHealth = async () => {
     await site.store.pool.query('select 1')
   }
+  const change = (read: Config) => syncs.change(read)
+  const reloader = new Reloader({ started: config, readAgain, change, log, signal })
+  const reload = () => reloader.reload()
+  const explain = createExplain(site, () => syncs.parts)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...control, explain }
-  await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose }, output)
-  const schedules = schedulesOf(config)
-  await setSchedules(runs, schedules)
-  await askForFirstRuns(config, site)
-  const slots = 2 * Math.max(1, config.syncs.length)
-  startRunsWorker(site.backend, slots, ({ sync, scheduled }) => executor.work(sync, { scheduled }))
-  await watchSources(stack, config, site, (sync) => wake(runs, sync))
-  lookForWork(stack, site, executor, signal)
-  keepSchedules(stack, site, () => restoreSchedules(runs, schedules))
+  await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose, reload }, output)
+  await syncs.start()
+  stack.defer(() => reloader.settled())
+  lookForWork(stack, site, syncs.work, signal)
+  keepSchedules(stack, site, () => syncs.schedules.restore())
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'daemon started')
+  ready.resolve(reloader)
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
 }
@@ -143,24 +128,6 @@ async function listenForAdmin(
   output.announce(`The admin page is at ${await listen(pages, address)}`)
 }
 
-function schedulesOf(config: Config): ReadonlyMap<string, ReturnType<typeof repeatOptions>> {
-  const schedules = new Map<string, ReturnType<typeof repeatOptions>>()
-  for (const { name, schedule } of config.syncs) {
-    if (schedule !== undefined) schedules.set(name, repeatOptions(schedule, name))
-  }
-  return schedules
-}
-
-/** A scheduled sync that has never run gets its first run at once. */
-async function askForFirstRuns(config: Config, site: Site): Promise<void> {
-  for (const sync of config.syncs) {
-    if (sync.schedule === undefined) continue
-    const target = targetOf(sync)
-    if (await hasRuns(site.store.db, sync.name, target)) continue
-    await addRun(site.store.db, { sync: sync.name, target, mode: 'sync', trigger: 'schedule' })
-  }
-}
-
 /** Restores the schedules at intervals: an emptied queue has lost them, and no sync would run before the next start. */
 function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => Promise<void>): void {
   let restoring = false
@@ -185,7 +152,12 @@ function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => P
  * Looks in the store for waiting runs whose wake-up was lost, and for runs whose process is gone. In an embedded store
  * there are no other processes, and each look costs the only one its time.
  */
-function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor, signal: AbortSignal): void {
+function lookForWork(
+  stack: AsyncDisposableStack,
+  site: Site,
+  workOn: DaemonSyncs['work'],
+  signal: AbortSignal,
+): void {
   const { outage } = site.store
   const working = new Set<Promise<void>>()
   let looking = false
@@ -197,7 +169,7 @@ function lookForWork(stack: AsyncDisposableStack, site: Site, executor: Executor
       const syncs = await syncsWithWork(site.store.db)
       outage.over()
       for (const sync of syncs) {
-        const work = executor.work(sync, { scheduled: false }).catch((error: unknown) => {
+        const work = workOn({ sync, scheduled: false }).catch((error: unknown) => {
           if (!outage.explains(error)) site.log.error({ sync, error: sentence(error) }, 'work ended')
         })
         working.add(work)

@@ -1,32 +1,34 @@
-import type { Config, SyncConfig } from '../config/config.ts'
+import type { SyncConfig } from '../config/config.ts'
 import { watchCsv } from '../source/csv/watch.ts'
 import { addRun, waitingWholeRun } from '../store/runs.ts'
 import { type Site, targetOf } from './site.ts'
 
+type Wake = (sync: string) => Promise<void>
+
+/** Whether a change of the source's files is to start a run. */
+export function isWatched({ source }: SyncConfig): boolean {
+  return source.type === 'csv' && source.options.watch === true
+}
+
 /**
- * Requests a run of a sync when the files of its source change, if the source has `watch: true`. All changes during a
+ * Requests a run of the sync when the files of its source change, if the source has `watch: true`. All changes during a
  * run together request one more run.
  */
-export async function watchSources(
+export async function watchSource(
   stack: AsyncDisposableStack,
-  config: Config,
+  sync: SyncConfig,
   site: Site,
-  wake: (sync: string) => Promise<void>,
+  wake: Wake,
 ): Promise<void> {
-  const { db } = site.store
+  if (sync.source.type !== 'csv' || !isWatched(sync)) return
+  const log = site.log.child({ sync: sync.name })
+  stack.use(await watchCsv(sync.source.options, () => requestRun(sync, site, wake), log))
+}
 
-  async function requestRun(sync: SyncConfig): Promise<void> {
-    if ((await waitingWholeRun(db, sync.name)) === undefined) {
-      await addRun(db, { sync: sync.name, target: targetOf(sync), mode: 'sync', trigger: 'schedule' })
-    }
-    await wake(sync.name)
+/** Requests a run of the whole sync, unless one waits. */
+export async function requestRun(sync: SyncConfig, { store: { db } }: Site, wake: Wake): Promise<void> {
+  if ((await waitingWholeRun(db, sync.name)) === undefined) {
+    await addRun(db, { sync: sync.name, target: targetOf(sync), mode: 'sync', trigger: 'schedule' })
   }
-
-  for (const sync of config.syncs) {
-    if (sync.source.type !== 'csv' || sync.source.options.watch !== true) continue
-    const log = site.log.child({ sync: sync.name })
-    stack.use(await watchCsv(sync.source.options, () => requestRun(sync), log))
-    // Without a schedule, a change made while no daemon ran would go unnoticed.
-    if (sync.schedule === undefined) await requestRun(sync)
-  }
+  await wake(sync.name)
 }

@@ -1,12 +1,22 @@
 import { once } from 'node:events'
-import type { Config } from '../config/config.ts'
+import type { Config, SyncConfig } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Times } from '../queue/times.ts'
-import { openClients, openSite, startChangeWorkers } from './site.ts'
+import { onHangup } from '../shutdown.ts'
+import { OpenSyncs } from './open-syncs.ts'
+import { Reloader } from './reloader.ts'
+import { openSite } from './site.ts'
+import { openSyncClient, startChangeWorker } from './sync-parts.ts'
 
-/** Applies changes beside the daemon, until the signal. */
-export async function runWorker(config: Config, log: Log, signal: AbortSignal, times?: Times): Promise<void> {
+/** Applies changes beside the daemon, until the signal; SIGHUP has it read the configuration again. */
+export async function runWorker(
+  config: Config,
+  log: Log,
+  signal: AbortSignal,
+  readAgain: () => Promise<Config>,
+  times?: Times,
+): Promise<void> {
   if (config.store.kind === 'embedded') {
     throw new DirsyncdError(
       'config-invalid',
@@ -15,9 +25,18 @@ export async function runWorker(config: Config, log: Log, signal: AbortSignal, t
   }
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite(config, 'dirsyncd worker', log, times))
-  const clients = openClients(stack, config, site)
-  startChangeWorkers(stack, config.syncs, site, clients)
+  const open = async (sync: SyncConfig): Promise<AsyncDisposable> => {
+    const parts = new AsyncDisposableStack()
+    startChangeWorker(parts, { sync, client: openSyncClient(parts, sync, site) }, site)
+    return parts
+  }
+  const syncs = stack.use(new OpenSyncs(open))
+  await syncs.begin(config.syncs)
+  const change = (read: Config) => syncs.change(read.syncs)
+  const reloader = new Reloader({ started: config, readAgain, change, log, signal })
+  stack.use(onHangup(() => reloader.reloadInBackground()))
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'worker started')
   if (!signal.aborted) await once(signal, 'abort')
   log.info('worker stops')
+  await reloader.settled()
 }

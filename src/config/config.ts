@@ -1,4 +1,5 @@
 import type { LogLevel } from '../log.ts'
+import type { Options } from '../plan/configuration.ts'
 import type { Emails } from '../plan/emails.ts'
 import type { Grace } from '../plan/grace.ts'
 import type { GuardLimits } from '../plan/guards.ts'
@@ -60,6 +61,8 @@ export interface SyncConfig {
   /** For how long a person may decide about what the guards hold, in milliseconds. */
   readonly holdMs: number
   readonly grace: Grace
+  /** Every option as the file says it, by its key, and the certificates in its CA files: equal only where nothing of the sync was changed. */
+  readonly written: Options
 }
 
 export interface ServiceConfig {
@@ -98,4 +101,6 @@ export interface Config {
   readonly retention: { readonly timeMs: number; readonly rows: number }
   readonly syncs: readonly SyncConfig[]
   readonly service: ServiceConfig | undefined
+  /** Every option outside of the syncs as the file says it, by its key. */
+  readonly written: Options
 }

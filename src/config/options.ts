@@ -5,7 +5,7 @@ import type { SyncConfig } from './config.ts'
  * The options of a section by their key, with each value as JSON. Lists, secrets and the expressions of a map count as
  * one value; functions are left out.
  */
-function flatOptions(section: object): Options {
+export function flatOptions(section: object): Options {
   return Object.fromEntries(flatten(section, ''))
 }
 

@@ -12,7 +12,9 @@ import type {
   SyncConfig,
 } from './config.ts'
 import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
+import type { Options } from '../plan/configuration.ts'
 import type { DeleteAfter, Grace } from '../plan/grace.ts'
+import { flatOptions } from './options.ts'
 import { programEnvironment } from './program-environment.ts'
 import { createSecretReader, type Env, type SecretReader } from './secret.ts'
 import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
@@ -31,6 +33,7 @@ export interface ResolveContext {
 export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Config {
   const dataDir = resolve(context.folder, parsed.dataDir)
   const { listen } = parsed.admin
+  const { syncs, ...others } = parsed
   return {
     file: context.file,
     dataDir,
@@ -39,8 +42,9 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
     admin: { listen: listen === false ? undefined : toAddress(listen) },
     log: parsed.log,
     retention: { timeMs: parsed.retention.time, rows: parsed.retention.rows },
-    syncs: parsed.syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
+    syncs: syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
     service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
+    written: flatOptions(others),
   }
 }
 
@@ -72,7 +76,17 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
     guards: sync.guards,
     holdMs: sync.guards.holdsExpireAfter,
     grace: graceOptions(sync),
+    written: { ...flatOptions(sync), ...authorities(sync, context) },
   }
+}
+
+/** A file of certificates may get another content under its name. */
+function authorities({ source, directory }: ParsedSync, { caFiles }: ResolveContext): Options {
+  const paths = { 'directory.ca': directory.ca, 'tls.ca': source.type === 'ldap' ? source.tls.ca : undefined }
+  const found = Object.entries(paths).flatMap(([key, path]) =>
+    path === undefined ? [] : [[key, `${path}\n${caFiles.get(path)}`] as const],
+  )
+  return Object.fromEntries(found)
 }
 
 function withDomains(source: SourceConfig, allowedDomains: readonly string[] = []): SourceConfig {

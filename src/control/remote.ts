@@ -1,7 +1,17 @@
 import { DirsyncdError } from '../errors.ts'
 import type { Control, QuarantinedChange, RunSummary, RunView, SyncPause } from './control.ts'
+import type { ReloadReport } from './reload.ts'
 import type { Explanation } from './story.ts'
 import { connectSocket } from './socket-client.ts'
+
+/** Has the daemon that listens on the socket read its configuration again; `undefined` when there is none. */
+export async function reloadRemotely(socket: string): Promise<ReloadReport | undefined> {
+  await using daemon = await connectSocket(socket, {
+    who: 'daemon',
+    afterLoss: 'The next one reads the configuration anyway.',
+  })
+  return daemon?.call<ReloadReport>('POST', '/reload')
+}
 
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
 export async function openRemoteControl(socket: string): Promise<Control | undefined> {

@@ -72,7 +72,7 @@ export async function restoreSchedules(
   }
 }
 
-async function setSchedule(queue: Queue<WakeJob>, sync: string, repeat: RepeatOptions): Promise<void> {
+export async function setSchedule(queue: Queue<WakeJob>, sync: string, repeat: RepeatOptions): Promise<void> {
   const job = { name: 'wake', data: { sync, scheduled: true } }
   await pRetry(() => queue.upsertJobScheduler(sync, repeat, job), {
     retries: 3,

@@ -40,17 +40,7 @@ export async function interruptRuns(
     .execute()
   for (const run of runs) {
     const interrupted = asInterrupted(run, beginsAtOnce)
-    const counts = run.counts && { ...run.counts, outcomes: await outcomesAtEnd(trx, run.run) }
-    await trx
-      .updateTable('dirsyncd.runs')
-      .set({
-        state: 'failed',
-        finished_at: sql<Date>`now()`,
-        error: whyInterrupted(interrupted),
-        ...(counts !== null && { counts: JSON.stringify(counts) }),
-      })
-      .where('run', '=', run.run)
-      .execute()
+    await failRun(trx, run, whyInterrupted(interrupted))
     const { inRow, waitMinutes } = interrupted
     await trx
       .updateTable('dirsyncd.runs')
@@ -58,6 +48,31 @@ export async function interruptRuns(
       .where('run', '=', await next(run))
       .execute()
   }
+}
+
+/** Ends the runs of a sync that was removed from the configuration, also those that wait. `trx` is that of `withLease`. */
+export async function endRunsOfRemoved(trx: Db, sync: string): Promise<void> {
+  const runs = await trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('finished_at', 'is', null)
+    .execute()
+  for (const run of runs) await failRun(trx, run, 'the sync was removed from the configuration')
+}
+
+async function failRun(trx: Db, run: RunRecord, error: string): Promise<void> {
+  const counts = run.counts && { ...run.counts, outcomes: await outcomesAtEnd(trx, run.run) }
+  await trx
+    .updateTable('dirsyncd.runs')
+    .set({
+      state: 'failed',
+      finished_at: sql<Date>`now()`,
+      error,
+      ...(counts !== null && { counts: JSON.stringify(counts) }),
+    })
+    .where('run', '=', run.run)
+    .execute()
 }
 
 function asInterrupted(run: RunRecord, beginsAtOnce: boolean): Interrupted {
@@ -70,7 +85,10 @@ function asInterrupted(run: RunRecord, beginsAtOnce: boolean): Interrupted {
 /** Nobody can tell these from the outside. */
 const WHAT_HAPPENED = 'the process that worked on this run ended, or did not reach the store for too long'
 
+const LEFT = 'its process was asked to end, or the configuration of the sync was changed'
+
 function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
+  if (run.left_orderly) return `${LEFT}; a new run goes on from what both sides say now`
   if (inRow < INTERRUPTIONS_BEFORE_WAIT)
     return `${WHAT_HAPPENED}; a new run goes on from what both sides say now`
   const next = waitMinutes === 0 ? '' : `; the next run waits ${waitMinutes} minutes`
@@ -80,7 +98,7 @@ function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
   )
 }
 
-/** Notes that the process was asked to end and leaves the work to the next run. */
+/** Notes that the run is left to the next one on purpose. */
 export async function leaveRun(trx: Fenced, run: number): Promise<void> {
   await trx.updateTable('dirsyncd.runs').set({ left_orderly: true }).where('run', '=', run).execute()
 }

@@ -80,7 +80,7 @@ export interface RunsTable {
   outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
   /** How many runs in a row before this one ended with their process, and when this one may begin because of that. */
   interruptions: Generated<number>
-  /** Its process was asked to end, and left it to the next one. */
+  /** Its process left it to the next run on purpose. */
   left_orderly: Generated<boolean>
   begin_after: NullableTimestamp
   /** How many rows of `changes` and `notices` the run still has. */

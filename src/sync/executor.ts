@@ -67,7 +67,7 @@ export class Executor {
     ) {
       await addRun(db, { sync: name, target: setup.target, mode: 'sync', trigger: 'schedule' })
     }
-    const signal = AbortSignal.any([this.#deps.signal, lease.signal])
+    const signal = AbortSignal.any([leaving(this.#deps, setup), lease.signal])
     while (!signal.aborted) {
       const run = await nextWaitingRun(db, name)
       if (run === undefined) return
@@ -80,7 +80,7 @@ export class Executor {
    * whether it made the run, at once with `false` when somebody else has the lease.
    */
   async workOn(name: string, number: number): Promise<boolean> {
-    const { db, syncs, signal } = this.#deps
+    const { db, syncs } = this.#deps
     const setup = syncs.get(name)
     if (setup === undefined) return false
     await using lease = await this.#take(name)
@@ -93,7 +93,7 @@ export class Executor {
         interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),
       )
     }
-    await this.#execute(setup, run, lease, AbortSignal.any([signal, lease.signal]))
+    await this.#execute(setup, run, lease, AbortSignal.any([leaving(this.#deps, setup), lease.signal]))
     return true
   }
 
@@ -143,7 +143,8 @@ export class Executor {
       // Nobody knows what the store has of this run: the next one goes on from the read.
       if (signal.aborted || isAway(error) || error instanceof Overtaken) {
         log.info('run interrupted')
-        if (deps.signal.aborted) await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
+        if (leaving(deps, setup).aborted)
+          await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
         return
       }
       const explained = explainStoreError(error)
@@ -155,4 +156,9 @@ export class Executor {
     await onRunEnd?.(run.run)
     await prune({ ...this.#deps, lease: this.#times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
   }
+}
+
+/** Aborted when this process is to leave the runs of the sync to whoever goes on with them. */
+function leaving({ signal }: Pick<ExecutorDeps, 'signal'>, setup: SyncSetup): AbortSignal {
+  return setup.leaving === undefined ? signal : AbortSignal.any([signal, setup.leaving])
 }

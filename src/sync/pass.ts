@@ -66,6 +66,8 @@ export interface SyncSetup {
   readonly options: Options
   readonly queue: Queue<ChunkJob>
   readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
+  /** Aborted when the sync is removed or gets another setup: a run that is under way is left. */
+  readonly leaving?: AbortSignal
 }
 
 export interface PassDeps {

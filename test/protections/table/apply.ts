@@ -139,7 +139,7 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-interrupted-run-keeps-its-counts',
     file: 'store/interruptions.ts',
-    find: '        ...(counts !== null && { counts: JSON.stringify(counts) }),\n',
+    find: '      ...(counts !== null && { counts: JSON.stringify(counts) }),\n',
     replace: '',
     test: CHUNKS,
     only: 'what was under way and what it did not come to',

@@ -8,6 +8,7 @@ import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
 import { PARTS_OF_PLANS } from './parts.ts'
 import { PLAN } from './plan.ts'
+import { RELOAD } from './reload.ts'
 import { SERVERS } from './servers.ts'
 import { SERVICE } from './service.ts'
 import { SOURCES } from './sources.ts'
@@ -29,4 +30,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...SERVICE,
   ...UNDO_AND_PAUSE,
   ...PARTS_OF_PLANS,
+  ...RELOAD,
 ]

@@ -19,7 +19,11 @@ const control = {
     return { result: 'nobody' }
   },
 } as unknown as AdminOptions['control']
-const app = buildAdminApp({ control, checkHealth: async () => undefined, operations: true })
+const reload = async () => {
+  asked.push('reload')
+  return { file: '/x', added: ['corp'], changed: [], removed: [], applied: [], needRestart: [] }
+}
+const app = buildAdminApp({ control, checkHealth: async () => undefined, operations: true, reload })
 
 afterEach(() => {
   asked.length = 0
@@ -78,6 +82,7 @@ test('a daemon without its store is not healthy', async () => {
     control,
     checkHealth: () => Promise.reject(new Error('the store does not answer')),
     operations: false,
+    reload,
   })
   const answer = await sick.inject({ url: '/healthz' })
   expect(answer.statusCode).toBe(500)
@@ -89,10 +94,18 @@ test('whoever reaches the TCP listener sees health and counts, and neither names
     control: { ...control, runs: async () => [], paused: async () => [] },
     checkHealth: async () => undefined,
     operations: false,
+    reload,
   })
   expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
   expect((await pages.inject({ url: '/' })).body).toContain('No sync has run yet')
   for (const url of ['/runs', '/runs/7', '/quarantine', '/explain?sync=corp&who=ana'])
     expect((await pages.inject({ url })).statusCode).toBe(404)
   expect((await pages.inject({ method: 'POST', url: '/runs', payload: {} })).statusCode).toBe(404)
+})
+
+test('the configuration is read again for commands alone', async () => {
+  const pages = buildAdminApp({ control, checkHealth: async () => undefined, operations: false, reload })
+  expect((await pages.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(404)
+  expect(asked).toEqual([])
+  expect((await app.inject({ method: 'POST', url: '/reload' })).json()).toMatchObject({ added: ['corp'] })
 })

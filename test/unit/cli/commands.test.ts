@@ -1,6 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ReloadReport } from '../../../src/control/reload.ts'
 import type { Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
@@ -34,6 +35,8 @@ interface Script {
   readonly paused?: readonly SyncPause[]
   /** What a person answers on the terminal; nobody is there if left out. */
   readonly answer?: boolean
+  /** What the daemon did with its configuration; left out where none runs. */
+  readonly reloaded?: ReloadReport
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
 }
@@ -78,6 +81,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       return Promise.resolve()
     },
     runWorker: () => Promise.resolve(),
+    reload: () => Promise.resolve(script.reloaded),
     runService: (config: Config) => {
       seen.faults = config.service?.faults
       return Promise.resolve()
@@ -821,4 +825,35 @@ test.each(COMMANDS)('%s --help shows examples', async (command) => {
   expect(result.code).toBe(0)
   expect(result.stdout).toContain(`Usage: dirsyncd ${command}`)
   expect(result.stdout).toContain('Examples:\n  dirsyncd ')
+})
+
+test('reload prints a line for each sync that was added, changed or removed, and what needs a restart', async () => {
+  const reloaded: ReloadReport = {
+    file: '/etc/dirsyncd/dirsyncd.yaml',
+    added: ['contractors'],
+    changed: [{ sync: 'corp', keys: ['users.filter', 'schedule'] }],
+    removed: ['old'],
+    applied: ['retention.time'],
+    needRestart: ['admin.listen'],
+  }
+  const { code, stdout } = await dirsyncd(['reload'], { reloaded })
+  expect(code).toBe(0)
+  expect(stdout.split('\n').slice(0, 5)).toEqual([
+    'added contractors',
+    'changed corp (users.filter, schedule)',
+    'removed old',
+    'changed retention.time',
+    'not applied before a restart: admin.listen',
+  ])
+  expect(stdout).toContain('The daemon was started with another file, and has read that: /etc/dirsyncd/')
+  expect(JSON.parse((await dirsyncd(['reload', '--json'], { reloaded })).stdout)).toEqual(reloaded)
+  const none = { ...reloaded, added: [], changed: [], removed: [], applied: [], needRestart: [] }
+  expect((await dirsyncd(['reload'], { reloaded: none })).stdout).toMatch(/^nothing was changed\n/)
+})
+
+test('without a daemon, reload says so in one sentence', async () => {
+  expect(await dirsyncd(['reload'])).toMatchObject({
+    code: 0,
+    stdout: 'No daemon runs with this configuration; each command reads the file anyway.\n',
+  })
 })

@@ -1,0 +1,97 @@
+import type { SyncConfig } from '../config/config.ts'
+import type { ChangedSync, ReloadReport } from '../control/reload.ts'
+import { changedKeys } from '../plan/configuration.ts'
+
+export type SyncChanges = Pick<ReloadReport, 'added' | 'changed' | 'removed'>
+
+interface Opened {
+  readonly config: SyncConfig
+  readonly parts: AsyncDisposable
+}
+
+/** What a process has open for its syncs, each apart from the others. */
+export class OpenSyncs implements AsyncDisposable {
+  readonly #open: (sync: SyncConfig) => Promise<AsyncDisposable>
+  readonly #opened = new Map<string, Opened>()
+  /** The syncs that are being changed; their promises resolve when that is done. */
+  readonly #changing = new Map<string, Promise<void>>()
+
+  constructor(open: (sync: SyncConfig) => Promise<AsyncDisposable>) {
+    this.#open = open
+  }
+
+  /** Opens the syncs that a process begins with. */
+  async begin(syncs: readonly SyncConfig[]): Promise<void> {
+    const { failures } = await this.change(syncs)
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** Resolves when the sync is not being changed. */
+  async settled(sync: string): Promise<void> {
+    await this.#changing.get(sync)
+  }
+
+  /**
+   * Makes the open syncs those of a configuration, and touches only those that differ. All that differ are closed before
+   * one is opened, because they may have exchanged their directories. What cannot be opened is tried again by the next
+   * call.
+   */
+  async change(
+    syncs: readonly SyncConfig[],
+  ): Promise<{ changes: SyncChanges; failures: readonly unknown[] }> {
+    const changes = compareSyncs(
+      [...this.#opened.values()].map(({ config }) => config),
+      syncs,
+    )
+    const touched = [...changes.added, ...changes.removed, ...changes.changed.map(({ sync }) => sync)]
+    const done = Promise.withResolvers<void>()
+    for (const name of touched) this.#changing.set(name, done.promise)
+    try {
+      await this.#closeAll(touched)
+      return { changes, failures: await this.#openAll(syncs) }
+    } finally {
+      for (const name of touched) this.#changing.delete(name)
+      done.resolve()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#closeAll([...this.#opened.keys()])
+  }
+
+  async #closeAll(names: readonly string[]): Promise<void> {
+    await Promise.all(
+      names.map(async (name) => {
+        await this.#opened.get(name)?.parts[Symbol.asyncDispose]()
+        this.#opened.delete(name)
+      }),
+    )
+  }
+
+  async #openAll(syncs: readonly SyncConfig[]): Promise<readonly unknown[]> {
+    const failures: unknown[] = []
+    for (const config of syncs) {
+      if (this.#opened.has(config.name)) continue
+      try {
+        this.#opened.set(config.name, { config, parts: await this.#open(config) })
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    return failures
+  }
+}
+
+function compareSyncs(before: readonly SyncConfig[], now: readonly SyncConfig[]): SyncChanges {
+  const old = new Map(before.map((sync) => [sync.name, sync]))
+  const names = new Set(now.map(({ name }) => name))
+  const changed = now.flatMap(({ name: sync, written }): ChangedSync[] => {
+    const keys = changedKeys(old.get(sync)?.written ?? written, written)
+    return keys.length === 0 ? [] : [{ sync, keys }]
+  })
+  return {
+    added: now.flatMap(({ name }) => (old.has(name) ? [] : [name])),
+    changed,
+    removed: before.flatMap(({ name }) => (names.has(name) ? [] : [name])),
+  }
+}

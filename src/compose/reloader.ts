@@ -1,0 +1,80 @@
+import type { Config } from '../config/config.ts'
+import type { ReloadReport } from '../control/reload.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { changedKeys, type Options } from '../plan/configuration.ts'
+import type { OpenSyncs } from './open-syncs.ts'
+
+export interface ReloaderDeps {
+  /** The configuration that the process was started with. */
+  readonly started: Config
+  /** Reads and checks the file again. Throws `config-invalid`. */
+  readonly readAgain: () => Promise<Config>
+  /** Has the process work with another configuration, of which only syncs and retention may differ. */
+  readonly change: (config: Config) => ReturnType<OpenSyncs['change']>
+  readonly log: Log
+  /** Aborted when the process is to end. */
+  readonly signal: AbortSignal
+}
+
+/** Reads the configuration again, one time after the other. A wrong one changes nothing. */
+export class Reloader {
+  readonly #deps: ReloaderDeps
+  #current: Config
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: ReloaderDeps) {
+    this.#deps = deps
+    this.#current = deps.started
+  }
+
+  /** Throws what is wrong with the file; then the configuration is as before. */
+  reload(): Promise<ReloadReport> {
+    const next = this.#last.then(() => this.#reload())
+    this.#last = next.catch((error: unknown) => {
+      this.#deps.log.error({ error: sentence(error) }, 'the configuration could not be changed')
+    })
+    return next
+  }
+
+  /** The same for a signal, whose sender waits for no answer. */
+  reloadInBackground(): void {
+    this.reload().catch(() => undefined)
+  }
+
+  /** Waits until nothing is being changed. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const { readAgain, change, started, log } = this.#deps
+    this.#refuseWhenStopping()
+    const read = await readAgain()
+    this.#refuseWhenStopping()
+    const { syncs, retention } = read
+    const applied = changedKeys(retentionIn(this.#current.written), retentionIn(read.written))
+    this.#current = { ...started, syncs, retention, written: read.written }
+    const { changes, failures } = await change(this.#current)
+    const needRestart = changedKeys(othersIn(started.written), othersIn(read.written))
+    log.info({ ...changes, applied, needRestart }, 'configuration read again')
+    if (failures.length > 0) throw failures[0]
+    return { file: read.file, ...changes, applied, needRestart }
+  }
+
+  #refuseWhenStopping(): void {
+    if (!this.#deps.signal.aborted) return
+    throw new DirsyncdError(
+      'interrupted',
+      'The daemon is stopping; the next one reads the configuration anyway.',
+    )
+  }
+}
+
+function retentionIn(written: Options): Options {
+  return Object.fromEntries(Object.entries(written).filter(([key]) => key.startsWith('retention.')))
+}
+
+function othersIn(written: Options): Options {
+  return Object.fromEntries(Object.entries(written).filter(([key]) => !key.startsWith('retention.')))
+}

@@ -1,0 +1,125 @@
+import { changesQueueName, type ChunkJob } from '../apply/job.ts'
+import { ReadPause } from '../apply/read-pause.ts'
+import { ChangeWorker } from '../apply/worker.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import type { SyncConfig } from '../config/config.ts'
+import { decisiveOptions } from '../config/options.ts'
+import { hashOptions } from '../plan/configuration.ts'
+import type { PlanRules } from '../plan/inputs.ts'
+import type { Source } from '../source/source.ts'
+import { TokenWatch } from '../store/token-watch.ts'
+import type { SyncSetup } from '../sync/pass.ts'
+import { lookBack } from '../target/look-back.ts'
+import { readDirectory } from '../target/read-directory.ts'
+import { createTogether } from '../target/together/create-together.ts'
+import { tryChange } from '../target/try-change.ts'
+import { createLimit } from './limit.ts'
+import { openClient, openSource, type Site, targetOf } from './site.ts'
+import { trustThisMachine } from './trust.ts'
+
+/** Both sides of a sync. */
+export interface SyncParts {
+  readonly sync: SyncConfig
+  readonly client: AccessManagementClient
+  readonly source: Source
+}
+
+/** Opens both sides until the stack is disposed. Connects to none of them. */
+export function openSyncParts(stack: AsyncDisposableStack, sync: SyncConfig, site: Site): SyncParts {
+  const client = openSyncClient(stack, sync, site)
+  return { sync, client, source: openSource(sync.source, site.log.child({ sync: sync.name }), site.logins) }
+}
+
+export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
+  const { membership, allowedDomains = [], emails } = directory
+  return { policy, membership, allowedDomains, emails, entries }
+}
+
+/** A client of the sync's directory, until the stack is disposed. */
+export function openSyncClient(
+  stack: AsyncDisposableStack,
+  sync: SyncConfig,
+  site: Site,
+): AccessManagementClient {
+  trustThisMachine([sync])
+  const limit = createLimit(sync.directory, { backend: site.backend, pool: site.store.pool })
+  const log = site.log.child({ sync: sync.name })
+  const pause = new ReadPause({
+    db: site.store.db,
+    target: targetOf(sync),
+    longestMs: site.times.limited.longest,
+    log,
+  })
+  const tokens = new TokenWatch({ db: site.store.db, log })
+  stack.defer(() => tokens.settle())
+  const parts = { deviceId: site.deviceId, limit, pause, onTokenLife: tokens.see, log: site.log }
+  return stack.use(openClient(sync, parts))
+}
+
+/** What the executor needs to run the sync. */
+export function openSetup(
+  stack: AsyncDisposableStack,
+  { sync, client, source }: SyncParts,
+  site: Site,
+): SyncSetup {
+  const { directory } = sync
+  const queue = site.backend.createQueue<ChunkJob>(changesQueueName(sync.name))
+  stack.defer(() => queue.close())
+  return {
+    name: sync.name,
+    target: targetOf(sync),
+    source,
+    readDirectory: (signal, table) => readDirectory(client, directory, signal, table),
+    rules: rulesOf(sync),
+    limits: sync.guards,
+    holdMs: sync.holdMs,
+    grace: sync.grace,
+    options: hashOptions(decisiveOptions(sync), site.deviceId),
+    queue,
+    canary: {
+      lookBack: (change, signal) => lookBack(client, directory.directoryId, change, signal),
+      createsInLists: directory.createBatch > 1,
+    },
+  }
+}
+
+/** How long changes in flight may take to end when their worker is closed. */
+const GRACE_MS = 3000
+
+/**
+ * Starts a worker for the changes of the sync. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
+ * change that is cut off then is looked up before it is sent again.
+ */
+export function startChangeWorker(
+  stack: AsyncDisposableStack,
+  { sync, client }: Pick<SyncParts, 'sync' | 'client'>,
+  site: Site,
+): void {
+  const cut = new AbortController()
+  const target = {
+    directoryId: sync.directory.directoryId,
+    proved: new Map<string, number>(),
+    refusesWhole: new Set<number | undefined>(),
+  }
+  const worker = new ChangeWorker({
+    db: site.store.db,
+    backend: site.backend,
+    sync: sync.name,
+    target: targetOf(sync),
+    name: site.processName,
+    concurrency: sync.directory.writeConcurrency,
+    senders: {
+      createBatch: sync.directory.createBatch,
+      applyChange: (change, how, signal) => tryChange(client, target, change, how, signal),
+      createTogether: (changes, how, signal) => createTogether(client, target, changes, how, signal),
+    },
+    signal: cut.signal,
+    log: site.log,
+    times: site.times,
+  })
+  stack.defer(async () => {
+    const timer = setTimeout(() => cut.abort(), GRACE_MS)
+    await worker.close()
+    clearTimeout(timer)
+  })
+}
