@@ -4,7 +4,6 @@ import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/co
 import type { SecretReader } from '../config/secret.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
-import type { PlanRules } from '../plan/inputs.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { createCommandSource } from '../source/command/command-source.ts'

@@ -63,8 +63,8 @@ export const PARTS_OF_PLANS: readonly Protection[] = [
   {
     name: 'holds-that-expired-are-made-anew',
     file: 'store/holds.ts',
-    find: 'open.digest !== digest || open.is_expired) return false',
-    replace: 'open.digest !== digest) return false',
+    find: '  if (open.is_expired) return false\n',
+    replace: '',
     test: PARTS,
     only: 'a hold expires',
   },
