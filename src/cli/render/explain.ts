@@ -35,16 +35,17 @@ const SHOWN_MATCHES = 20
 function renderSeveral({ sync, who, matches }: Several, columns: Columns): string[] {
   const rows = matches.slice(0, SHOWN_MATCHES).map(cellsOf)
   const more = matches.length - rows.length
-  const [first] = matches
   const ids = new Set(matches.map(({ id, from }) => id ?? from))
-  const choice = quoted(matches.find(({ id }) => id !== null)?.id ?? first?.from ?? '')
+  const withId = matches.find(({ id }) => id !== null)
+  const choice = quoted(withId?.id ?? matches[0]?.from ?? '')
+  const column = withId === undefined ? 'FROM' : 'ID'
   return [
     ...wrap(`${amount(matches.length, 'entry')} of ${sync} may be meant by "${printable(who)}":`, columns),
     '',
     ...fold(renderTable(['KIND', 'ID', 'NAME', 'E-MAIL', 'FROM'], rows), columns),
     ...(more > 0 ? [`… and ${digits(more)} more`] : []),
     '',
-    ...wrap(`Choose one by its ID: dirsyncd explain ${sync} ${printable(choice)}`, columns),
+    ...wrap(`Choose one by its ${column}: dirsyncd explain ${sync} ${printable(choice)}`, columns),
     ...(ids.size < matches.length
       ? wrap('Add --kind where a user and a group have the same ID.', columns)
       : []),

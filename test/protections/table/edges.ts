@@ -3,6 +3,22 @@ import type { Protection } from '../protection.ts'
 /** Client, target, configuration, command line and pages. */
 export const EDGES: readonly Protection[] = [
   {
+    name: 'edges-explain-shows-names-harmless',
+    file: 'cli/render/explain.ts',
+    find: "hang(`  ${(at === 0 ? label : '').padEnd(WIDTH)}`, printable(text), columns)",
+    replace: "hang(`  ${(at === 0 ? label : '').padEnd(WIDTH)}`, text, columns)",
+    test: 'unit/cli/render-explain.test.ts',
+    only: 'nothing that a story shows',
+  },
+  {
+    name: 'edges-explain-quotes-ids-in-commands',
+    file: 'control/explain/case.ts',
+    find: 'test(id) ? id :',
+    replace: 'test(id) || id.length > 0 ? id :',
+    test: 'unit/cli/render-explain.test.ts',
+    only: 'quoted for a shell',
+  },
+  {
     name: 'edges-a-command-makes-no-run-of-another-one',
     file: 'sync/executor.ts',
     find: '      await withLease(db, lease, number, (trx) =>\n        interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),\n      )\n',

@@ -7,6 +7,21 @@ const REFUSALS = 'integration/run-refusals.test.ts'
 /** Queue, store, run and operations: `src/queue/`, `src/store/`, `src/sync/`, `src/control/`. */
 export const STORES: readonly Protection[] = [
   {
+    name: 'stores-explain-knows-what-keeps-a-change-back',
+    file: 'control/explain/judge.ts',
+    find: 'planOf(facts.key, withReborn(facts, inputs, bare.planned))',
+    replace: 'planOf(facts.key, { ...withReborn(facts, inputs, bare.planned), withheld: NOTHING_WITHHELD })',
+    test: 'unit/control/explain.test.ts',
+  },
+  {
+    name: 'stores-explain-calls-nobody-unknown-where-a-side-is-down',
+    file: 'control/explain/matches.ts',
+    find: 'directoryError: answers.find(({ error }) => error !== null)?.error ?? null',
+    replace: 'directoryError: answers.find(({ error }) => error === undefined)?.error ?? null',
+    test: 'e2e/explain-whom.test.ts',
+    only: 'the directory',
+  },
+  {
     name: 'store-nobody-else-gets-at-an-embedded-store',
     file: 'store/embedded.ts',
     find: '  await closeToOthers(dir)\n',
