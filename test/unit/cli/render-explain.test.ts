@@ -52,6 +52,7 @@ function storyOf(text: string): Story {
     notices: [],
     lastRun: { run: 7, state: 'done', at: '2026-01-02T03:04:05.000Z', notices: [notice] },
     hold: null,
+    paused: { sync: 'corp', by: text, reason: text, since: '2026-01-02T03:04:05.000Z' },
     journal: [
       {
         run: 6,
@@ -61,6 +62,7 @@ function storyOf(text: string): Story {
         status: 500,
         detail: `PATCH /users/x at http://a failed: the service said ${text}`,
         why: null,
+        undoes: null,
         approvedBy: text,
       },
     ],
