@@ -98,6 +98,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '               the same e-mail: ana (ana), ana',
     '  name         cn has ana',
     '  directory    ana, ana',
+    '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
     '  last run     run 7, done 2026-01-02 03:04:05Z',
     '               value-kept: kept ana',
     '  journal      2026-01-02 03:04:05Z  run 6  update-user  failed (500), approved by ana: the service said ana',
