@@ -40,6 +40,8 @@ export interface ProgramOptions {
   readonly asInProduction?: boolean
   /** Arguments of Node. */
   readonly nodeArgs?: readonly string[]
+  /** What a person at the terminal answers to each question; by default there is nobody. */
+  readonly answer?: boolean
   /** Runs this file instead, such as one that starts the program with other timeouts. */
   readonly main?: string
 }
@@ -118,11 +120,13 @@ export async function runCommand(
 ): Promise<ProgramResult> {
   const stdout: string[] = []
   const stderr: string[] = []
+  const { answer } = options
   const code = await runCli(
     {
       argv: args,
       stdout: { write: (text) => void stdout.push(text) },
       stderr: { write: (text) => void stderr.push(text) },
+      ...(answer !== undefined && { ask: () => Promise.resolve(answer) }),
     },
     {
       env: environment(options),
