@@ -76,6 +76,9 @@ export class DaemonSyncs implements AsyncDisposable {
   /** Works with the syncs of another configuration from now on. Those that are the same in both notice nothing of it. */
   async change(config: Config): ReturnType<OpenSyncs['change']> {
     this.#config = config
+    // Runs of a changed sync may be asked for meanwhile: they are made when it is open again.
+    const names = new Set(config.syncs.map(({ name }) => name))
+    for (const name of this.targets.keys()) if (!names.has(name)) this.targets.delete(name)
     const changed = await this.#opened.change(config.syncs)
     const { added, changed: others, removed } = changed.changes
     if (this.#runsWorker) this.#runsWorker.concurrency = slotsOf(config.syncs)
@@ -133,7 +136,6 @@ export class DaemonSyncs implements AsyncDisposable {
     this.parts.set(name, parts)
     stack.defer(() => {
       this.#setups.delete(name)
-      this.targets.delete(name)
       this.parts.delete(name)
       leaving.abort()
     })

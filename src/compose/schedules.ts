@@ -15,6 +15,8 @@ export class Schedules {
   #wanted: ReadonlyMap<string, RepeatOptions> = new Map()
   /** The syncs whose schedule the queue does not have as it is wanted, because of an outage. */
   readonly #unset = new Set<string>()
+  /** One after the other, so that an older schedule never replaces a newer one. */
+  #setting = Promise.resolve()
 
   constructor(queue: Queue<WakeJob>) {
     this.#queue = queue
@@ -42,7 +44,13 @@ export class Schedules {
     await restoreSchedules(this.#queue, this.#wanted)
   }
 
-  async #setUnset(): Promise<void> {
+  #setUnset(): Promise<void> {
+    const next = this.#setting.then(() => this.#set())
+    this.#setting = next.catch(() => undefined)
+    return next
+  }
+
+  async #set(): Promise<void> {
     for (const sync of this.#unset) {
       const repeat = this.#wanted.get(sync)
       if (repeat === undefined) await this.#queue.removeJobScheduler(sync)

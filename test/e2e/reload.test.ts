@@ -80,29 +80,49 @@ async function runsOf(name: string): Promise<readonly any[]> {
 
 const NIGHTLY = { schedule: '0 3 * * *' }
 
+test('a wrong file keeps the old configuration, and is said by the command and in the log', async () => {
+  await writePeople('corp', 3)
+  await site.configure(embeddedConfig([syncOf('corp', 0)]))
+  const daemon = await startDaemon()
+  await site.configure(embeddedConfig([syncOf('corp', 0), syncOf('other', 0)]))
+  const wrong = await site.run('reload')
+  expect(wrong).toMatchObject({ code: 78, stdout: '' })
+  expect(wrong.stderr).toMatch(
+    /^\S+: syncs\[1\]\.directory: is the directory of the sync "corp" too; [^\n]+\n$/,
+  )
+  daemon.kill('SIGHUP')
+  await daemon.waitForOutput(/the configuration could not be changed/)
+  await site.configure(embeddedConfig([syncOf('corp', 0)]))
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+  expect(await idsIn(0)).toHaveLength(3)
+  expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'nothing was changed\n' })
+  await site.configure(embeddedConfig([syncOf('corp', 0), syncOf('other', 1)]))
+  daemon.kill('SIGHUP')
+  await daemon.waitForOutput(/"added":\["other"\].*configuration read again/)
+})
+
+test('what cannot change while the daemon runs is named, and the rest is applied', async () => {
+  await writePeople('corp', 1)
+  await writePeople('extra', 1)
+  await site.configure(embeddedConfig([syncOf('corp', 0)]))
+  await startDaemon()
+  const listen = `127.0.0.1:${await freePort()}`
+  const retention = { time: '30d' }
+  await site.configure(
+    embeddedConfig([syncOf('corp', 0), syncOf('extra', 1)], { admin: { listen }, retention }),
+  )
+  const lines = ['added extra', 'changed retention.time', 'not applied before a restart: admin.listen']
+  expect(await site.run('reload')).toMatchObject({ code: 0, stdout: `${lines.join('\n')}\n` })
+  await expect(fetch(`http://${listen}/healthz`)).rejects.toThrow('fetch failed')
+  expect(await site.run('reload')).toMatchObject({ code: 0, stdout: `${lines[2]}\n` })
+  expect(await site.run('sync', 'extra')).toMatchObject({ code: 0 })
+})
+
 describe.each([
   ['an embedded store', embeddedConfig],
   ['PostgreSQL', databaseConfig],
   ['PostgreSQL and Redis', redisConfig],
 ])('reload on %s', (_store, configOf) => {
-  test('a wrong file keeps the old configuration, and is said by the command and in the log', async () => {
-    await writePeople('corp', 3)
-    await site.configure(configOf([syncOf('corp', 0)]))
-    const daemon = await startDaemon()
-    await site.configure(configOf([syncOf('corp', 0), syncOf('other', 0)]))
-    const wrong = await site.run('reload')
-    expect(wrong).toMatchObject({ code: 78, stdout: '' })
-    expect(wrong.stderr).toMatch(
-      /^\S+: syncs\[1\]\.directory: is the directory of the sync "corp" too; [^\n]+\n$/,
-    )
-    daemon.kill('SIGHUP')
-    await daemon.waitForOutput(/the configuration could not be changed/)
-    await site.configure(configOf([syncOf('corp', 0)]))
-    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
-    expect(await idsIn(0)).toHaveLength(3)
-    expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'nothing was changed\n' })
-  })
-
   test('a sync is added and runs, is changed to fewer people, and is removed', async () => {
     await writePeople('corp', 3)
     await writePeople('extra', 4)
@@ -127,6 +147,27 @@ describe.each([
     expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'removed extra\n' })
     expect((await site.run('sync', 'extra')).stderr).toMatch(/^There is no sync extra/)
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+  })
+
+  test('a schedule is added, changed and taken away', async () => {
+    await writePeople('corp', 1)
+    const configure = (more: object) => site.configure(configOf([syncOf('corp', 0, more)]))
+    await configure({})
+    await startDaemon()
+    expect(await runsOf('corp')).toEqual([])
+    for (const [schedule, stdout] of [
+      [{ schedule: '1h' }, 'changed corp (schedule)\n'],
+      [{ schedule: '1s' }, 'changed corp (schedule)\n'],
+    ] as const) {
+      await configure(schedule)
+      expect(await site.run('reload')).toMatchObject({ code: 0, stdout })
+    }
+    await expect.poll(async () => (await runsOf('corp')).length, { timeout: 30_000 }).toBeGreaterThan(2)
+    await configure({})
+    expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'changed corp (schedule)\n' })
+    const before = (await runsOf('corp')).length
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    expect(await runsOf('corp')).toHaveLength(before)
   })
 
   test('ten reloads lose no change of another sync, whose run goes on', async () => {
@@ -184,29 +225,14 @@ describe.each([
     await site.configure(configOf([syncOf('other', 1)]))
     expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'removed corp\n' })
     const before = await writesTo(0)
+    expect((await runsOf('corp')).map(({ state }) => state)).toEqual(['failed', 'failed'])
     expect(await waiting).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('the sync was removed from the configuration'),
     })
-    expect((await runsOf('corp')).map(({ state }) => state)).toEqual(['failed', 'failed'])
     expect(await site.run('sync', 'other')).toMatchObject({ code: 0 })
     expect(await writesTo(0)).toBe(before)
     expect(before).toBeLessThan(600)
-  })
-
-  test('what cannot change while the daemon runs is named, and the rest is applied', async () => {
-    await writePeople('corp', 1)
-    await writePeople('extra', 1)
-    await site.configure(configOf([syncOf('corp', 0)]))
-    await startDaemon()
-    const listen = `127.0.0.1:${await freePort()}`
-    const retention = { time: '30d' }
-    await site.configure(configOf([syncOf('corp', 0), syncOf('extra', 1)], { admin: { listen }, retention }))
-    const lines = ['added extra', 'changed retention.time', 'not applied before a restart: admin.listen']
-    expect(await site.run('reload')).toMatchObject({ code: 0, stdout: `${lines.join('\n')}\n` })
-    await expect(fetch(`http://${listen}/healthz`)).rejects.toThrow('fetch failed')
-    expect(await site.run('reload')).toMatchObject({ code: 0, stdout: `${lines[2]}\n` })
-    expect(await site.run('sync', 'extra')).toMatchObject({ code: 0 })
   })
 })
 

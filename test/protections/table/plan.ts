@@ -39,7 +39,7 @@ export const PLAN: readonly Protection[] = [
     find: '    ...Object.fromEntries(fromSource),\n',
     replace: '    ...Object.fromEntries(fromSource.slice(0, 0)),\n',
     test: 'unit/config/options.test.ts',
-    only: 'is named filter',
+    only: 'is named.* filter',
   },
   {
     name: 'plan-empty-source-is-held',

@@ -60,7 +60,7 @@ export const RELOAD: readonly Protection[] = [
     find: 'if (leaving(deps, setup).aborted)\n',
     replace: 'if (deps.signal.aborted)\n',
     test: RELOADS,
-    only: 'reload on PostgreSQL nothing of a plan',
+    only: 'reload on an embedded store.* nothing of a plan',
   },
   {
     name: 'reload-ends-the-runs-of-a-removed-sync',
@@ -68,6 +68,6 @@ export const RELOAD: readonly Protection[] = [
     find: 'for (const sync of removed) await',
     replace: 'for (const sync of removed.slice(removed.length)) await',
     test: RELOADS,
-    only: 'reload on PostgreSQL a run of a sync that is removed',
+    only: 'reload on an embedded store.* a run of a sync that is removed',
   },
 ]
