@@ -55,6 +55,7 @@ export type VerdictCode =
   | 'directory-unreadable'
   | 'unchanged'
   | 'changed'
+  | 'failed'
   | 'deleted'
   | 'absent'
   | 'left-filter'
@@ -116,6 +117,8 @@ export interface Story {
     readonly at: string
     readonly notices: readonly Notice[]
   } | null
+  /** The newest run of the whole sync, if it failed; one sentence says why. */
+  readonly lastFailure: { readonly run: number; readonly at: string; readonly error: string } | null
   readonly hold: StoryHold | null
   readonly paused: SyncPause | null
   /** The newest first. */

@@ -87,6 +87,20 @@ export async function lastRunAbout(
   return { ...last, notices: notices.map((notice) => ({ kind, id, ...notice })) }
 }
 
+/** The newest run of the whole sync that has ended, if it failed. */
+export async function lastFailureOfSync(
+  db: Db,
+  { sync, target }: SyncTarget,
+): Promise<{ readonly run: number; readonly at: Date; readonly error: string } | undefined> {
+  const { rows } = await sql<{ run: number; state: RunState; at: Date; error: string | null }>`
+    SELECT run, state, finished_at AS at, error FROM dirsyncd.runs
+    WHERE sync = ${sync} AND target = ${target} AND finished_at IS NOT NULL AND only_entries IS NULL
+    ORDER BY run DESC LIMIT 1`.execute(db)
+  const [last] = rows
+  if (last?.state !== 'failed') return undefined
+  return { run: last.run, at: last.at, error: last.error ?? 'it was interrupted' }
+}
+
 /** The run of the sync whose hold is open. */
 export async function openHoldOf(
   db: Db,

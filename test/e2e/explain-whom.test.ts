@@ -234,3 +234,39 @@ test('an unknown sync is wrong usage', async () => {
     stderr: expect.stringContaining(scene.sync),
   })
 })
+
+test('a run of this entry alone counts as the last run about it, and for others it does not', async () => {
+  const scene = await stage.openScene('csv')
+  await scene.runs([ana, ben])
+  const whole = Number(await scene.lastRun())
+  await scene.write([{ ...ana, name: 'Ana Horvat' }, ben])
+  await stage.site.run('sync', scene.sync, '--user', 'ana')
+  expect(await scene.explain('ana')).toMatchObject({
+    verdict: { code: 'unchanged' },
+    lastRun: { run: Number(await scene.lastRun()) },
+  })
+  expect(await scene.explain('ben')).toMatchObject({ lastRun: { run: whole } })
+})
+
+test('where the last run failed, the story says so', async () => {
+  const scene = await stage.openScene('csv')
+  await scene.runs([ben])
+  await scene.configure({ directory: { token: { command: ['echo', 'wrong'] } } })
+  await scene.runs([ana, ben])
+  const failed = await scene.lastRun()
+  await scene.configure()
+  expect(await scene.explain('ana')).toMatchObject({
+    verdict: {
+      code: 'failed',
+      sentence: expect.stringMatching(
+        new RegExp(
+          `^Ana Šimić \\(user ana\\) is in the source, and not in the directory yet; run ${failed} failed: .*401`,
+        ),
+      ),
+    },
+    lastFailure: { run: Number(failed) },
+    next: 'The next run creates it.',
+  })
+  await scene.run()
+  expect(await scene.explain('ana')).toMatchObject({ verdict: { code: 'unchanged' }, lastFailure: null })
+})

@@ -8,7 +8,7 @@ import type {
   Story,
 } from '../../control/story.ts'
 import { pauseText } from '../../control/control.ts'
-import { quoted } from '../../control/explain/case.ts'
+import { answerIn, quoted } from '../../control/explain/case.ts'
 import { amount, digits, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { renderTable } from './table.ts'
@@ -123,12 +123,17 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
 }
 
 /** Without what the verdict is made of. */
-function lastRunTexts({ lastRun, notices }: Story): string[] {
-  if (lastRun === null) return ['none has read both sides yet']
+function lastRunTexts({ lastRun, lastFailure, notices }: Story): string[] {
+  const failed =
+    lastFailure === null
+      ? []
+      : [`run ${lastFailure.run}, failed ${pointInTime(lastFailure.at)}: ${lastFailure.error}`]
+  if (lastRun === null) return [...failed, 'none has read both sides yet']
   const { run, state, at } = lastRun
   const now = new Set(notices.map(({ code }) => code))
   const others = lastRun.notices.filter(({ code }) => !now.has(code))
   return [
+    ...failed,
     `run ${run}, ${state} ${pointInTime(at)}`,
     ...others.map(({ code, detail }) => `${code}: ${detail}`),
   ]
@@ -141,7 +146,7 @@ function journalTexts({ journal }: Story): string[] {
 function journalText({ run, op, at, outcome, status, detail, approvedBy, undoes }: JournalEntry): string {
   const answer = status === null ? '' : ` (${status})`
   const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
-  const why = detail === null ? '' : `: ${detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')}`
+  const why = detail === null ? '' : `: ${answerIn(detail)}`
   const undo = undoes === null ? '' : ` (undo of run ${undoes})`
   return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome ?? 'under way'}${answer}${by}${why}`
 }

@@ -73,6 +73,9 @@ const STAYS: readonly Stay[] = [
   },
 ]
 
+/** What only a run can say, of a delete that it did not make. */
+const DOUBTS: ReadonlySet<NoticeCode> = new Set(['unproved', 'seen-again', 'kept-unproved', 'shared-id'])
+
 /**
  * The directory has an entry that the source does not want there.
  *
@@ -93,11 +96,13 @@ export function leaving(
     return { code: known?.code ?? code, why, next: 'The next run leaves it in the directory', todo: remedy }
   }
   const { lastRun } = facts
-  const doubt = lastRun?.notices.find(({ code }) => code === 'unproved' || code === 'seen-again')
+  const doubt = lastRun?.notices.find(
+    ({ code, detail }) => DOUBTS.has(code) && !/not (?:created|updated)/.test(detail),
+  )
   if (lastRun !== null && doubt !== undefined && facts.planned !== undefined) {
     return {
       code: known?.code ?? 'unproved',
-      why: `${what}, and run ${lastRun.run} did not delete it, because what it read does not prove that it left: ${afterName(facts, doubt.detail)}`,
+      why: `${what}, and run ${lastRun.run} did not delete it, because nothing proves that this would be right: ${afterName(facts, doubt.detail)}`,
       next: 'Whether the next run deletes it depends on what it reads then',
       todo,
     }

@@ -43,6 +43,11 @@ export function verbOf(change: Change | null): string {
   return change === null ? 'change' : (change.op.split('-')[0] ?? 'change')
 }
 
+/** What the service answered, without the request. */
+export function answerIn(detail: string): string {
+  return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
+}
+
 /** An id as one word of a shell's command line. */
 export function quoted(id: string): string {
   return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`

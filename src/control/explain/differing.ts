@@ -1,7 +1,16 @@
 import { amount, digits } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
 import type { DirectorySide } from '../story.ts'
-import { afterName, type Case, noticeOf, quoted, titleOf, type VerdictFacts } from './case.ts'
+import {
+  afterName,
+  answerIn,
+  type Case,
+  noticeOf,
+  quoted,
+  titleOf,
+  type VerdictFacts,
+  withoutStop,
+} from './case.ts'
 
 /** The source wants something else than the directory has, or cannot have what it wants. */
 export function differing(facts: VerdictFacts): Case | undefined {
@@ -22,8 +31,11 @@ function emailTaken(facts: VerdictFacts): Case | undefined {
 function doubted(facts: VerdictFacts): Case | undefined {
   const { lastRun, planned } = facts
   const reborn = noticeOf(facts, 'reborn')
-  const unproved = lastRun?.notices.find(({ code }) => code === 'unproved')?.detail
-  const doubt = reborn ?? (planned === undefined ? undefined : unproved)
+  const notMade = planned?.op.startsWith('create') === true ? 'not created' : 'not updated'
+  const unproved = lastRun?.notices.find(
+    ({ code, detail }) => code === 'unproved' && detail.includes(notMade),
+  )
+  const doubt = reborn ?? (planned === undefined ? undefined : unproved?.detail)
   if (doubt === undefined) return undefined
   return {
     code: 'unproved',
@@ -41,17 +53,33 @@ function keptByPolicy(facts: VerdictFacts): Case | undefined {
   return { code: 'kept', why: `${titleOf(facts)} ${said}`, next: 'The next run leaves it as it is' }
 }
 
-function changed({ planned, sync, ...facts }: VerdictFacts): Case | undefined {
+function changed(facts: VerdictFacts): Case | undefined {
+  const { planned, sync, kind, id } = facts
   if (planned === undefined) return undefined
   const title = titleOf(facts)
+  const what = planned.op.startsWith('create')
+    ? `${title} is in the source, and not in the directory yet`
+    : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`
+  const trouble = troubleOf(facts, planned)
   return {
-    code: 'changed',
-    why: planned.op.startsWith('create')
-      ? `${title} is in the source, and not in the directory yet`
-      : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`,
-    todo: `With dirsyncd sync ${sync} --${facts.kind} ${quoted(facts.id ?? '')} it is done now`,
+    code: trouble === undefined ? 'changed' : 'failed',
+    why: trouble === undefined ? what : `${what}; ${trouble}`,
+    todo: `With dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} it is ${trouble === undefined ? 'done' : 'tried again'} now`,
   }
 }
+
+/** Why it was not done before: the last try failed, or the last run. */
+function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change): string | undefined {
+  const [last] = journal
+  if (last?.op === op && last.outcome !== null && FAILED.has(last.outcome)) {
+    const why = last.detail === null ? '' : ` (${withoutStop(answerIn(last.detail))})`
+    return `run ${last.run} tried it, and it failed${why}`
+  }
+  if (lastFailure === null) return undefined
+  return `run ${lastFailure.run} failed: ${withoutStop(lastFailure.error)}`
+}
+
+const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
 
 /** `the name is "Ana" there and "Anna" in the source` */
 function differenceOf(change: Change): string {

@@ -1,5 +1,12 @@
 import { type Change, fingerprint } from '../../plan/change.ts'
-import { approverOf, type EntryKey, journalOf, lastRunAbout, openHoldOf } from '../../store/entry-history.ts'
+import {
+  approverOf,
+  type EntryKey,
+  journalOf,
+  lastFailureOfSync,
+  lastRunAbout,
+  openHoldOf,
+} from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
 import type { JournalEntry, Story, StoryHold } from '../story.ts'
 import type { ExplainDeps } from './sides.ts'
@@ -10,14 +17,19 @@ const JOURNAL_LINES = 10
 export async function historyOf(
   { db, target }: ExplainDeps,
   key: EntryKey,
-): Promise<Pick<Story, 'lastRun' | 'journal'>> {
+): Promise<Pick<Story, 'lastRun' | 'lastFailure' | 'journal'>> {
   const last = await lastRunAbout(db, target, key)
+  const failure = await lastFailureOfSync(db, target)
   const journal: JournalEntry[] = []
   for (const { at, approved, ...line } of await journalOf(db, target, key, JOURNAL_LINES)) {
     const approvedBy = approved ? ((await approverOf(db, target, line.run)) ?? '') : null
     journal.push({ ...line, at: at.toISOString(), approvedBy })
   }
-  return { lastRun: last === undefined ? null : { ...last, at: last.at.toISOString() }, journal }
+  return {
+    lastRun: last === undefined ? null : { ...last, at: last.at.toISOString() },
+    lastFailure: failure === undefined ? null : { ...failure, at: failure.at.toISOString() },
+    journal,
+  }
 }
 
 /** Whether a hold waits with this change, and which run holds everything. */

@@ -1,5 +1,14 @@
 import type { DeleteReason } from '../../plan/change.ts'
-import { type Case, noticeOf, quoted, titleOf, type VerdictFacts, verbOf, withoutStop } from './case.ts'
+import {
+  answerIn,
+  type Case,
+  noticeOf,
+  quoted,
+  titleOf,
+  type VerdictFacts,
+  verbOf,
+  withoutStop,
+} from './case.ts'
 
 /** Where a person, an answer of the service or the evidence keeps a change back. */
 export function keptBack(facts: VerdictFacts): Case | undefined {
@@ -48,11 +57,6 @@ function refused(facts: VerdictFacts): Case | undefined {
     next: 'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
     todo: `Correct the entry in the source, or use ${release} and let the next run try again`,
   }
-}
-
-/** Without the request, which the journal shows. */
-function answerIn(detail: string): string {
-  return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
 }
 
 function held(facts: VerdictFacts): Case | undefined {

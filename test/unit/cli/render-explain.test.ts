@@ -51,6 +51,7 @@ function storyOf(text: string): Story {
     change: null,
     notices: [],
     lastRun: { run: 7, state: 'done', at: '2026-01-02T03:04:05.000Z', notices: [notice] },
+    lastFailure: { run: 8, at: '2026-01-02T03:04:06.000Z', error: `no ${text}` },
     hold: null,
     paused: { sync: 'corp', by: text, reason: text, since: '2026-01-02T03:04:05.000Z' },
     journal: [
@@ -99,7 +100,8 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '  name         cn has ana',
     '  directory    ana, ana',
     '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
-    '  last run     run 7, done 2026-01-02 03:04:05Z',
+    '  last run     run 8, failed 2026-01-02 03:04:06Z: no ana',
+    '               run 7, done 2026-01-02 03:04:05Z',
     '               value-kept: kept ana',
     '  journal      2026-01-02 03:04:05Z  run 6  update-user  failed (500), approved by ana: the service said ana',
     '',

@@ -3,6 +3,7 @@ import type { VerdictFacts } from '../../../src/control/explain/case.ts'
 import { judge, type PlanFacts } from '../../../src/control/explain/judge.ts'
 import { judgementOf } from '../../../src/control/explain/verdict.ts'
 import type { Story } from '../../../src/control/story.ts'
+import type { NoticeCode } from '../../../src/directory/snapshot.ts'
 import { fingerprint } from '../../../src/plan/change.ts'
 import type { PlanRules, Withheld } from '../../../src/plan/inputs.ts'
 import { Collector } from '../../../src/source/collect.ts'
@@ -75,6 +76,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     planned,
     notices,
     lastRun: null,
+    lastFailure: null,
     hold: null,
     heldRun: null,
     journal: [],
@@ -96,7 +98,7 @@ function withUnreadable(): Collector {
   return collector
 }
 
-const lastRunSaid = (code: 'unproved' | 'seen-again', detail: string): Partial<VerdictFacts> => ({
+const lastRunSaid = (code: NoticeCode, detail: string): Partial<VerdictFacts> => ({
   lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [{ ...KEY, code, detail }] },
 })
 
@@ -188,6 +190,67 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       sentence: /source is right: not updated: the server may lack/,
       next: /depends/,
       todo: /dirsyncd runs 4/,
+    },
+  ],
+  [
+    'the last run did not trust its server when it was absent, which says nothing of an update',
+    {
+      found: foundAs(RENAMED),
+      story: lastRunSaid('unproved', 'Ana <ana@example.org>: not deleted: the server may lack'),
+    },
+    { code: 'changed', sentence: /other values/, next: /updates it/, todo: /dirsyncd sync corp/ },
+  ],
+  [
+    'the directory has the id twice',
+    {
+      found: foundAs(undefined),
+      story: lastRunSaid('shared-id', 'several users of the directory have the external id'),
+    },
+    {
+      code: 'unproved',
+      sentence: /run 4 did not delete it, .*several users/,
+      next: /depends on what it reads/,
+      todo: /put it back/,
+    },
+  ],
+  [
+    'the last try failed',
+    {
+      found: foundAs(RENAMED),
+      story: {
+        journal: [
+          {
+            run: 5,
+            op: 'update-user',
+            at: '',
+            outcome: 'failed',
+            status: 500,
+            detail: 'PATCH /users/ana at http://a failed: the service answered 500.',
+            why: null,
+            approvedBy: null,
+          },
+        ],
+      },
+    },
+    {
+      code: 'failed',
+      sentence: /; run 5 tried it, and it failed \(the service answered 500\)\.$/,
+      next: /updates it/,
+      todo: /dirsyncd sync corp/,
+    },
+  ],
+  [
+    'the last run failed before it could change anything',
+    {
+      found: foundAs(THERE),
+      directory: [],
+      story: { lastFailure: { run: 6, at: '', error: 'The token was refused.' } },
+    },
+    {
+      code: 'failed',
+      sentence: /not in the directory yet; run 6 failed: The token was refused\.$/,
+      next: /creates it/,
+      todo: /dirsyncd sync corp/,
     },
   ],
   [
