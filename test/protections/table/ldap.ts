@@ -979,15 +979,15 @@ export const LDAP: readonly Protection[] = [
   // What `check` and `explain` tell.
   {
     name: 'ldap-find-looks-outside-of-the-filter',
-    file: 'source/ldap/find.ts',
+    file: 'source/ldap/find/search.ts',
     find: 'const where = { base, scope, filter, filterText:',
-    replace: 'const where = { base, scope, filter: bothOf(place.place.filter, filter), filterText:',
+    replace: 'const where = { base, scope, filter: place.place.filter, filterText:',
     test: 'integration/source-ldap-find.test.ts',
     only: 'an entry is outside of the filter',
   },
   {
     name: 'ldap-find-shows-all-entries-of-one-id',
-    file: 'source/ldap/find.ts',
+    file: 'source/ldap/find/find.ts',
     find: 'const same = await searchBases(finding, [first], (place) => byId(place, id))',
     replace: 'const same = (await searchBases(finding, [first], (place) => byId(place, id))).slice(0, 0)',
     test: 'integration/source-ldap-find.test.ts',
@@ -995,7 +995,7 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-find-takes-no-login-for-another-e-mail',
-    file: 'source/ldap/find.ts',
+    file: 'source/ldap/find/find.ts',
     find: "return !who.includes('@') || hasEmail(hit, textIn(hit.entry), who)",
     replace: "return !who.includes('@') || hasEmail(hit, textIn(hit.entry), who) || who !== ''",
     test: 'integration/source-ldap-find.test.ts',

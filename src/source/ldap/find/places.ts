@@ -1,10 +1,10 @@
 import type { Filter } from 'ldapts'
-import { canonicalEmail } from '../../directory/normalize.ts'
-import type { Kind } from '../../directory/entry.ts'
-import type { Lookup } from '../mapping.ts'
-import type { CompiledOptions, GroupPlace, UserPlace } from './compile.ts'
-import { allOf, anyIn, anyOf, someOf } from './filter.ts'
-import { valueBytes } from './values.ts'
+import { canonicalEmail } from '../../../directory/normalize.ts'
+import type { Kind } from '../../../directory/entry.ts'
+import type { Lookup } from '../../mapping.ts'
+import type { CompiledOptions, GroupPlace, UserPlace } from '../compile.ts'
+import { allOf, anyIn, anyOf, someOf } from '../filter.ts'
+import { valueBytes } from '../values.ts'
 
 /** What is searched for users or for groups, and in which attributes people look somebody up. */
 export interface Searched {

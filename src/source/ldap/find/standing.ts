@@ -1,0 +1,80 @@
+import type { Collector } from '../../collect.ts'
+import { traceGroup, traceUser } from '../../find.ts'
+import type { FoundEntry, Standing } from '../../source.ts'
+import type { GroupPlace } from '../compile.ts'
+import type { LdapConnection } from '../connection/connection.ts'
+import { dnKey } from '../dn.ts'
+import { type LdapEntry, lookupIn, textIn } from '../entry.ts'
+import { isPartial, readWhole } from '../range.ts'
+import { findEntry, type Search } from '../search.ts'
+import { type Hit, idsOf } from './search.ts'
+
+export async function foundEntry(connection: LdapConnection, hit: Hit): Promise<FoundEntry> {
+  const { kind, place, entry } = hit
+  const lookup = textIn(entry)
+  return {
+    kind,
+    ids: idsOf(hit),
+    from: entry.dn,
+    standing: await standingOf(connection, hit),
+    fields: 'email' in place.map ? traceUser(lookup, place.map) : traceGroup(lookup, place.map),
+    members: 'nested' in place ? await countMembers(connection, entry, place) : undefined,
+  }
+}
+
+export async function standingOf(connection: LdapConnection, hit: Hit): Promise<Standing> {
+  const { place, entry } = hit
+  const { bases, filterText: filter } = place
+  const inFilter = await meets(connection, hit, place)
+  const rule = 'disabled' in place ? place.disabled : undefined
+  const isDisabled = rule !== undefined && inFilter && (await meets(connection, hit, rule))
+  return {
+    bases,
+    inBase: bases.some((base) => isBelow(entry.dn, base, place.scope)),
+    filter,
+    inFilter,
+    disabled: isDisabled ? { rule: rule.filterText, action: rule.action } : undefined,
+  }
+}
+
+/** The server itself applies the filter, because it knows the syntaxes. */
+export async function meets(
+  connection: LdapConnection,
+  { entry }: Hit,
+  filter: Pick<Search, 'filter' | 'filterText'>,
+): Promise<boolean> {
+  return (await findEntry(connection, entry.dn, [], filter)) !== undefined
+}
+
+function isBelow(dn: string, base: string, scope: Search['scope']): boolean {
+  const [key, top] = [dnKey(dn), dnKey(base)]
+  if (scope === 'base') return key === top
+  if (scope === 'one') return key.slice(key.indexOf(',') + 1) === top
+  return top === '' || key === top || key.endsWith(`,${top}`)
+}
+
+async function countMembers(
+  connection: LdapConnection,
+  entry: LdapEntry,
+  { map, membersFrom, nested }: GroupPlace,
+): Promise<number | undefined> {
+  if (membersFrom !== 'member' || nested === 'in-chain') return undefined
+  const whole = isPartial(entry) ? await readWhole(connection, entry.dn, map.members) : entry
+  if (whole.isTorn === true) return undefined
+  const lookup = lookupIn(whole)
+  return map.members.reduce((count, attribute) => count + lookup(attribute).length, 0)
+}
+
+/** Only what is within bases and filter is read by a sync. */
+export function collect(collector: Collector, hit: Hit, standing: Standing | undefined): void {
+  const { place, entry } = hit
+  if (standing === undefined || !standing.inBase || !standing.inFilter) return
+  const candidate = { ids: idsOf(hit), idName: place.map.id, from: entry.dn }
+  const { disabled } = standing
+  if (disabled !== undefined) collector.addDisabled({ ...candidate, gone: disabled.action === 'delete' })
+  else if ('email' in place.map) collector.addUser({ ...candidate, ...place.map.fieldsOf(textIn(entry)) })
+  else {
+    const fields = place.map.fieldsOf(textIn(entry))
+    collector.addGroup({ ...candidate, ...fields, members: [], unknownMembers: [] })
+  }
+}
