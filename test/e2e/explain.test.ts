@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]())
 
 const ana: Somebody = { id: 'ana', name: 'Ana Šimić', mail: 'ana@example.org' }
+const sales = { id: 'sales', name: 'Sales', members: ['ana', 'ben'] }
 const ben: Somebody = { id: 'ben', name: 'Ben Stay', mail: 'ben@example.org' }
 
 interface Scenario {
@@ -137,6 +138,18 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /an id of its own/,
   },
   {
+    title: 'an entry without an id',
+    sources: ['csv'],
+    act: (scene) => scene.runs([{ ...ana, id: '' }, ben]),
+    who: 'Ana Šimić',
+    verdict: {
+      code: 'unusable',
+      sentence: /^Ana Šimić \(user without an id\) cannot be used as the source has it: .*there is no id/,
+    },
+    next: /leaves it as it is/,
+    todo: /Correct the entry/,
+  },
+  {
     title: 'absent and in grace',
     sources: ALL_SOURCES,
     act: async (scene) => {
@@ -245,6 +258,38 @@ const SCENARIOS: readonly Scenario[] = [
     },
     next: /leaves it as it is/,
     todo: /entries\.users/,
+  },
+  {
+    title: 'a group with another name',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.write([ana, ben], [sales])
+      await scene.run()
+      await scene.write([ana, ben], [{ ...sales, name: 'Sellers' }])
+    },
+    who: 'sellers',
+    verdict: {
+      code: 'changed',
+      sentence: /^Sellers \(group sales\) .* the name is "Sales" there and "Sellers" in the source/,
+    },
+    next: /updates it/,
+    todo: /dirsyncd sync \S+ --group sales/,
+  },
+  {
+    title: 'a group that is gone',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.write([ana, ben], [sales])
+      await scene.run()
+      await scene.write([ana, ben])
+    },
+    who: 'Sales',
+    verdict: {
+      code: 'changed',
+      sentence: /^Sales \(group sales\) is not in the source any more, and is still in the directory/,
+    },
+    next: /deletes it/,
+    todo: /put it back/,
   },
   {
     title: 'deleted, after a person approved it',
