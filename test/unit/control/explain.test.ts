@@ -228,6 +228,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
             detail: 'PATCH /users/ana at http://a failed: the service answered 500.',
             why: null,
             approvedBy: null,
+            undoes: null,
           },
         ],
       },
