@@ -55,12 +55,20 @@ function requirePlanOnHold(run: RunRecord): void {
   )
 }
 
-/** Throws where nobody has decided in time: what the run held may look quite different by now. */
-export function requireInTime({ run, sync, hold, hold_expires_at: end }: RunRecord): void {
-  if (hold !== 'open' || end === null || end.getTime() > Date.now()) return
-  const since = pointInTime(end.toISOString())
+/** Whether nobody can decide about the hold any more: what it holds may look quite different by now. */
+export function isExpired({
+  hold,
+  hold_expires_at: end,
+}: Pick<RunRecord, 'hold' | 'hold_expires_at'>): boolean {
+  return hold === 'open' && end !== null && end.getTime() <= Date.now()
+}
+
+/** Throws where nobody has decided in time. */
+export function requireInTime(run: RunRecord): void {
+  if (!isExpired(run) || run.hold_expires_at === null) return
+  const since = pointInTime(run.hold_expires_at.toISOString())
   throw new DirsyncdError(
     'run-unknown',
-    `The hold of run ${run} expired at ${since}; dirsyncd sync ${sync} shows what would be held now.`,
+    `The hold of run ${run.run} expired at ${since}; dirsyncd sync ${run.sync} shows what would be held now.`,
   )
 }

@@ -30,7 +30,7 @@ import {
   type Wait,
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
-import { approvePartOf, requireInTime } from './approve-part.ts'
+import { approvePartOf, isExpired, requireInTime } from './approve-part.ts'
 import { addUndo } from './undo.ts'
 
 export interface LocalControlDeps {
@@ -274,7 +274,7 @@ function summarize(
     counts: run.counts,
     breaches: run.breaches ?? [],
     undecidedChanges: run.hold === 'replaced' ? 0 : undecidedChanges,
-    hold: run.hold,
+    hold: isExpired(run) ? 'expired' : run.hold,
     holdRun: run.hold_run,
     digest: run.digest,
     approved: run.approved || run.trigger === 'approval',

@@ -206,6 +206,7 @@ test('a hold expires, says so, and the next run asks again', async () => {
   await sql`UPDATE dirsyncd.runs SET hold_expires_at = now() - interval '1 second' WHERE run = ${held.run}`.execute(
     opened.store.db,
   )
+  expect(await control().run(held.run)).toMatchObject({ hold: 'expired' })
   const late = control().approve({ run: held.run, by: 'ana' })
   await expect(late).rejects.toThrow(
     new RegExp(

@@ -55,8 +55,8 @@ export const PARTS_OF_PLANS: readonly Protection[] = [
   {
     name: 'holds-that-expired-take-no-decision',
     file: 'control/approve-part.ts',
-    find: "if (hold !== 'open' || end === null || end.getTime() > Date.now()) return",
-    replace: "if (hold !== 'open' || end === null || end.getTime() > 0) return",
+    find: 'if (!isExpired(run) || run.hold_expires_at === null) return',
+    replace: 'if (isExpired(run) || run.hold_expires_at === null) return',
     test: PARTS,
     only: 'a hold expires',
   },
