@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { vi } from 'vitest'
 import { type ApiProxy, type Interception, startApiProxy } from '../support/api-proxy.ts'
 import { writesOf } from './write-history.ts'
@@ -17,7 +21,8 @@ export function newTraffic(): Traffic {
 
 /** The API as one process sees it: it records what the process sends, and can make it wait. */
 export class Door implements AsyncDisposable {
-  readonly baseUrl: string
+  /** An HTTP proxy to it: all processes name one address of the API, as one directory has one. */
+  readonly proxy: string
   /** `create u1`, in the order of arrival. */
   readonly writes: string[] = []
   /** When each request arrived, reads included, in milliseconds since 1970. */
@@ -26,13 +31,14 @@ export class Door implements AsyncDisposable {
   answered = 0
   /** What the next write gets instead of reaching the service. */
   refuseNext: Interception | undefined
-  readonly #proxy: ApiProxy
+  readonly #stack = new AsyncDisposableStack()
   #gate: PromiseWithResolvers<void> | undefined
   #readGate: PromiseWithResolvers<void> | undefined
 
-  private constructor(proxy: ApiProxy, traffic: Traffic) {
-    this.#proxy = proxy
-    this.baseUrl = proxy.baseUrl
+  private constructor(proxy: ApiProxy, tunnel: TcpTunnel, traffic: Traffic) {
+    this.#stack.use(proxy)
+    this.#stack.use(tunnel)
+    this.proxy = tunnel.url
     proxy.intercept = async (request) => {
       this.arrivals.push(Date.now())
       const writes = writesOf(request)
@@ -61,7 +67,8 @@ export class Door implements AsyncDisposable {
   }
 
   static async open(serviceUrl: string, traffic: Traffic): Promise<Door> {
-    return new Door(await startApiProxy(serviceUrl), traffic)
+    const proxy = await startApiProxy(serviceUrl)
+    return new Door(proxy, await startTunnel(Number(new URL(proxy.baseUrl).port)), traffic)
   }
 
   /** From now on writes wait, and reach the service when `letIn` is called. */
@@ -87,7 +94,40 @@ export class Door implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.letIn()
-    return Promise.resolve(this.#proxy[Symbol.asyncDispose]())
+    return this.#stack.disposeAsync()
+  }
+}
+
+interface TcpTunnel extends AsyncDisposable {
+  readonly url: string
+}
+
+/** An HTTP proxy that connects everybody to this port, whatever is asked for. */
+async function startTunnel(port: number): Promise<TcpTunnel> {
+  const sockets = new Set<Duplex>()
+  const server = createServer().on('connect', (_request, client: Duplex) => {
+    const upstream = connect(port, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          client.destroy()
+          upstream.destroy()
+        })
+    }
+    client.write('HTTP/1.1 200 OK\r\n\r\n')
+    client.pipe(upstream).pipe(client)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port: own } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${own}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
   }
 }
 

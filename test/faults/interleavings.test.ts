@@ -70,7 +70,7 @@ async function machine(
   const corp = {
     name: 'corp',
     source: CSV_SOURCE,
-    directory: directorySection(door, { writeConcurrency: 2, ...directory }),
+    directory: directorySection(service, { proxy: door.proxy, writeConcurrency: 2, ...directory }),
     guards: guards ?? NO_GUARDS,
   }
   const config = { dataDir: `./${name}`, store, queue, admin: admin ?? { listen: false }, syncs: [corp] }

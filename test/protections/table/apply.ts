@@ -35,8 +35,8 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-plan-of-another-directory-is-not-sent',
     file: 'apply/claim.ts',
-    find: '    claimer.onOtherTarget()\n    return undefined\n',
-    replace: '    claimer.onOtherTarget()\n',
+    find: 'if (run.target !== claimer.target) {',
+    replace: "if (run.target === '') {",
     test: CHUNKS,
     only: 'plan that was made for another directory',
   },
