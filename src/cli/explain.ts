@@ -10,7 +10,7 @@ WHO is an id, an e-mail, a name or a DN. The answer begins with the reason in on
 does and what you can do. In between: what the source has and how its values were made, what the directory has, and what
 earlier runs said and did. Changes nothing. Looks also outside of the sync's base and filter.
 
-Exit codes: 0 one entry was explained   1 several fit, so choose one by its id, or nobody is known
+Exit codes: 0 one entry was explained   1 several fit, nobody is known, or a side could not be read
 
 Examples:
   dirsyncd explain corp ana@example.org
@@ -43,5 +43,6 @@ async function explainEntry(
   const explanation = await control.explain({ sync, who, kind })
   if (session.json) session.printJson(explanation)
   else session.print(...renderExplanation(explanation, session.columns))
-  return explanation.result === 'one' ? EXIT.done : EXIT.error
+  const isKnown = explanation.result === 'one' && !explanation.verdict.code.endsWith('-unreadable')
+  return isKnown ? EXIT.done : EXIT.error
 }

@@ -85,7 +85,8 @@ export class DaemonSyncs implements AsyncDisposable {
     const touched = new Set([...added, ...others.map(({ sync }) => sync)])
     for (const sync of config.syncs) {
       if (!touched.has(sync.name)) continue
-      await this.#attempt(sync.name, () => this.#askForFirstRun(sync))
+      // Another directory is written to when the schedule or a person says so: its number may be mistyped.
+      if (added.includes(sync.name)) await this.#attempt(sync.name, () => this.#askForFirstRun(sync))
       // A run that was left goes on.
       void this.#attempt(sync.name, () => this.work({ sync: sync.name, scheduled: false }))
     }

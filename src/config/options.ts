@@ -34,7 +34,7 @@ function isSection(value: unknown, key: string): value is object {
  * that may take, and what proves a file complete.
  */
 const WITHOUT_EFFECT = new RegExp(
-  '^(tls|timeouts|bind\\.(password|allowPlainText)|pageSize|referrals|allowedDomains|settleMs|watch|badRows' +
+  '^(url|tls|timeouts|bind|pageSize|referrals|allowedDomains|settleMs|watch|badRows' +
     '|timeoutMs|maxOutput|maxEntries|folder|secretNames)(\\.|$)|\\.(maxAgeMs|rows|sha256)$',
 )
 

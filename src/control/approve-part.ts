@@ -8,22 +8,26 @@ import type { Part } from '../plan/part/part.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ApproveRequest, pauseText } from './control.ts'
 import { pauseView } from './paused.ts'
+import { requireSameTarget } from './same-target.ts'
 
 interface Deps {
   readonly db: Kysely<Tables>
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
   /** Adds a run and wakes whoever makes it. */
   readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
 }
 
 /** See `Control.approve`. One run applies the part, and the next one holds what is left. */
 export async function approvePartOf(
-  { db, request }: Deps,
+  { db, targets, request }: Deps,
   { run: number, by, reason }: ApproveRequest,
   part: Part,
 ): Promise<RunRecord> {
   const before = await findRun(db, number)
   if (before === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+  requireSameTarget(before, targets, 'be decided about')
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
   const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)

@@ -31,6 +31,7 @@ import {
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
 import { approvePartOf, isExpired, requireInTime } from './approve-part.ts'
+import { requireSameTarget } from './same-target.ts'
 import { addUndo } from './undo.ts'
 
 export interface LocalControlDeps {
@@ -81,15 +82,15 @@ export function createLocalControl(deps: LocalControlDeps): Operations {
     runs: async (filter) => summaries(db, await listRuns(db, filter)),
     approve: async (asked) => {
       if (asked.part !== undefined)
-        return summary(db, await approvePartOf({ db, request }, asked, asked.part))
+        return summary(db, await approvePartOf({ ...deps, request }, asked, asked.part))
       const { run: number } = asked
-      const run = await decideOn(db, number, { decision: 'approved', ...asked })
+      const run = await decideOn(deps, number, { decision: 'approved', ...asked })
       const undo = run.undo ?? undefined
       if (!isPlanStillHeld(run) && (undo !== undefined || (await pauseOfSync(db, run.sync)) === undefined))
         await request(run.sync, { mode: 'sync', trigger: 'approval', undo, approvalOf: number })
       return summary(db, run)
     },
-    reject: async (asked) => summary(db, await decideOn(db, asked.run, { decision: 'rejected', ...asked })),
+    reject: async (asked) => summary(db, await decideOn(deps, asked.run, { decision: 'rejected', ...asked })),
     undo: async (asked) => {
       const { run, sync } = await addUndo(db, deps.targets, asked)
       await deps.wake(sync, run)
@@ -106,7 +107,11 @@ async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
 }
 
-async function decideOn(db: Kysely<Tables>, number: number, decision: NewDecision): Promise<RunRecord> {
+async function decideOn(
+  { db, targets }: LocalControlDeps,
+  number: number,
+  decision: NewDecision,
+): Promise<RunRecord> {
   const asked = await findRun(db, number)
   if (asked === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
@@ -114,6 +119,7 @@ async function decideOn(db: Kysely<Tables>, number: number, decision: NewDecisio
   return decide(db, number, decision, (run, breaches) => {
     requireUndecided(run, asked)
     requireInTime(run)
+    if (run.hold === 'open') requireSameTarget(run, targets, 'be decided about')
     requireHold(run, decision, awaits)
     requireNames(run, decision, breaches)
   })

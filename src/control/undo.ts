@@ -7,6 +7,7 @@ import { countChanges } from '../store/plans.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { UndoRequest } from './control.ts'
+import { requireSameTarget } from './same-target.ts'
 
 type Db = Kysely<Tables>
 
@@ -22,23 +23,13 @@ export async function addUndo(
   const run = await findRun(db, number)
   if (run === undefined)
     throw refusal(`There is no run ${number}, or its history is not kept any more; see \`dirsyncd runs\`.`)
-  requireSameTarget(run, targets)
+  requireSameTarget(run, targets, 'be undone')
   await requireKeptChanges(db, run)
   await requireIdle(db, run)
   const { sync, target } = run
   if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
-}
-
-function requireSameTarget({ run, sync, target }: RunRecord, targets: ReadonlyMap<string, string>): void {
-  const now = targets.get(sync)
-  if (now === target) return
-  const why =
-    now === undefined
-      ? `is of the sync ${sync}, which this configuration does not have`
-      : `wrote to ${target}, and ${sync} writes to ${now} now`
-  throw refusal(`Run ${run} cannot be undone: it ${why}.`)
 }
 
 /** Throws where the run applied nothing, or where not all of its changes are kept any more. */

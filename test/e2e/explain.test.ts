@@ -64,7 +64,7 @@ const SCENARIOS: readonly Scenario[] = [
     act: (scene) => scene.runs([{ ...ana, place: 'left' }, ben]),
     verdict: {
       code: 'left-filter',
-      sentence: /filter keeps Ana Šimić \(user ana\) out: .*employeeType=left/,
+      sentence: /^Ana Šimić \(user ana\) is outside the sync's filter .*employeeType=left/,
     },
     next: /does nothing/,
     todo: /meets the filter/,
@@ -76,7 +76,10 @@ const SCENARIOS: readonly Scenario[] = [
       await scene.runs([ana, ben])
       await scene.write([{ ...ana, place: 'left' }, ben])
     },
-    verdict: { code: 'left-filter', sentence: /filter keeps Ana Šimić \(user ana\) out/ },
+    verdict: {
+      code: 'left-filter',
+      sentence: /is outside the sync's filter .*, and is still in the directory/,
+    },
     next: /deletes it/,
     todo: /meets the filter/,
   },
@@ -308,6 +311,14 @@ const SCENARIOS: readonly Scenario[] = [
     },
     next: /neither side has it/,
     todo: /put it back/,
+  },
+  {
+    title: 'an id that differs from another one in upper and lower case only',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([ana, { id: 'ANA', name: 'Another Ana', mail: 'other@example.org' }]),
+    who: 'ANA',
+    verdict: { code: 'unchanged', sentence: /^Another Ana \(user ANA\) is in the directory/ },
+    next: /does nothing/,
   },
   {
     title: 'deleted, and put back by an undo',

@@ -81,7 +81,13 @@ test('OpenLDAP: the directory equals the truth, stays so, and follows when group
   const direct = truthOf(ldif, { ...RULES, nested: 'direct' })
   expectOdd(direct, 'direct')
   await odd.configure(sourceOf(slapd, 'entryUUID', 'direct'))
-  expect(await odd.site.run('sync', 'odd')).toMatchObject({ code: 0, stderr: '' })
+  const held = await odd.site.json('sync', 'odd')
+  expect(held).toMatchObject({ code: 3, stderr: '' })
+  expect(held.lines[0]).toMatchObject({
+    configurationChange: { keys: ['groups.nested'] },
+    breaches: [{ guard: 'configuration-changed' }],
+  })
+  expect(await odd.site.run('approve', String(held.lines[0].run))).toMatchObject({ code: 0, stderr: '' })
   await odd.expectEqual(direct)
 })
 

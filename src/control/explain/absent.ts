@@ -3,7 +3,17 @@ import type { DeleteReason } from '../../plan/change.ts'
 import type { VerdictCode } from '../story.ts'
 import { afterName, type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
 
-const PUT_BACK = 'put it back into the source, and the next run creates it'
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** An LDAP server may show people whom it has just lost. */
+function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined): string {
+  const isRecent = deletedAt !== undefined && Date.now() - Date.parse(deletedAt) < DAY_MS
+  const then =
+    source.server === null || !isRecent
+      ? 'and the next run creates it'
+      : `which creates it a day after its delete; sooner, dirsyncd sync ${sync} names the run to approve with --only reborn`
+  return `put it back into the source, ${then}`
+}
 
 /** The source was asked, and does not have it. */
 export function absent(facts: VerdictFacts): Case {
@@ -15,7 +25,7 @@ export function absent(facts: VerdictFacts): Case {
     deletion === undefined
       ? `${title} is neither in the source nor in the directory; only earlier runs knew it`
       : `${title} was ${inWords(deletion)}${REASONS[deletion.why ?? 'unknown']}`
-  const todo = `If it should be there, ${PUT_BACK}`
+  const todo = `If it should be there, ${putBack(facts, deletion?.at)}`
   return { code: deletion === undefined ? 'absent' : 'deleted', why, next, todo }
 }
 

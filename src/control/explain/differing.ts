@@ -19,11 +19,26 @@ export function differing(facts: VerdictFacts): Case | undefined {
 
 function emailTaken(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'duplicate-email')
-  if (said === undefined) return undefined
+  if (said === undefined) return emailKept(facts)
   return {
     code: 'email-taken',
     why: `${titleOf(facts)} does not get its e-mail: ${said.replace(/; the rest of this user .*/, '')}`,
     todo: 'Give one of the two another e-mail in the source',
+  }
+}
+
+/** Only a run knows everybody who may have the e-mail, such as somebody whose delete waits. */
+function emailKept(facts: VerdictFacts): Case | undefined {
+  const { planned, lastRun } = facts
+  if (planned?.op !== 'create-user' && planned?.op !== 'update-user') return undefined
+  const { email } = planned.want
+  const said = lastRun?.notices.find(({ code }) => code === 'duplicate-email')?.detail
+  if (lastRun === null || email === undefined || said?.includes(email) !== true) return undefined
+  return {
+    code: 'email-taken',
+    why: `${titleOf(facts)} did not get its e-mail in run ${lastRun.run}: ${said.replace(/; the rest of this user .*/, '')}`,
+    next: 'The next run gives it the e-mail if nobody has it then',
+    todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
   }
 }
 
@@ -41,10 +56,15 @@ function doubted(facts: VerdictFacts): Case | undefined {
     code: 'unproved',
     why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, doubt)}`,
     next: 'Whether the next run changes it depends on what it reads then',
-    ...(lastRun !== null && {
-      todo: `See dirsyncd runs ${lastRun.run}; dirsyncd approve releases what waits`,
-    }),
+    todo: remedyOfDoubt(facts),
   }
+}
+
+/** Only a run that holds it can be approved. */
+function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
+  const held = lastRun?.notices.some(({ code }) => code === 'reborn' || code === 'unproved') === true
+  const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
+  return `${run} names what waits, and the number of the run with which dirsyncd approve releases it`
 }
 
 function keptByPolicy(facts: VerdictFacts): Case | undefined {
@@ -54,7 +74,7 @@ function keptByPolicy(facts: VerdictFacts): Case | undefined {
 }
 
 function changed(facts: VerdictFacts): Case | undefined {
-  const { planned, sync, kind, id } = facts
+  const { planned } = facts
   if (planned === undefined) return undefined
   const title = titleOf(facts)
   const what = planned.op.startsWith('create')
@@ -64,7 +84,7 @@ function changed(facts: VerdictFacts): Case | undefined {
   return {
     code: trouble === undefined ? 'changed' : 'failed',
     why: trouble === undefined ? what : `${what}; ${trouble}`,
-    todo: `With dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} it is ${trouble === undefined ? 'done' : 'tried again'} now`,
+    todo: remedyOf(facts, trouble === undefined ? 'done' : 'tried again'),
   }
 }
 
@@ -80,6 +100,11 @@ function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change): stri
 }
 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
+
+function remedyOf({ sync, kind, id, paused }: VerdictFacts, what: string): string {
+  if (paused !== null) return `dirsyncd resume ${sync} lets the sync run again`
+  return `With dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} it is ${what} now`
+}
 
 /** `the name is "Ana" there and "Anna" in the source` */
 function differenceOf(change: Change): string {

@@ -35,15 +35,22 @@ const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
 /** Makes the plan of a company of this entry alone. */
 export function judge(facts: PlanFacts): Judged {
   const inputs = inputsOf(facts)
-  const bare = planOf(facts.key, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
-  const { planned, notices } = planOf(facts.key, withReborn(facts, inputs, bare.planned))
+  const bare = planOf(facts, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
+  const { planned, notices } = planOf(facts, withReborn(facts, inputs, bare.planned))
   return { difference: bare.planned, planned, notices }
 }
 
-function planOf({ kind, id }: EntryKey, inputs: PlanInputs): Pick<Judged, 'planned' | 'notices'> {
+function planOf(
+  { key: { kind, id }, found: { entries } }: PlanFacts,
+  inputs: PlanInputs,
+): Pick<Judged, 'planned' | 'notices'> {
   const plan = makePlan(inputs)
+  // A read of everything names rows and entries of others, too.
+  const places = entries.map(({ from }) => `${from}:`)
+  const isOwn = ({ id: other, detail }: Notice) =>
+    other === undefined ? places.some((place) => detail.startsWith(place)) : other === id
   const planned = [...plan.changes].find(({ change }) => change.id === id && change.op.endsWith(`-${kind}`))
-  const notices = plan.notices.filter((notice) => notice.kind === kind && (notice.id ?? id) === id)
+  const notices = plan.notices.filter((notice) => notice.kind === kind && isOwn(notice))
   return { planned: planned?.change, notices }
 }
 

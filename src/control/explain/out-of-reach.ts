@@ -15,7 +15,7 @@ export function outOfReach(facts: VerdictFacts): Case | undefined {
     const why = `${titleOf(facts)} is at "${first.from}", and the sync looks only below ${where}`
     return out(facts, why, 'other-base', 'Move the entry in the source, or change the base of the sync')
   }
-  const why = `The sync's filter keeps ${titleOf(facts)} out: ${filter}`
+  const why = `${titleOf(facts)} is outside the sync's filter ${filter}`
   return out(facts, why, 'left-filter', 'Change the entry so that it meets the filter, or change the filter')
 }
 

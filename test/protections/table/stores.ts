@@ -9,8 +9,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-explain-knows-what-keeps-a-change-back',
     file: 'control/explain/judge.ts',
-    find: 'planOf(facts.key, withReborn(facts, inputs, bare.planned))',
-    replace: 'planOf(facts.key, { ...withReborn(facts, inputs, bare.planned), withheld: NOTHING_WITHHELD })',
+    find: 'planOf(facts, withReborn(facts, inputs, bare.planned))',
+    replace: 'planOf(facts, { ...withReborn(facts, inputs, bare.planned), withheld: NOTHING_WITHHELD })',
     test: 'unit/control/explain.test.ts',
   },
   {

@@ -84,7 +84,14 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
   })
 }
 
+const KEPT_EMAIL =
+  '"own" has the e-mail own@example.org in the directory and keeps it; the rest of this user (x) is written without it'
 const RENAMED = { email: 'ana@example.org', name: 'Anna' }
+
+function withNotice(found: Found, detail: string): Found {
+  const notice = { kind: 'user', id: undefined, code: 'unreadable', detail } as const
+  return { ...found, snapshot: { ...found.snapshot, unreadable: 1, notices: [notice] } }
+}
 
 function withheld(code: Withheld['code'], detail: string): Given {
   const found = foundAs(RENAMED)
@@ -164,6 +171,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       code: 'unproved',
       sentence: /is back after this sync deleted it within the last day/,
       next: /depends on what it reads/,
+      todo: /dirsyncd sync corp names what waits/,
     },
   ],
   [
@@ -253,6 +261,44 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       next: /creates it/,
       todo: /dirsyncd sync corp/,
     },
+  ],
+  [
+    'an e-mail that somebody kept in the last run',
+    {
+      found: foundAs({ ...RENAMED, email: 'own@example.org' }),
+      story: {
+        lastRun: {
+          run: 7,
+          state: 'done',
+          at: '',
+          notices: [{ kind: 'user', id: KEY.id, code: 'duplicate-email', detail: KEPT_EMAIL }],
+        },
+      },
+    },
+    {
+      code: 'email-taken',
+      sentence: /did not get its e-mail in run 7: "own" has the e-mail .* and keeps it/,
+      next: /if nobody has it then/,
+      todo: /dirsyncd explain tells why that one keeps it/,
+    },
+  ],
+  [
+    'the sync is paused',
+    {
+      found: foundAs(RENAMED),
+      story: { paused: { sync: 'corp', by: 'ana', reason: null, since: '2026-01-02T03:04:05.000Z' } },
+    },
+    {
+      code: 'changed',
+      sentence: /other values/,
+      next: /Nothing is written while corp is paused; after dirsyncd resume corp the next run updates it/,
+      todo: /^dirsyncd resume corp lets the sync run again\.$/,
+    },
+  ],
+  [
+    'a row of somebody else cannot be read',
+    { found: withNotice(foundAs(RENAMED), 'users.csv, row 49: 2 values instead of 4') },
+    { code: 'changed', sentence: /other values/, next: /updates it/, todo: /dirsyncd sync corp/ },
   ],
   [
     'another change holds the whole plan',
