@@ -8,6 +8,7 @@ import type { Runner, Session } from './context.ts'
 import { worstExitCode } from './exit-code.ts'
 import { followRun } from './follow.ts'
 import { partOf } from './part.ts'
+import { pausedLine } from './undo.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
@@ -69,6 +70,7 @@ async function approve(session: Session, number: number, options: ApproveOptions
   else if (applying.length === 0) session.printJson(approved)
   const codes: number[] = []
   for (const run of applying) codes.push(await followRun(session, control, run, { all: false }))
+  if (approved.undo !== null && applying.length > 0 && !session.json) session.print(pausedLine(approved.sync))
   return worstExitCode(codes)
 }
 

@@ -9,7 +9,7 @@ export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.held, EXIT.error]
 
 /** What of a run decides about the exit code. */
-interface Ending extends Pick<RunSummary, 'state' | 'counts'> {
+interface Ending extends Pick<RunSummary, 'state' | 'counts'>, Partial<Pick<RunSummary, 'undo'>> {
   readonly breaches: readonly Pick<BreachView, 'waitsFor'>[] | null
 }
 
@@ -68,11 +68,16 @@ const LEFT_NOTICES = [
  * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the
  * notice: `2 quarantined`.
  */
-export function leftBehind({ counts }: Pick<RunSummary, 'counts'>): readonly string[] {
+export function leftBehind({
+  counts,
+  undo = null,
+}: Pick<RunSummary, 'counts'> & Partial<Pick<RunSummary, 'undo'>>): readonly string[] {
   const left = new Map<string, number>()
   const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
   for (const state of LEFT_STATES) add(state, counts?.outcomes[state])
   for (const code of LEFT_NOTICES) add(code, counts?.notices[code])
+  // Who came back without an e-mail is not as before.
+  if (undo !== null) add('duplicate-email', counts?.notices['duplicate-email'])
   return [...left].map(([what, count]) => `${digits(count)} ${what}`)
 }
 

@@ -50,30 +50,31 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   const part = partOf(options)
   const request = { run: number, part, by: whoAmI() }
   await using control = await compose.openControl(config, log)
-  if (!yes) {
-    const shown = await control.undo({ ...request, mode: 'plan' })
-    const code = await followRun(session, control, shown, { all })
-    const plan = await readRun(control, shown, 0)
-    if (dryRun || plan.state !== 'planned') return code
-    if (total(plan.counts?.planned ?? {}) === 0) {
-      session.print(
-        `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`,
-      )
-      return EXIT.done
-    }
-    if (!(await session.ask!(`Put this back, and pause ${plan.sync}?`, session.signal))) {
-      session.print('Nothing was changed.')
-      return EXIT.done
-    }
+  const shown = await control.undo({ ...request, mode: 'plan' })
+  const planned = await followRun(session, control, shown, { all })
+  const plan = await readRun(control, shown, 0)
+  if (dryRun || plan.state !== 'planned') return planned
+  if (total(plan.counts?.planned ?? {}) === 0) {
+    session.print(
+      `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`,
+    )
+    return planned === EXIT.changes ? EXIT.incomplete : planned
+  }
+  const isAsked = !yes && session.ask !== undefined
+  if (isAsked && !(await session.ask(`Put this back, and pause ${plan.sync}?`, session.signal))) {
+    session.print('Nothing was changed.')
+    return EXIT.done
   }
   const undoing = await control.undo({ ...request, mode: 'sync' })
   const code = await followRun(session, control, undoing, { all })
   const { paused } = await readRun(control, undoing, 0)
-  if (paused !== null && !session.json)
-    session.print(
-      `${paused.sync} is paused. dirsyncd resume ${paused.sync} shows what its next run would do, and lets it run again.`,
-    )
+  if (paused !== null && !session.json) session.print(pausedLine(paused.sync))
   return code
+}
+
+/** What comes after an undo. */
+export function pausedLine(sync: string): string {
+  return `${sync} is paused. dirsyncd resume ${sync} shows what its next run would do, and lets it run again.`
 }
 
 function whatOf(part: Part, run: number): string {

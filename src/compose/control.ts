@@ -11,7 +11,8 @@ import { type Times, TIMES } from '../queue/times.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
 import { isAway } from '../store/outage.ts'
 import { describeProcess } from '../store/process-name.ts'
-import { cancelRun, findRun } from '../store/runs.ts'
+import { endInterruptedRuns } from '../store/interruptions.ts'
+import { cancelRun, findRun, withLease } from '../store/runs.ts'
 import { createExplain } from './explain.ts'
 import { openSite, retentionOf, type Site, targetOf } from './site.ts'
 import { openSetup, openSyncParts, startChangeWorker, type SyncParts } from './sync-parts.ts'
@@ -43,6 +44,11 @@ async function openOwnControl(config: Config, log: Log, times?: Times): Promise<
   const control = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
+    endInterrupted: async (sync) => {
+      await using lease = await site.store.leases.take(sync, site.processName, site.times.lease)
+      if (lease !== undefined)
+        await withLease(site.store.db, lease, 0, (trx) => endInterruptedRuns(trx, sync))
+    },
     wake: async (sync, run) => work.begin(sync, run),
   })
   return {

@@ -10,17 +10,20 @@ import { type ApproveRequest, pauseText } from './control.ts'
 import { pauseView } from './paused.ts'
 import { requireSameTarget } from './same-target.ts'
 
-interface Deps {
+export interface ApprovalDeps {
   readonly db: Kysely<Tables>
-  /** The target of each configured sync. */
-  readonly targets: ReadonlyMap<string, string>
   /** Adds a run and wakes whoever makes it. */
   readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
 }
 
+interface PartDeps extends ApprovalDeps {
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+}
+
 /** See `Control.approve`. One run applies the part, and the next one holds what is left. */
 export async function approvePartOf(
-  { db, targets, request }: Deps,
+  { db, targets, request }: PartDeps,
   { run: number, by, reason }: ApproveRequest,
   part: Part,
 ): Promise<RunRecord> {
@@ -28,6 +31,7 @@ export async function approvePartOf(
   if (before === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(before, targets, 'be decided about')
+  requireNoUndo(before)
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
   const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
@@ -42,15 +46,18 @@ export async function approvePartOf(
   return (await findRun(db, number))!
 }
 
+function requireNoUndo({ run, undo }: RunRecord): void {
+  if (undo === null) return
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} is an undo: approve it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
+  )
+}
+
 /** Throws unless guards hold the whole plan of this run. */
 function requirePlanOnHold(run: RunRecord): void {
   requireInTime(run)
-  const { run: number, state, hold, hold_run: holder, undo } = run
-  if (undo !== null)
-    throw new DirsyncdError(
-      'usage',
-      `Run ${number} is an undo: approve it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
-    )
+  const { run: number, state, hold, hold_run: holder } = run
   if (state === 'held' && hold === 'open') return
   const where = holder !== null && holder !== number ? `; it waits for the hold of run ${holder}` : ''
   throw new DirsyncdError(
@@ -71,8 +78,9 @@ export function isExpired({
 export function requireInTime(run: RunRecord): void {
   if (!isExpired(run) || run.hold_expires_at === null) return
   const since = pointInTime(run.hold_expires_at.toISOString())
+  const again = run.undo === null ? `dirsyncd sync ${run.sync}` : `dirsyncd undo ${run.undo.run}`
   throw new DirsyncdError(
     'run-unknown',
-    `The hold of run ${run.run} expired at ${since}; dirsyncd sync ${run.sync} shows what would be held now.`,
+    `The hold of run ${run.run} expired at ${since}; ${again} shows what would be held now.`,
   )
 }

@@ -5,7 +5,7 @@ import { undecidedOf } from '../store/held-changes.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
-import { pausedSyncs, pauseOfSync } from '../store/paused-syncs.ts'
+import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import {
   changesOf,
   countChanges,
@@ -30,7 +30,7 @@ import {
   type Wait,
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
-import { approvePartOf, isExpired, requireInTime } from './approve-part.ts'
+import { type ApprovalDeps, approvePartOf, isExpired, requireInTime } from './approve-part.ts'
 import { requireSameTarget } from './same-target.ts'
 import { addUndo } from './undo.ts'
 
@@ -38,6 +38,8 @@ export interface LocalControlDeps {
   readonly db: Kysely<Tables>
   /** The target of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
+  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  readonly endInterrupted?: (sync: string) => Promise<void>
   /** Tells whoever works on runs that this one waits. */
   readonly wake: (sync: string, run: number) => Promise<void>
 }
@@ -85,21 +87,32 @@ export function createLocalControl(deps: LocalControlDeps): Operations {
         return summary(db, await approvePartOf({ ...deps, request }, asked, asked.part))
       const { run: number } = asked
       const run = await decideOn(deps, number, { decision: 'approved', ...asked })
-      const undo = run.undo ?? undefined
-      if (!isPlanStillHeld(run) && (undo !== undefined || (await pauseOfSync(db, run.sync)) === undefined))
-        await request(run.sync, { mode: 'sync', trigger: 'approval', undo, approvalOf: number })
+      if (!isPlanStillHeld(run)) await requestApproved({ db, request }, run, asked.by)
       return summary(db, run)
     },
     reject: async (asked) => summary(db, await decideOn(deps, asked.run, { decision: 'rejected', ...asked })),
     undo: async (asked) => {
-      const { run, sync } = await addUndo(db, deps.targets, asked)
+      const { run, sync } = await addUndo(deps, asked)
       await deps.wake(sync, run)
       return run
     },
-    ...pauseOperations(db, targetOf),
+    ...pauseOperations(deps, targetOf),
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   })
+}
+
+/** An undo pauses its sync, also where somebody has resumed it since; any other run waits for its resumption. */
+async function requestApproved(
+  { db, request }: ApprovalDeps,
+  { run, sync, undo }: RunRecord,
+  by: string,
+): Promise<void> {
+  const approved = { mode: 'sync', trigger: 'approval', approvalOf: run } as const
+  if (undo !== null) {
+    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}`, isOfPerson: false })
+    await request(sync, { ...approved, undo })
+  } else if ((await pauseOfSync(db, sync)) === undefined) await request(sync, approved)
 }
 
 async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {

@@ -3,14 +3,20 @@ import { type PausedSync, pausedSyncs, pauseSync, resumeSync, stopRunOfSync } fr
 import type { Tables } from '../store/tables.ts'
 import type { Control, SyncPause } from './control.ts'
 
+interface PauseDeps {
+  readonly db: Kysely<Tables>
+  readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined
+}
+
 /** @param requireSync throws where this configuration does not have the sync */
 export function pauseOperations(
-  db: Kysely<Tables>,
+  { db, endInterrupted }: PauseDeps,
   requireSync: (sync: string) => void,
 ): Pick<Control, 'pause' | 'resume' | 'paused'> {
   return {
     pause: async (asked) => {
       requireSync(asked.sync)
+      await endInterrupted?.(asked.sync)
       const pause = pauseView(await pauseSync(db, asked))
       return { pause, stopped: (await stopRunOfSync(db, asked.sync, asked.by)) ?? null }
     },

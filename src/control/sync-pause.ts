@@ -1,4 +1,5 @@
 import { pointInTime } from '../directory/wording.ts'
+import { printable } from '../printable.ts'
 
 /** A person has paused the sync: nothing of it is written until it is resumed. */
 export interface SyncPause {
@@ -11,6 +12,6 @@ export interface SyncPause {
 
 /** `corp has been paused since 2026-11-25 07:29:03Z by ana (undo of run 12); dirsyncd resume corp ends it` */
 export function pauseText({ sync, by, reason, since }: SyncPause): string {
-  const why = reason === null ? '' : ` (${reason})`
-  return `${sync} has been paused since ${pointInTime(since)} by ${by}${why}; dirsyncd resume ${sync} ends it`
+  const why = reason === null ? '' : ` (${printable(reason)})`
+  return `${sync} has been paused since ${pointInTime(since)} by ${printable(by)}${why}; dirsyncd resume ${sync} ends it`
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { amount } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
+import { countInPart } from '../store/decisions.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/plans.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
@@ -11,23 +12,37 @@ import { requireSameTarget } from './same-target.ts'
 
 type Db = Kysely<Tables>
 
+export interface UndoDeps {
+  readonly db: Db
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined
+}
+
 /**
  * Adds the run that undoes another one, and pauses the sync unless the undo is only to be shown. Returns its number.
  * Throws `run-unknown` where there is nothing that could be undone, and `usage` while a run is under way.
  */
 export async function addUndo(
-  db: Db,
-  targets: ReadonlyMap<string, string>,
+  { db, targets, endInterrupted }: UndoDeps,
   { run: number, part, mode, by }: UndoRequest,
 ): Promise<{ readonly run: number; readonly sync: string }> {
-  const run = await findRun(db, number)
+  const asked = await findRun(db, number)
+  if (asked !== undefined) await endInterrupted?.(asked.sync)
+  const run = asked && (await findRun(db, number))
   if (run === undefined)
     throw refusal(`There is no run ${number}, or its history is not kept any more; see \`dirsyncd runs\`.`)
   requireSameTarget(run, targets, 'be undone')
-  await requireKeptChanges(db, run)
   await requireIdle(db, run)
+  await requireKeptChanges(db, run)
+  if ((await countInPart(db, number, part)) === 0)
+    throw new DirsyncdError(
+      'usage',
+      `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,
+    )
   const { sync, target } = run
-  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
+  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}`, isOfPerson: false })
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
 }

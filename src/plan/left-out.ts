@@ -3,7 +3,7 @@ import type { Plan } from './changes.ts'
 import type { Breach } from './guards.ts'
 
 /** Holds what a person left out who approved only a part of a plan. */
-export const LEFT_OUT = 'left-out'
+const LEFT_OUT = 'left-out'
 
 /** @param by who approved the rest, of the hold of this run */
 export function leftOut(changes: readonly string[], by: string, run: number): Breach {

@@ -1,8 +1,9 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
-import { LEFT_OUT, leftOut } from '../plan/left-out.ts'
+import type { Breach } from '../plan/guards.ts'
+import { leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
-import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
+import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
 import type { RecordedDecision, SyncTarget } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
@@ -99,15 +100,10 @@ export async function approvePart(
       RETURNING fingerprint`.execute(trx)
     const named = rows.length + (await countMemberships(trx, number, part))
     if (named === 0) return 0
-    const breaches = await heldBreaches(trx, number, run.breaches ?? [])
-    const left = await leftOutBreach(trx, number, sql`NOT ${isNamed}`, by)
-    await dropHeldChanges(trx, number)
-    const all = [...breaches.filter(({ guard }) => guard !== LEFT_OUT), ...left]
-    await storeHeldChanges(trx, number, all)
+    await leaveOut(trx, run, sql`NOT ${isNamed}`, by)
     await trx
       .updateTable('dirsyncd.runs')
       .set({
-        breaches: JSON.stringify(summaries(all)),
         decisions: withDecision({ decision: 'approved', by, reason, part }),
       })
       .where('run', '=', number)
@@ -117,22 +113,37 @@ export async function approvePart(
 }
 
 /** What the person left out is not applied either before somebody decides about it, whatever the guards say. */
-async function leftOutBreach(
+async function leaveOut(
   trx: Db,
-  run: number,
+  { run, sync, target }: RunRecord,
   isLeft: RawBuilder<unknown>,
   by: string,
-): Promise<readonly RecordedBreach[]> {
-  const { rows } = await sql<{ fingerprint: string }>`SELECT fingerprint FROM dirsyncd.changes
-    WHERE run = ${run} AND ${isLeft} ORDER BY number`.execute(trx)
-  if (rows.length === 0) return []
-  return [
-    leftOut(
-      rows.map(({ fingerprint }) => fingerprint),
-      by,
-      run,
-    ),
-  ]
+): Promise<void> {
+  await sql`INSERT INTO dirsyncd.decisions AS d (sync, target, fingerprint, decision, run, decided_by)
+    SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, 'left-out', ${run}::integer, ${by}
+    FROM dirsyncd.changes WHERE run = ${run} AND ${isLeft}
+    ON CONFLICT (sync, target, fingerprint) DO UPDATE
+    SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()
+    WHERE d.decision <> 'approved'`.execute(trx)
+}
+
+/** What people left out who approved parts of plans, and nobody has decided about since. */
+export async function leftOutOf(db: Db, { sync, target }: SyncTarget): Promise<Breach | undefined> {
+  const rows = await db
+    .selectFrom('dirsyncd.decisions')
+    .select(['fingerprint', 'run', 'decided_by'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('decision', '=', 'left-out')
+    .orderBy('run', 'desc')
+    .execute()
+  const [last] = rows
+  if (last === undefined) return undefined
+  return leftOut(
+    rows.map(({ fingerprint }) => fingerprint),
+    last.decided_by,
+    last.run,
+  )
 }
 
 /** Whether a part names a row of `changes`. */
@@ -140,6 +151,13 @@ function namedBy(part: Part): RawBuilder<boolean> {
   const { ids } = part
   const ofIds = ids === undefined ? sql`true` : sql`entry_id = ANY(${ids}::text[])`
   return sql<boolean>`(op = ANY(${opsOfPart(part)}::text[]) AND ${ofIds})`
+}
+
+/** How many changes of a run a part names, and changes of members that concern a user of it. */
+export async function countInPart(db: Db, run: number, part: Part): Promise<number> {
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM dirsyncd.changes
+    WHERE run = ${run} AND ${namedBy(part)}`.execute(db)
+  return (rows[0]?.count ?? 0) + (await countMemberships(db, run, part))
 }
 
 /** How many changes of members concern a user whom the part names. */
@@ -192,7 +210,7 @@ export async function decisionsOf(
   const rejected = new Map<string, string>()
   for (const row of rows) {
     if (row.decision === 'approved') approved.add(row.fingerprint)
-    else
+    if (row.decision === 'rejected')
       rejected.set(
         row.fingerprint,
         `rejected by ${row.decided_by} in the hold of run ${row.run}${whatReleases(row)}`,

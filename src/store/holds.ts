@@ -1,12 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type RecordedBreach, undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import { decisionsOf } from './decisions.ts'
 import type { Fenced } from './fenced-run.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges } from './held-changes.ts'
-import { LEFT_OUT } from '../plan/left-out.ts'
-import type { RunCounts, RunState, SyncTarget } from './run-types.ts'
-import type { Tables } from './tables.ts'
+import type { RunCounts, RunState } from './run-types.ts'
 import { finishRun, type RunRecord } from './runs.ts'
 
 /**
@@ -129,21 +127,4 @@ async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held
   if (!isOfSingleEntries(run)) return before.join() === now.join()
   const all = new Set(before)
   return now.every((print) => all.has(print))
-}
-
-/** What a person left out who approved a part of the sync's open hold, and nobody has decided about since. */
-export async function leftOutOf(
-  db: Kysely<Tables>,
-  { sync, target }: SyncTarget,
-): Promise<Breach | undefined> {
-  const open = await db
-    .selectFrom('dirsyncd.runs')
-    .select(['run', 'breaches'])
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('hold', '=', 'open')
-    .executeTakeFirst()
-  if (open?.breaches?.some(({ guard }) => guard === LEFT_OUT) !== true) return undefined
-  const breaches = await heldBreaches(db, open.run, open.breaches)
-  return breaches.find(({ guard, decided }) => guard === LEFT_OUT && decided === undefined)
 }

@@ -50,6 +50,18 @@ export async function interruptRuns(
   }
 }
 
+/** Ends every begun run of the sync, because its process is gone, and no run goes on from it. `trx` is as above. */
+export async function endInterruptedRuns(trx: Db, sync: string): Promise<void> {
+  const runs = await trx
+    .selectFrom('dirsyncd.runs')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('finished_at', 'is', null)
+    .where('state', '!=', 'waiting')
+    .execute()
+  for (const run of runs) await failRun(trx, run, WHAT_HAPPENED)
+}
+
 /** Ends the runs of a sync that was removed from the configuration, also those that wait. `trx` is that of `withLease`. */
 export async function endRunsOfRemoved(trx: Db, sync: string): Promise<void> {
   const runs = await trx
@@ -88,6 +100,8 @@ const WHAT_HAPPENED = 'the process that worked on this run ended, or did not rea
 const LEFT = 'its process was asked to end, or the configuration of the sync was changed'
 
 function whyInterrupted({ run, inRow, waitMinutes }: Interrupted): string {
+  if (run.undo !== null)
+    return `${run.left_orderly ? LEFT : WHAT_HAPPENED}; a daemon goes on with the undo, or dirsyncd undo ${run.undo.run}`
   if (run.left_orderly) return `${LEFT}; a new run goes on from what both sides say now`
   if (inRow < INTERRUPTIONS_BEFORE_WAIT)
     return `${WHAT_HAPPENED}; a new run goes on from what both sides say now`

@@ -16,15 +16,28 @@ export interface NewPause {
   readonly sync: string
   readonly by: string
   readonly reason?: string | undefined
+  /** False where an undo pauses the sync: the reason of a person stays. */
+  readonly isOfPerson?: boolean
 }
 
-/** Pauses a sync, unless it is paused already: then the earlier pause stays. Runs that wait to begin are ended. */
-export async function pauseSync(db: Db, { sync, by, reason }: NewPause): Promise<PausedSync> {
+/**
+ * Pauses a sync. Where it is paused already, that pause goes on, with the reason of whoever gives one now. Runs that wait
+ * to begin are ended.
+ */
+export async function pauseSync(
+  db: Db,
+  { sync, by, reason, isOfPerson = true }: NewPause,
+): Promise<PausedSync> {
   return db.transaction().execute(async (trx) => {
     await trx
       .insertInto('dirsyncd.paused_syncs')
       .values({ sync, paused_by: by, reason: reason ?? null })
-      .onConflict((conflict) => conflict.column('sync').doNothing())
+      .onConflict((conflict) =>
+        conflict
+          .column('sync')
+          .doUpdateSet({ paused_by: by, reason: reason ?? null })
+          .where(sql<boolean>`${reason !== undefined && isOfPerson}`),
+      )
       .execute()
     await trx
       .updateTable('dirsyncd.runs')
@@ -44,12 +57,14 @@ export async function pauseSync(db: Db, { sync, by, reason }: NewPause): Promise
 
 /** Asks the run that is under way to end: what it has not sent yet is not sent any more. Returns its number. */
 export async function stopRunOfSync(db: Db, sync: string, by: string): Promise<number | undefined> {
-  const reason = `${by} paused the sync while this run was under way; a run after dirsyncd resume ${sync} goes on`
+  const what = `${by} paused the sync while this run was under way`
+  const goesOn = sql`CASE WHEN undo IS NULL THEN ${`; a run after dirsyncd resume ${sync} goes on`}
+    ELSE '; dirsyncd undo ' || (undo->>'run') || ' puts back the rest' END`
   const row = await db
     .updateTable('dirsyncd.runs')
     .set({
       stop_code: sql`coalesce(stop_code, 'sync-paused')`,
-      stop_reason: sql`coalesce(stop_reason, ${reason})`,
+      stop_reason: sql`coalesce(stop_reason, ${what} || ${goesOn})`,
     })
     .where('sync', '=', sync)
     .where('mode', '=', 'sync')

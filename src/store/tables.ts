@@ -213,7 +213,8 @@ export interface DecisionsTable {
   sync: string
   target: string
   fingerprint: string
-  decision: 'approved' | 'rejected'
+  /** `left-out`: a person approved other changes of the plan, and this one waits for a decision. */
+  decision: 'approved' | 'rejected' | 'left-out'
   run: number
   decided_by: string
   decided_at: Timestamp

@@ -9,7 +9,7 @@ import type { Plan } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, countAbsences } from '../store/absences.ts'
 import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
-import { decisionsOf, forgetOtherDecisions } from '../store/decisions.ts'
+import { decisionsOf, forgetOtherDecisions, leftOutOf } from '../store/decisions.ts'
 import { noteMissedCreates, quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
 import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
@@ -23,7 +23,6 @@ import {
   lastOptions,
   storeLastGood,
 } from '../store/last-good.ts'
-import { leftOutOf } from '../store/holds.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { SyncTarget } from '../store/run-types.ts'
 import type { Tables } from '../store/tables.ts'

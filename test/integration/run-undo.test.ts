@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { deleteFingerprint } from '../../src/plan/change.ts'
@@ -335,4 +336,59 @@ test('an old approval of a delete by the sync does not let an undo delete', asyn
   await harness.executor.work(sync, { scheduled: false })
   expect(await harness.getRun(undone)).toMatchObject({ state: 'held' })
   expect((await seen()).users.has('a')).toBe(true)
+})
+
+test('what a person left out of an approval stays held beside the hold of an undo', async () => {
+  await open({ maxUserDeletes: 1 })
+  hire('a', 'b', 'c', 'd', 'e')
+  await harness.sync()
+  hire('new')
+  const creating = await harness.sync()
+  fire('a', 'b')
+  const held = await harness.sync()
+  await control().approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
+  await harness.executor.work(sync, { scheduled: false })
+  await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.executor.work(sync, { scheduled: false })
+  await control().resume(sync)
+  expect(await harness.sync()).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
+  expect((await seen()).users.has('b')).toBe(true)
+})
+
+test('an undo that is approved after the resumption of its sync pauses it again', async () => {
+  await open()
+  hire('a')
+  await harness.sync()
+  hire('b')
+  const creating = await harness.sync()
+  const undone = await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.executor.work(sync, { scheduled: false })
+  await control().resume(sync)
+  expect(await approve(await harness.getRun(undone))).toMatchObject({ state: 'done' })
+  expect((await control().paused()).map((pause) => pause.sync)).toContain(sync)
+})
+
+test('an undo of nobody is refused and pauses nothing', async () => {
+  await open()
+  hire('a')
+  const { run } = await harness.sync()
+  const asked = control().undo({ run, part: { ids: ['nobody'] }, mode: 'sync', by: 'ana' })
+  await expect(asked).rejects.toThrow(`Run ${run} has no such change; dirsyncd runs ${run} --all shows them.`)
+  expect((await control().paused()).map((pause) => pause.sync)).not.toContain(sync)
+})
+
+test('somebody whose e-mail was given away comes back without it, and gets it with the rest of the undo', async () => {
+  await open()
+  hire('a', 'b')
+  await harness.sync()
+  const before = await seen()
+  fire('a')
+  company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+  const changing = await harness.sync()
+  const part = await undo(changing, { ids: ['a'] })
+  expect(runExitCode(part)).toBe(4)
+  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: null })
+  await undo(changing)
+  await undo(changing)
+  expect(Object.fromEntries((await seen()).users)).toEqual(Object.fromEntries(before.users))
 })

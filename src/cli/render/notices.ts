@@ -39,7 +39,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
     'in quarantine, because the service refused it; tried again when it changes, after a day, or after dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
   'does-not-converge':
     'was made twice without effect, so it is in quarantine; tried again when it changes, after a day, or after dirsyncd quarantine release',
-  'changed-since': 'is not as the run left it, so it is left as it is',
+  'changed-since': 'is not as the run left it, so what was changed since stays',
   'not-restored': 'cannot be put back, or not all of it',
   'read-back':
     'the first changes of their kind on this directory, read back before the rest was sent, are there as sent',

@@ -149,12 +149,13 @@ function withoutDetail(change: ChangeView): ChangeView {
 }
 
 /** Every change that could not be applied, without a limit, and the number of those that the run did not reach. */
-function notApplied({ changes, counts }: RunView): string[] {
+function notApplied({ changes, counts, undo }: RunView): string[] {
   const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
   const dropped = counts?.outcomes.dropped ?? 0
   if (dropped > 0)
     wrong.push(
-      `${amount(dropped, 'change')} dropped, because the run ended first; the next run makes a new plan`,
+      `${amount(dropped, 'change')} dropped, because the run ended first; ` +
+        (undo === null ? 'the next run makes a new plan' : `dirsyncd undo ${undo.run} puts back the rest`),
     )
   return [...wrong, ...refusedAlike(changes)]
 }
@@ -199,10 +200,10 @@ function holdLines(view: RunView): string[] {
   return [`${holdTitle(view)}:`, ...guards, ...help]
 }
 
-function expiryLine({ holdExpiresAt }: RunView): string[] {
-  return holdExpiresAt === null
-    ? []
-    : [`It expires at ${pointInTime(holdExpiresAt)}; then the next run asks again.`]
+function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
+  if (holdExpiresAt === null) return []
+  const then = undo === null ? 'the next run asks again' : `dirsyncd undo ${undo.run} asks again`
+  return [`It expires at ${pointInTime(holdExpiresAt)}; then ${then}.`]
 }
 
 /** Who decided what, when and why. */

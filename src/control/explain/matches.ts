@@ -17,7 +17,7 @@ export async function matchesOf(
   who: string,
   kinds: readonly Kind[],
 ): Promise<Matches> {
-  const inSource = exactOnes((found?.entries ?? []).map(matchOf), who)
+  const inSource = (found?.entries ?? []).map(matchOf)
   const isExact = inSource.some(({ id, from }) => id === who || from === who)
   const { matches: others, directoryError } = isExact ? NOT_ASKED : await inDirectory(deps, who, kinds)
   const known = inSource.length + others.length > 0 ? [] : await inStore(deps, who, kinds)
@@ -30,12 +30,6 @@ export async function matchesOf(
     (a, b) => byCodeUnit(b.kind, a.kind) || byCodeUnit(a.id ?? a.from, b.id ?? b.from),
   )
   return { matches, directoryError }
-}
-
-/** A server may ignore upper and lower case where it looks for an id. */
-function exactOnes(matches: readonly Match[], who: string): readonly Match[] {
-  const exact = matches.filter(({ id }) => id === who)
-  return exact.length > 0 ? exact : matches
 }
 
 const NOT_ASKED: Matches = { matches: [], directoryError: null }

@@ -27,7 +27,7 @@ import { sizeOf } from '../members.ts'
 import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
-import { hasValues, personText, restoredFields } from './values.ts'
+import { hasValues, isWithoutEmail, personText, restoredFields } from './values.ts'
 
 /** What an undo starts from. */
 export interface UndoFacts {
@@ -64,6 +64,8 @@ export class UndoDraft {
   readonly #changedUsers = new Set<string>()
   readonly #groups = new Map<string, { name: string; members: readonly string[] }>()
   readonly #memberChanges = new Map<string, SetMembers>()
+  /** Whom the run found added to groups: perhaps its own request, whose answer was lost, had added them. */
+  readonly #foundMembers = new Map<string, SetMembers>()
   readonly #memberships = new Memberships()
 
   constructor(facts: UndoFacts) {
@@ -108,6 +110,7 @@ export class UndoDraft {
 
   /** Takes a change that the run found done: perhaps somebody else did it. */
   addFound(change: Change): void {
+    if (change.op === 'set-members') this.#foundMembers.set(change.id, change)
     if (!isInPart(this.#facts.part, change)) return
     const detail = `run ${this.#facts.run} found it done, perhaps by somebody else: left as it is`
     this.#note(kindOf(change.op), change.id, 'not-restored', detail)
@@ -160,7 +163,8 @@ export class UndoDraft {
 
   #undoDeletedUser({ id, have }: DeleteUser): void {
     const now = this.#userNow(id)
-    if (now !== undefined && !hasValues(now, have))
+    if (now !== undefined && isWithoutEmail(now, have)) this.#want({ ...now, email: have.email })
+    else if (now !== undefined && !hasValues(now, have))
       return this.#leaveWithGroups(now, `deleted ${personText(have)}`)
     if (now === undefined) this.#want({ id, email: have.email, name: have.name })
     if (have.groups === undefined) {
@@ -235,8 +239,8 @@ export class UndoDraft {
   }
 
   #addedTo(group: string): readonly string[] {
-    const change = this.#memberChanges.get(group)
-    return change === undefined ? [] : membersDifference(change).added
+    const changes = [this.#memberChanges.get(group), this.#foundMembers.get(group)]
+    return changes.flatMap((change) => (change === undefined ? [] : membersDifference(change).added))
   }
 
   *#undoMembers(change: SetMembers): Steps<undefined> {

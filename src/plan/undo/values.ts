@@ -6,6 +6,11 @@ export function hasValues(now: UserValues, { email, name }: UserValues): boolean
   return isSameEmail(now.email, email) && isSameName(now.name, name)
 }
 
+/** Whether only the e-mail is missing: an undo of a part may have found it with somebody else. */
+export function isWithoutEmail(now: UserValues, before: UserValues): boolean {
+  return !now.email && Boolean(before.email) && isSameName(now.name, before.name)
+}
+
 /** What an update is put back to. */
 export interface RestoredFields {
   readonly email: string | undefined

@@ -606,8 +606,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-rejected-change-is-left-alone',
     file: 'store/decisions.ts',
-    find: 'else\n      rejected.set(',
-    replace: 'else\n      new Map().set(',
+    find: '\n      rejected.set(',
+    replace: '\n      new Map().set(',
     test: 'e2e/holds.test.ts',
     only: 'a hold of the same changes stays one hold',
   },

@@ -103,6 +103,22 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
     only: 'what cannot be undone',
   },
   {
+    name: 'undo-pauses-again-when-it-is-approved',
+    file: 'control/local.ts',
+    find: '    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}`, isOfPerson: false })\n',
+    replace: '',
+    test: UNDO,
+    only: 'approved after the resumption',
+  },
+  {
+    name: 'parts-left-out-stays-beside-an-undo',
+    file: 'store/decisions.ts',
+    find: ".where('decision', '=', 'left-out')",
+    replace: ".where('decision', '=', 'rejected')",
+    test: UNDO,
+    only: 'stays held beside the hold of an undo',
+  },
+  {
     name: 'pause-keeps-the-schedule-from-adding-runs',
     file: 'sync/executor.ts',
     find: '(await pauseOfSync(db, name)) === undefined',

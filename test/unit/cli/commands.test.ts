@@ -309,9 +309,9 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
     code: 2,
     undone: [{ mode: 'plan' }],
   })
-  expect(await dirsyncd(['undo', '12', '--yes'], { runs: { 1: [UNDONE] } })).toMatchObject({
+  expect(await dirsyncd(['undo', '12', '--yes'], { runs: { 1: [UNDO_PLAN], 2: [UNDONE] } })).toMatchObject({
     code: 0,
-    undone: [{ mode: 'sync' }],
+    undone: [{ mode: 'plan' }, { mode: 'sync' }],
   })
 })
 

@@ -14,11 +14,12 @@ interface Options {
   readonly part?: Part
   readonly writesMembers?: boolean
   readonly entries?: EntryRules
+  readonly found?: readonly Change[]
 }
 
 /** What the undo of these changes of run 12 would do, and what it says. */
 function undoOf(changes: readonly Change[], directory: DirectorySnapshot, options: Options = {}) {
-  const { part = {}, writesMembers = true, entries } = options
+  const { part = {}, writesMembers = true, entries, found = [] } = options
   const draft = new UndoDraft({
     run: 12,
     part,
@@ -28,6 +29,7 @@ function undoOf(changes: readonly Change[], directory: DirectorySnapshot, option
     selections: compileSelections(entries),
   })
   for (const change of changes) draft.add(change)
+  for (const change of found) draft.addFound(change)
   const { source, sightings } = atOnce(draft.finish())
   const plan = makePlan({
     source,
@@ -161,4 +163,15 @@ test('members are put back one by one', () => {
     'set-members g: a b c d unlisted',
   ])
   expect(undoOf([change], directory, { part: { names: ['creates'] } }).does).toEqual([])
+})
+
+test('a created user is deleted although the answer that made it a member was lost', () => {
+  const directory = directoryOf([haveUser('a')], [haveGroup('g', 'Group g', ['a'])])
+  const { does } = undoOf([created('a')], directory, { found: [members('g', [], ['a'])] })
+  expect(does).toEqual(['delete-user a'])
+})
+
+test('somebody who came back without the e-mail gets it when nobody has it any more', () => {
+  const directory = directoryOf([haveUser('a', 'Name a', null)])
+  expect(undoOf([deleted('a', [])], directory).does).toEqual(['update-user a'])
 })

@@ -37,20 +37,26 @@ export async function find(
 }
 
 /** Searches until somebody is found. */
-async function hitsOf(finding: Finding, places: readonly Searched[], who: string): Promise<Hit[]> {
+async function hitsOf(finding: Finding, places: readonly Searched[], who: string): Promise<readonly Hit[]> {
   const there = await atDn(finding, places, who)
   if (there.length > 0) return there
   for (const filterOf of [byId, byValue]) {
     const found = await searchBases(finding, places, (place) => filterOf(place, who))
-    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : found
+    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : exactOnes(found, who)
     if (meant.length > 0) return meant
   }
   for (const filterOf of [byId, byValue]) {
     const found = await searchElsewhere(finding, places, (place) => filterOf(place, who))
-    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : found
+    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : exactOnes(found, who)
     if (meant.length > 0) return meant
   }
   return searchBases(finding, places, (place) => byParts(place, who))
+}
+
+/** A server may ignore upper and lower case where it looks for an id. */
+function exactOnes(hits: readonly Hit[], who: string): readonly Hit[] {
+  const exact = hits.filter((hit) => idsOf(hit).includes(who))
+  return exact.length > 0 ? exact : hits
 }
 
 function isMeant(hit: Hit, who: string): boolean {
