@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inLong } from '../support/long.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
@@ -118,11 +119,13 @@ test('what cannot change while the daemon runs is named, and the rest is applied
   expect(await site.run('sync', 'extra')).toMatchObject({ code: 0 })
 })
 
-describe.each([
+const STORES = [
   ['an embedded store', embeddedConfig],
   ['PostgreSQL', databaseConfig],
   ['PostgreSQL and Redis', redisConfig],
-])('reload on %s', (_store, configOf) => {
+] as const
+
+describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, configOf) => {
   test('a sync is added and runs, is changed to fewer people, and is removed', async () => {
     await writePeople('corp', 3)
     await writePeople('extra', 4)

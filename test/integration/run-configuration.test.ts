@@ -54,8 +54,8 @@ function renameAll(): void {
 const OLD = { 'users.filter': 'a', 'users.map.name': 'b' }
 const NEW = { 'users.filter': 'a', 'users.map.name': 'c' }
 
-function control() {
-  const targets = new Map([[bed.sync, bed.target]])
+function control(target = bed.target) {
+  const targets = new Map([[bed.sync, target]])
   return createLocalControl({ db: bed.opened.store.db, targets, wake: async () => undefined })
 }
 
@@ -153,7 +153,11 @@ test('what waits for a person on one directory is not approved for another', asy
   const moved = bed.open({ options: NEW, service })
   const heldThere = await moved.sync()
   expect(heldThere).toMatchObject({ ...HELD, hold: 'open', hold_run: heldThere.run })
-  await control().approve({ run: heldThere.run, by: 'a test' })
+  const asked = { run: heldThere.run, by: 'a test' }
+  await expect(control().approve(asked)).rejects.toThrow(
+    /cannot be decided about: it is for .*, and .* writes to /,
+  )
+  await control(heldThere.target).approve(asked)
   const decided = await bed.opened.store.db
     .selectFrom('dirsyncd.decisions')
     .select('target')
