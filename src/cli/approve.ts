@@ -6,8 +6,9 @@ import type { Part, PartName } from '../plan/part/part.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { worstExitCode } from './exit-code.ts'
-import { followRun } from './follow.ts'
+import { followRun, readRun } from './follow.ts'
 import { partOf } from './part.ts'
+import { total } from './total.ts'
 import { pausedLine } from './undo.ts'
 import { whoAmI } from './who-am-i.ts'
 
@@ -16,8 +17,9 @@ An approval covers exactly the changes that the guards held in this run. The run
 what goes beyond the approval is held again.
 
 Of a held plan a part can be approved: --only creates, updates, deletes or members, --users, --groups and --id ID, which
-all must fit. It is applied now, with what it depends on: whoever has an e-mail that somebody of the part gets loses it,
-and whom the part creates becomes a member of his groups. The rest becomes a hold of its own.
+all must fit. It is applied now, with what it depends on: whoever has an e-mail that somebody of the part gets loses it
+(where that is held itself, neither is applied), and whom the part creates becomes a member of his groups. The rest
+becomes a hold of its own.
 
 --only NAME approves only the guards or findings of this name, as the report prints it; the others stay open and can be
 decided on later, in any order. A change that another guard holds too waits until that one is approved as well. Where
@@ -69,7 +71,10 @@ async function approve(session: Session, number: number, options: ApproveOptions
   if (!session.json) session.print(...overruled, approvedLine(approved, choice, applying))
   else if (applying.length === 0) session.printJson(approved)
   const codes: number[] = []
-  for (const run of applying) codes.push(await followRun(session, control, run, { all: false }))
+  for (const run of applying) {
+    codes.push(await followRun(session, control, run, { all: false }))
+    if (!session.json && (await appliedNothing(control, run))) session.print(NOTHING_APPLIED, '')
+  }
   if (approved.undo !== null && applying.length > 0 && !session.json) session.print(pausedLine(approved.sync))
   return worstExitCode(codes)
 }
@@ -105,6 +110,14 @@ async function approvalRuns(control: Control, approved: RunSummary): Promise<rea
     (run) => run.approvalOf === approved.run && run.requestedAt >= (decided?.at ?? ''),
   )
   return runs.map(({ run }) => run).toReversed()
+}
+
+const NOTHING_APPLIED =
+  'Nothing of this part could be applied: it depends on changes that are still held, such as that of somebody whose e-mail it gets.'
+
+async function appliedNothing(control: Control, run: number): Promise<boolean> {
+  const { part, state, counts } = await readRun(control, run, 0)
+  return part !== null && state === 'done' && total(counts?.planned ?? {}) === 0
 }
 
 /** An undo goes on while its sync is paused. */

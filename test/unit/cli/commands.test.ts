@@ -435,6 +435,39 @@ test('approve and reject with --only name what was decided, and what still waits
   expect(only).toEqual([['reborn'], ['reborn', 'x', 'y']])
 })
 
+test('an approval of a part follows the run that applies it and the one that holds the rest', async () => {
+  const held = runOf({
+    run: 5,
+    state: 'held',
+    hold: 'open',
+    decisions: [{ decision: 'approved', by: 'ana', at: '2026-11-21T07:29:00.000Z', part: { ids: ['a'] } }],
+  })
+  const asked: ApproveRequest[] = []
+  const approve = (request: ApproveRequest) => {
+    asked.push(request)
+    return held
+  }
+  const runs = {
+    5: [held],
+    6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5, part: { ids: ['a'] } })],
+    7: [runOf({ run: 7, trigger: 'approval', approvalOf: 5, state: 'held', hold: 'open' })],
+  }
+  const result = await dirsyncd(['approve', '5', '--id', 'a', '--only', 'updates', '--reason', 'why'], {
+    approve,
+    runs,
+  })
+  expect(asked).toMatchObject([{ run: 5, reason: 'why', part: { names: ['updates'], ids: ['a'] } }])
+  expect(result.code).toBe(3)
+  expect(result.stdout).toMatch(
+    /^A part of run 5 of corp is approved; run 6 applies it, and what is left is held by the next run\./,
+  )
+  expect(result.stdout).toMatch(
+    /run 6, approved as a part of run 5, done(.|\n)*Nothing of this part could be applied(.|\n)*run 7, approved in run 5, held/,
+  )
+  const mixed = await dirsyncd(['approve', '5', '--id', 'a', '--only', 'reborn'], { approve, runs })
+  expect(mixed).toMatchObject({ code: 64, stderr: expect.stringContaining('cannot be approved at once') })
+})
+
 test('an approval of one of several guards applies nothing yet, and waits for no run', async () => {
   const guard = { guard: 'max-deletes-users', detail: '20', changes: 20 }
   const breaches = [
