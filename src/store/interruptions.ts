@@ -31,14 +31,7 @@ export async function interruptRuns(
   next: (interrupted: RunRecord) => Promise<number>,
   { beginsAtOnce = false } = {},
 ): Promise<void> {
-  const runs = await trx
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('finished_at', 'is', null)
-    .where('state', '!=', 'waiting')
-    .execute()
-  for (const run of runs) {
+  for (const run of await begunRuns(trx, sync)) {
     const interrupted = asInterrupted(run, beginsAtOnce)
     await failRun(trx, run, whyInterrupted(interrupted))
     const { inRow, waitMinutes } = interrupted
@@ -52,24 +45,20 @@ export async function interruptRuns(
 
 /** Ends every begun run of the sync, because its process is gone, and no run goes on from it. `trx` is as above. */
 export async function endInterruptedRuns(trx: Db, sync: string): Promise<void> {
-  const runs = await trx
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('finished_at', 'is', null)
-    .where('state', '!=', 'waiting')
-    .execute()
-  for (const run of runs) await failRun(trx, run, WHAT_HAPPENED)
+  for (const run of await begunRuns(trx, sync)) await failRun(trx, run, WHAT_HAPPENED)
+}
+
+function begunRuns(trx: Db, sync: string): Promise<readonly RunRecord[]> {
+  return unfinishedRuns(trx, sync).where('state', '!=', 'waiting').execute()
+}
+
+function unfinishedRuns(trx: Db, sync: string) {
+  return trx.selectFrom('dirsyncd.runs').selectAll().where('sync', '=', sync).where('finished_at', 'is', null)
 }
 
 /** Ends the runs of a sync that was removed from the configuration, also those that wait. `trx` is that of `withLease`. */
 export async function endRunsOfRemoved(trx: Db, sync: string): Promise<void> {
-  const runs = await trx
-    .selectFrom('dirsyncd.runs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('finished_at', 'is', null)
-    .execute()
+  const runs = await unfinishedRuns(trx, sync).execute()
   for (const run of runs) await failRun(trx, run, 'the sync was removed from the configuration')
 }
 
