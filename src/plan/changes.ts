@@ -108,9 +108,12 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
-  /** Some of the changes, in the same order; those of groups may be other ones. */
-  *select(choose: (planned: PlannedChange) => PlannedChange | undefined): Steps<PlannedChanges> {
-    const chosen = new PlannedChanges(this.#makeAgain)
+  /** Some of the changes, in the same order; those of groups may be other ones, those of users are as `ofUser` says. */
+  *select(
+    choose: (planned: PlannedChange) => PlannedChange | undefined,
+    ofUser: (change: Change) => Change,
+  ): Steps<PlannedChanges> {
+    const chosen = new PlannedChanges((op, id) => ofUser(this.#makeAgain(op, id)))
     yield* forEachInSteps(this, (planned) => {
       const change = choose(planned)
       if (change !== undefined) chosen.add(change)

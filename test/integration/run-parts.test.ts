@@ -163,6 +163,18 @@ test('an e-mail is freed by an update that nobody objects to, and not by a delet
   expect((await seen()).users.get('d')?.email).toBe('a@example.org')
 })
 
+test('deletes alone do not say that somebody is created again, because the create is on hold', async () => {
+  fire('a', 'b')
+  company.users.set('new', { name: 'Person a', email: 'a@example.org' })
+  const held = await harness.sync()
+  const shown = async ({ run }: RunRecord) =>
+    renderReport((await control().run(run))!, { all: true }).join('\n')
+  expect(await shown(held)).toMatch(/created again as new/)
+  const { applied } = await approve(held, { names: ['deletes'] })
+  expect(await shown(applied)).toMatch(/delete user +a /)
+  expect(await shown(applied)).not.toMatch(/created again/)
+})
+
 test('members alone leave those in their groups who are not deleted yet', async () => {
   fire('a', 'b', 'c')
   company.groups.set('g', { name: 'Group', members: ['e'] })

@@ -1,6 +1,6 @@
 import { canonicalEmail, sortedUnique } from '../../directory/normalize.ts'
 import { forEachInSteps, type Steps } from '../../directory/steps.ts'
-import { fingerprint, membersDifference, type SetMembers } from '../change.ts'
+import { type Change, fingerprint, membersDifference, type SetMembers } from '../change.ts'
 import type { PlannedChange, PlannedChanges } from '../changes.ts'
 import { isInPart, isMembershipInPart, type Part } from './part.ts'
 
@@ -23,7 +23,16 @@ export function* chooseChanges(changes: PlannedChanges, part: Part, mayMake: May
         : undefined
     const isChosen = change.op.endsWith('-user') ? users.chosen.has(change.id) : groups.chosen.has(change.id)
     return isChosen ? planned : undefined
-  })
+  }, withNewId(users))
+}
+
+/** A part says that somebody is created again only if it creates the person. */
+function withNewId({ chosen }: ChosenUsers): (change: Change) => Change {
+  return (change) => {
+    if (change.op !== 'delete-user' || change.newId === undefined || chosen.has(change.newId)) return change
+    const { newId: _, ...rest } = change
+    return rest
+  }
 }
 
 interface ChosenUsers {
