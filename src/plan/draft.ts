@@ -3,6 +3,7 @@ import { byCodeUnit } from '../directory/normalize.ts'
 import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../directory/snapshot.ts'
 import { sortInSteps } from '../directory/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/steps.ts'
+import { amount } from '../directory/wording.ts'
 import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser } from './diff.ts'
@@ -227,7 +228,7 @@ export class Draft {
       }
     }
     if (source.unreadable > 0) {
-      const detail = `is not in the source, but ${source.unreadable} of its entries could not be read: nothing is deleted in this run`
+      const detail = `is not in the source, but ${amount(source.unreadable, 'entry')} of the source could not be read, so nothing is deleted`
       return { code: 'kept-unproved', detail }
     }
     if (sighting !== undefined && sighting !== 'present') return undefined

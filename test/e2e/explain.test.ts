@@ -188,6 +188,37 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd approve \d+ --only container-emptied/,
   },
   {
+    title: 'withheld by the evidence: another entry has no id',
+    sources: ['csv', 'command'],
+    act: (scene) => scene.runs([ana, ben], [{ ...ben, id: '' }]),
+    verdict: {
+      code: 'kept',
+      sentence:
+        /stays in the directory, because 1 entry of the source could not be read, so nothing is deleted/,
+    },
+    next: /leaves it in the directory/,
+    todo: /^Correct these entries; dirsyncd check \S+ names them/,
+  },
+  {
+    title: 'withheld by the evidence: nobody is left in the group',
+    sources: ['csv', 'command'],
+    act: async (scene) => {
+      const team = ['ana', 'u1', 'u2', 'u3', 'u4'].map((id) => ({ ...ana, id, mail: `${id}@example.org` }))
+      await scene.write(team, [{ ...sales, members: team.map(({ id }) => id) }])
+      await scene.run()
+      await scene.write(team, [{ ...sales, members: [] }])
+      await scene.run()
+    },
+    who: 'Sales',
+    verdict: {
+      code: 'unproved',
+      sentence:
+        /^Sales \(group sales\) keeps its members, because .*: the source lists 0 members, and the directory has 5/,
+    },
+    next: /takes nobody out of it, unless somebody approves it or a better read proves it/,
+    todo: /^dirsyncd runs \d+ names what waits/,
+  },
+  {
     title: 'in quarantine',
     sources: ALL_SOURCES,
     act: async (scene) => {

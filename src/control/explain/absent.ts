@@ -73,7 +73,7 @@ const STAYS: readonly Stay[] = [
   {
     notice: 'kept-unproved',
     code: 'kept',
-    words: (detail) => `stays in the directory: ${detail.replace(/^is not in the source, but /, '')}`,
+    words: (detail) => `stays in the directory, because ${detail.replace(/^is not in the source, but /, '')}`,
     todo: ({ sync }) => `Correct these entries; dirsyncd check ${sync} names them`,
   },
   {

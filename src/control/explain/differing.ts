@@ -1,5 +1,6 @@
 import { amount, digits } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
+import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { DirectorySide } from '../story.ts'
 import {
   afterName,
@@ -60,9 +61,12 @@ function doubted(facts: VerdictFacts): Case | undefined {
   }
 }
 
+/** What a run says of changes that wait for a better read. */
+const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
+
 /** Only a run that holds it can be approved. */
 function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
-  const held = lastRun?.notices.some(({ code }) => code === 'reborn' || code === 'unproved') === true
+  const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true
   const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
   return `${run} names what waits, and the number of the run with which dirsyncd approve releases it`
 }
@@ -150,9 +154,18 @@ function sameGroup(facts: VerdictFacts): Case {
   const there = directory.entry !== null && 'members' in directory.entry ? directory.entry.members.length : 0
   if (listed === undefined || listed === there)
     return { code: 'unchanged', why: `${title} is in the directory as the source has it` }
+  const numbers = `the source lists ${amount(listed, 'member')}, and the directory has ${digits(there)}`
+  const kept = facts.lastRun?.notices.find(({ code }) => code === 'members-kept')
+  if (kept !== undefined)
+    return {
+      code: 'unproved',
+      why: `${title} keeps its members, because nothing proves yet that the source is right: ${numbers}; ${kept.detail}`,
+      next: 'The next run takes nobody out of it, unless somebody approves it or a better read proves it',
+      todo: remedyOfDoubt(facts),
+    }
   return {
     code: 'unchanged',
-    why: `${title} is in the directory; the source lists ${amount(listed, 'member')}, and the directory has ${digits(there)}`,
+    why: `${title} is in the directory; ${numbers}`,
     next: 'The next run compares the members: only those who are users of the directory count',
   }
 }

@@ -130,7 +130,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     { found: foundAs(undefined, {}, withUnreadable()) },
     {
       code: 'kept',
-      sentence: /1 of its entries could not be read/,
+      sentence: /1 entry of the source could not be read/,
       next: /leaves it/,
       todo: /dirsyncd check corp/,
     },
