@@ -144,7 +144,7 @@ export interface SourceSide {
   readonly searched: string
   /** More than one where entries share the id. */
   readonly entries: readonly FoundEntry[]
-  /** Other users of the source with the same e-mail. */
+  /** Other users of the source with the same e-mail, or with the directory's where the source has no such entry. */
   readonly sameEmail: readonly Pick<Match, 'id' | 'name' | 'from'>[]
 }
 

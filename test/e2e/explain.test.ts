@@ -142,7 +142,7 @@ const SCENARIOS: readonly Scenario[] = [
   },
   {
     title: 'an entry without an id',
-    sources: ['csv'],
+    sources: ['ldap', 'csv'],
     act: (scene) => scene.runs([{ ...ana, id: '' }, ben]),
     who: 'Ana Šimić',
     verdict: {
@@ -151,6 +151,32 @@ const SCENARIOS: readonly Scenario[] = [
     },
     next: /leaves it as it is/,
     todo: /Correct the entry/,
+  },
+  {
+    title: 'the id was taken away',
+    sources: LDAP,
+    act: (scene) => scene.runs([ana, ben], [{ ...ana, id: '' }, ben]),
+    verdict: {
+      code: 'unusable',
+      sentence:
+        /^Ana Šimić \(user ana\) is not in the source any more, .*; the source has its e-mail at "employeeNumber=0,.*", with no id/,
+    },
+    next: /a run deletes nobody/,
+    todo: /its id back/,
+  },
+  {
+    title: 'the id was changed',
+    sources: LDAP,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.write([{ ...ana, id: 'ana2' }, ben])
+    },
+    verdict: {
+      code: 'changed',
+      sentence: /the source has its e-mail at "employeeNumber=0,.*", with the id ana2/,
+    },
+    next: /deletes it/,
+    todo: /put it back/,
   },
   {
     title: 'absent and in grace',

@@ -147,7 +147,7 @@ function attributesOf({ id, name, mail, place }: Somebody, index: number) {
   return {
     objectClass: ['inetOrgPerson'],
     employeeNumber: [String(index)],
-    uid: [id],
+    ...(id !== '' && { uid: [id] }),
     cn: [`number ${index}`],
     givenName: [given],
     sn: [rest.join(' ') || given],

@@ -74,11 +74,14 @@ const WIDTH = 'employee id  '.length
 
 function sourceTexts({ source: { error, server, searched, entries, sameEmail } }: Story): string[] {
   if (error !== null) return [error]
-  if (entries.length === 0) return [`not there; searched ${searched}`]
+  const others = sameEmail.map(
+    ({ id, name, from }) => `the same e-mail: ${name ?? 'user'} (${id ?? 'no id'}), ${from}`,
+  )
+  if (entries.length === 0) return [`not there; searched ${searched}`, ...others]
   return [
     ...entries.flatMap((entry) => [entry.from, ...standingTexts(entry)]),
     ...(server === null ? [] : [`shown by ${server}`]),
-    ...sameEmail.map(({ id, name, from }) => `the same e-mail: ${name ?? 'user'} (${id}), ${from}`),
+    ...others,
   ]
 }
 

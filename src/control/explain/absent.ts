@@ -18,7 +18,8 @@ function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined):
 /** The source was asked, and does not have it. */
 export function absent(facts: VerdictFacts): Case {
   const title = titleOf(facts)
-  if (facts.directory.entry !== null) return leaving(facts, `${title} is not in the source any more`)
+  if (facts.directory.entry !== null)
+    return withHeir(facts, leaving(facts, `${title} is not in the source any more`))
   const next = 'The next run does nothing: neither side has it'
   const deletion = deletionOf(facts)
   const why =
@@ -27,6 +28,21 @@ export function absent(facts: VerdictFacts): Case {
       : `${title} was ${inWords(deletion)}${REASONS[deletion.why ?? 'unknown']}`
   const todo = `If it should be there, ${putBack(facts, deletion?.at)}`
   return { code: deletion === undefined ? 'absent' : 'deleted', why, next, todo }
+}
+
+/** With who has the e-mail in the source now: most likely the same person, whose id was changed or taken away. */
+function withHeir({ source: { sameEmail } }: VerdictFacts, plain: Case): Case {
+  const heir = sameEmail[0]
+  if (heir === undefined) return plain
+  const named = `the source has its e-mail at "${heir.from}"`
+  const why = (what: string) => `${plain.why}; ${named}, with ${what}`
+  if (heir.id !== null) return { ...plain, why: why(`the id ${heir.id}`) }
+  return {
+    code: 'unusable',
+    why: why('no id that can be used'),
+    next: 'While an entry that the sync reads has no id, a run deletes nobody',
+    todo: 'Give that entry its id back in the source',
+  }
 }
 
 const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {

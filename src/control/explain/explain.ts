@@ -75,6 +75,7 @@ async function storyOf(
     found === null ? NOTHING : await judgeEntry(deps, found, directory.entry, key)
   const planned = directory.error === null ? judged.planned : undefined
   const hold = await holdOf(deps, planned ?? judged.difference)
+  const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
   const facts = {
     sync,
     kind,
@@ -85,7 +86,10 @@ async function storyOf(
       server: found?.server ?? null,
       searched: found?.searched ?? '',
       entries,
-      sameEmail: sameEmail.map(({ id: other, name = null, from }) => ({ id: other, name, from })),
+      sameEmail: [
+        ...sameEmail.map(({ id: other, name = null, from }) => ({ id: other, name, from })),
+        ...heirs,
+      ],
     },
     directory,
     change: directory.error === null ? (judged.difference ?? null) : null,
@@ -95,6 +99,20 @@ async function storyOf(
     ...history,
   }
   return { result: 'one', who, ...facts, ...judgementOf({ ...facts, planned, heldRun: hold.heldRun }) }
+}
+
+/**
+ * Those who have the directory's e-mail in the source, where the source does not have its id: perhaps the same person,
+ * with another id or none. A source that reads everything each time is not asked.
+ */
+async function heirsOf(
+  deps: ExplainDeps,
+  { server }: Found,
+  entry: DirectoryUser | DirectoryGroup | null,
+): Promise<Story['source']['sameEmail']> {
+  if (server === undefined || entry === null || !('email' in entry) || !entry.email) return []
+  const { found } = await askSource(deps, entry.email, ['user'])
+  return (found?.entries ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
 }
 
 async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
