@@ -146,6 +146,8 @@ export interface SourceSide {
   readonly entries: readonly FoundEntry[]
   /** Other users of the source with the same e-mail, or with the directory's where the source has no such entry. */
   readonly sameEmail: readonly Pick<Match, 'id' | 'name' | 'from'>[]
+  /** What is wrong with each entry that could not be read, where all were read for this story. */
+  readonly unreadable: readonly string[]
 }
 
 export interface DirectorySide {

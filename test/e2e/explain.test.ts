@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { inLong } from '../support/long.ts'
 import type { Somebody } from '../support/one-company.ts'
 import { ALL_SOURCES, type Scene, type SourceKind, Stage } from '../support/scene.ts'
 import { NO_GUARDS } from '../support/sync-config.ts'
@@ -151,6 +152,17 @@ const SCENARIOS: readonly Scenario[] = [
     },
     next: /leaves it as it is/,
     todo: /Correct the entry/,
+  },
+  {
+    title: 'nowhere, beside an entry that cannot be read',
+    sources: ['csv', 'command'],
+    act: (scene) => scene.runs([ana, ben], [ben], [{ ...ana, id: '' }, ben]),
+    verdict: {
+      code: 'deleted',
+      sentence: /was deleted .*; but it may be in an entry that cannot be read \(.*there is no id/,
+    },
+    next: /neither side has it/,
+    todo: /put it back/,
   },
   {
     title: 'the id was taken away',
@@ -410,9 +422,12 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-const TABLE = SCENARIOS.flatMap((scenario) =>
-  scenario.sources.map((source) => ({ ...scenario, source, name: `${scenario.title} (${source})` })),
-)
+/** All sources in the long tests; else each scenario has one of them, in turns. */
+const TABLE = SCENARIOS.flatMap((scenario, place) => {
+  const { title, sources } = scenario
+  const chosen = inLong([sources[place % sources.length]!], sources)
+  return chosen.map((source) => ({ ...scenario, source, name: `${title} (${source})` }))
+})
 
 test.each(TABLE)('$name', async ({ source, who = 'ana', act, verdict, next, todo }) => {
   const scene = await stage.openScene(source)

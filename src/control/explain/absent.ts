@@ -1,3 +1,4 @@
+import { amount } from '../../directory/wording.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { DeleteReason } from '../../plan/change.ts'
 import type { VerdictCode } from '../story.ts'
@@ -15,6 +16,13 @@ function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined):
   return `put it back into the source, ${then}`
 }
 
+/** Whoever is sought may be in a row that could not be read; nothing where all could be read. */
+export function maybeUnread([first, ...others]: readonly string[]): readonly string[] {
+  if (first === undefined) return []
+  const more = others.length === 0 ? '' : `, and ${amount(others.length, 'more entry')}`
+  return [`it may be in an entry that cannot be read (${first}${more})`]
+}
+
 /** The source was asked, and does not have it. */
 export function absent(facts: VerdictFacts): Case {
   const title = titleOf(facts)
@@ -27,7 +35,13 @@ export function absent(facts: VerdictFacts): Case {
       ? `${title} is neither in the source nor in the directory; only earlier runs knew it`
       : `${title} was ${inWords(deletion)}${REASONS[deletion.why ?? 'unknown']}`
   const todo = `If it should be there, ${putBack(facts, deletion?.at)}`
-  return { code: deletion === undefined ? 'absent' : 'deleted', why, next, todo }
+  const [unread] = maybeUnread(facts.source.unreadable)
+  return {
+    code: deletion === undefined ? 'absent' : 'deleted',
+    why: unread === undefined ? why : `${why}; but ${unread}`,
+    next,
+    todo,
+  }
 }
 
 /** With who has the e-mail in the source now: most likely the same person, whose id was changed or taken away. */

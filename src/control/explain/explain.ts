@@ -7,6 +7,7 @@ import { recallReasons } from '../../sync/memory.ts'
 import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
 import type { SyncPause } from '../control.ts'
 import { listPaused } from '../paused.ts'
+import { maybeUnread } from './absent.ts'
 import { withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
 import { judge, type Judged } from './judge.ts'
@@ -35,6 +36,7 @@ function nobody(
   { sync, who }: ExplainRequest,
 ): Nobody {
   const down = [
+    ...maybeUnread(unreadableIn(found)),
     ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
     ...(directoryError === null
       ? []
@@ -85,6 +87,7 @@ async function storyOf(
       error,
       server: found?.server ?? null,
       searched: found?.searched ?? '',
+      unreadable: unreadableIn(found),
       entries,
       sameEmail: [
         ...sameEmail.map(({ id: other, name = null, from }) => ({ id: other, name, from })),
@@ -99,6 +102,11 @@ async function storyOf(
     ...history,
   }
   return { result: 'one', who, ...facts, ...judgementOf({ ...facts, planned, heldRun: hold.heldRun }) }
+}
+
+function unreadableIn(found: Found | null): readonly string[] {
+  const notices = found?.server === undefined ? (found?.snapshot.notices ?? []) : []
+  return notices.filter(({ code }) => code === 'unreadable').map(({ detail }) => detail)
 }
 
 /**

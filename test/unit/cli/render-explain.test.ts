@@ -46,6 +46,7 @@ function storyOf(text: string): Story {
         },
       ],
       sameEmail: [{ id: text, name: text, from: text }],
+      unreadable: [],
     },
     directory: { error: null, entry: { id: text, email: text, name: text } },
     change: null,

@@ -70,7 +70,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     paused: null,
     ...KEY,
     name: 'Ana',
-    source: { error: null, server: null, searched: '', entries: found.entries, sameEmail: [] },
+    source: { error: null, server: null, searched: '', entries: found.entries, sameEmail: [], unreadable: [] },
     directory: { error: null, entry: directory[0] ?? null },
     change: difference ?? null,
     planned,
