@@ -28,8 +28,7 @@ export class DaemonSyncs implements AsyncDisposable {
   readonly targets = new Map<string, string>()
   readonly #deps: DaemonSyncsDeps
   #config: Config
-  /** What is open for each sync. */
-  readonly parts = new Map<string, SyncParts>()
+  readonly #parts = new Map<string, SyncParts>()
   readonly #setups = new Map<string, SyncSetup>()
   readonly #executor: Executor
   readonly #opened = new OpenSyncs((sync) => this.#open(sync))
@@ -102,6 +101,12 @@ export class DaemonSyncs implements AsyncDisposable {
   /** Tells whoever works on runs that one of this sync waits. */
   readonly wake = (sync: string): Promise<void> => wake(this.#runs, sync)
 
+  /** What is open for each sync, once this one is not being changed any more. */
+  readonly partsFor = async (sync: string): Promise<ReadonlyMap<string, SyncParts>> => {
+    await this.#opened.settled(sync)
+    return this.#parts
+  }
+
   /** Makes the waiting runs of a sync, after a change of its configuration that is under way. */
   readonly work = async ({ sync, scheduled }: WakeJob): Promise<void> => {
     await this.#opened.settled(sync)
@@ -134,10 +139,10 @@ export class DaemonSyncs implements AsyncDisposable {
     await watchSource(stack, sync, site, this.wake)
     this.#setups.set(name, setup)
     this.targets.set(name, setup.target)
-    this.parts.set(name, parts)
+    this.#parts.set(name, parts)
     stack.defer(() => {
       this.#setups.delete(name)
-      this.parts.delete(name)
+      this.#parts.delete(name)
       leaving.abort()
     })
     return stack.move()

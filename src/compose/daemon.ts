@@ -75,7 +75,7 @@ export async function runDaemon(
   const change = (read: Config) => syncs.change(read)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
   const reload = () => reloader.reload()
-  const explain = createExplain(site, () => syncs.parts)
+  const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...control, explain }
   await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose, reload }, output)

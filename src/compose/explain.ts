@@ -9,10 +9,10 @@ import { rulesOf, type SyncParts } from './sync-parts.ts'
 /** `explain` with what is open for each sync. */
 export function createExplain(
   { store }: Site,
-  opened: () => ReadonlyMap<string, SyncParts>,
+  opened: (sync: string) => ReadonlyMap<string, SyncParts> | Promise<ReadonlyMap<string, SyncParts>>,
 ): Control['explain'] {
   return explainingOutage(async (request) => {
-    const syncs = opened()
+    const syncs = await opened(request.sync)
     const parts = syncs.get(request.sync)
     if (parts === undefined) throw unknownSync(request.sync, [...syncs.keys()])
     const { sync } = parts
