@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { renderReport } from '../../src/cli/render/report.ts'
-import { createLocalControl } from '../../src/control/local.ts'
 import type { ServerEvidence } from '../../src/directory/evidence.ts'
 import { forEachInSteps } from '../../src/directory/steps.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
@@ -12,58 +11,28 @@ import { claim } from '../../src/apply/claim.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import { lastGood } from '../../src/store/last-good.ts'
-import { findRun, type RunRecord } from '../../src/store/runs.ts'
-import { startApiProxy } from '../support/api-proxy.ts'
+import { findRun, listRuns, type RunRecord } from '../../src/store/runs.ts'
 import { beginFenced } from '../support/fenced.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { callService, readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import {
-  type MutableCompany,
-  openSyncHarness,
-  type SyncHarness,
-  type SyncHarnessOptions,
-} from '../support/sync-harness.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-const FIRST_DIRECTORY = 100
-const DIRECTORIES = 40
 const SALES = ['s1', 's2', 's3', 's4', 's5', 's6']
 
-let service: RunningService
-let opened: OpenBackend
-let stack: AsyncDisposableStack
-let directoryId = FIRST_DIRECTORY - 1
-let name: string
-let company: MutableCompany
+const bed = useTestBed('evidence')
+const { company, hire, call } = bed
+
 let server: ServerEvidence | undefined
 let places: Map<string, string>
 let unreadable: number
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES) })
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await service?.close()
-})
 beforeEach(() => {
-  stack = new AsyncDisposableStack()
-  directoryId += 1
-  name = `evidence-${directoryId}`
-  company = { users: new Map(), groups: new Map() }
   server = undefined
   places = new Map()
   unreadable = 0
-  for (const id of [...SALES, 'o1', 'o2', 'o3']) hire(id)
+  hire(...SALES, 'o1', 'o2', 'o3')
   company.groups.set('g', { name: 'Everybody', members: [...company.users.keys()] })
 })
-afterEach(() => stack.disposeAsync())
-
-function hire(id: string): void {
-  company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
-}
 
 /** They are in no answer of the source any more: gone, or not to be seen. */
 function lose(...ids: readonly string[]): void {
@@ -85,26 +54,8 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   }
 }
 
-const tokenOf = () => FIXTURE.token
-
-async function start(
-  options: Partial<SyncHarnessOptions> = {},
-  { worker = true } = {},
-): Promise<SyncHarness> {
-  const place = { baseUrl: service.baseUrl, organizationId: 1, directoryId }
-  const harness = stack.use(
-    openSyncHarness(opened, {
-      sync: name,
-      service: place,
-      token: tokenOf,
-      company,
-      asRead: withEvidence,
-      ...options,
-    }),
-  )
-  if (worker) await harness.startWorker()
-  return harness
-}
+const start = (options: Partial<SyncHarnessOptions> = {}) =>
+  bed.openWithWorker({ asRead: withEvidence, ...options })
 
 /** Makes one run in a process of its own. */
 async function syncOnce(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
@@ -115,16 +66,16 @@ async function syncOnce(options: Partial<SyncHarnessOptions> = {}): Promise<void
 
 /** Begins a run and ends its process while it applies the changes. */
 async function interrupt(options: Partial<SyncHarnessOptions>): Promise<void> {
-  const harness = await start(options, { worker: false })
+  const harness = bed.open({ asRead: withEvidence, ...options })
   const run = await harness.requestRun()
-  const working = harness.executor.work(name, { scheduled: false })
+  const working = harness.work()
   await expect.poll(async () => (await harness.getRun(run)).state).toBe('applying')
   await harness[Symbol.asyncDispose]()
   await working
 }
 
 async function seen(): Promise<{ users: string[]; members: string[] }> {
-  const content = await readService({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
+  const content = await bed.seen()
   return {
     users: [...content.users.keys()].toSorted(),
     members: [...(content.groups.get('g')?.members ?? [])],
@@ -133,26 +84,6 @@ async function seen(): Promise<{ users: string[]; members: string[] }> {
 
 function guardsOf({ breaches }: RunRecord): string[] {
   return (breaches ?? []).map(({ guard, changes, waitsFor }) => `${guard} ${changes} ${waitsFor ?? 'guard'}`)
-}
-
-const targetAt = (baseUrl: string) => `${baseUrl}/directories/${directoryId}`
-const target = () => targetAt(service.baseUrl)
-
-/** What `dirsyncd approve` and `reject` do. */
-function control() {
-  const targets = new Map([[name, target()]])
-  return createLocalControl({ db: opened.store.db, targets, wake: async () => undefined })
-}
-
-async function approve(
-  run: number,
-  { executor, waitForEnd }: SyncHarness,
-  only?: readonly string[],
-): Promise<RunRecord> {
-  await control().approve({ run: run, by: 'ada', only: only })
-  await executor.work(name, { scheduled: false })
-  const [newest] = await control().runs({ sync: name, limit: 1 })
-  return waitForEnd(newest?.run ?? 0)
 }
 
 describe('a unit in which nobody is left', () => {
@@ -172,14 +103,14 @@ describe('a unit in which nobody is left', () => {
     const again = await harness.sync()
     expect(again).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
     expect(runExitCode(again)).toBe(3)
-    expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(10)
-    expect(await lastGood(opened.store.db, name, target())).toMatchObject({ users: 10 })
+    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(10)
+    expect(await lastGood(bed.db, bed.sync, bed.target)).toMatchObject({ users: 10 })
 
-    const approved = await approve(held.run, harness)
+    const approved = await harness.approve(held.run)
     expect(approved).toMatchObject({ state: 'done', hold: null, approved: true })
     expect(runExitCode(approved)).toBe(0)
     expect(await seen()).toEqual({ users: ['new', 'o1', 'o2', 'o3'], members: ['o1', 'o2', 'o3'] })
-    expect((await findBaseline(opened.store.db, again, 'user'))?.entries).toHaveLength(4)
+    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(4)
   })
 
   test('is no part of the plan of a guard, which a person approves apart', async () => {
@@ -192,7 +123,7 @@ describe('a unit in which nobody is left', () => {
       'max-deletes-users 2 guard',
       'container-emptied 6 person',
     ])
-    const approved = await approve(held.run, harness)
+    const approved = await harness.approve(held.run)
     expect((await seen()).users).toEqual(['o3', ...SALES])
     expect(approved).toMatchObject({ state: 'done', hold: 'open' })
     expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
@@ -204,7 +135,7 @@ describe('a unit in which nobody is left', () => {
     const everybody = await seen()
     lose(...SALES)
     const held = await harness.sync()
-    await control().reject({ run: held.run, by: 'ada' })
+    await harness.control.reject({ run: held.run, by: 'ada' })
     const after = await harness.sync()
     expect(after).toMatchObject({ state: 'done', hold: null, hold_run: null })
     expect(guardsOf(after)).toEqual([])
@@ -217,7 +148,7 @@ describe('a unit in which nobody is left', () => {
     const everybody = await seen()
     lose(...SALES)
     const held = await harness.sync()
-    for (const id of SALES) hire(id)
+    hire(...SALES)
     company.groups.set('g', { name: 'Everybody', members: everybody.members })
     const after = await harness.sync()
     expect(runExitCode(after)).toBe(0)
@@ -234,12 +165,7 @@ describe('a unit in which nobody is left', () => {
     // One is moved to another unit, where he can be seen, and one is deleted by hand.
     places.set('s1', 'labs')
     hire('s1')
-    const path = `/users/s2`
-    await callService(
-      { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId },
-      'DELETE',
-      path,
-    )
+    await call('DELETE', '/users/s2')
     for (let turn = 0; turn < 2; turn++) {
       const after = await harness.sync()
       expect(guardsOf(after)).toEqual(['container-emptied 4 person'])
@@ -260,7 +186,7 @@ describe('a unit in which nobody is left', () => {
     expect(guardsOf(after)).toEqual(['container-emptied 5 person'])
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', ...SALES])
     // The group of all was not emptied, so who left it leaves.
-    const approved = await approve(after.run, harness)
+    const approved = await harness.approve(after.run)
     expect(runExitCode(approved)).toBe(0)
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
   })
@@ -285,9 +211,9 @@ describe('a unit in which nobody is left', () => {
     await harness.sync()
     lose(...SALES)
     const held = await harness.sync()
-    const request = { sync: name, mode: 'sync', only: { users: ['s1'], groups: [] } } as const
-    const single = await control().requestRun(request)
-    await harness.executor.work(name, { scheduled: false })
+    const request = { sync: bed.sync, mode: 'sync', only: { users: ['s1'], groups: [] } } as const
+    const single = await harness.control.requestRun(request)
+    await harness.work()
     // The hold of the whole run stays, because it holds this change too.
     expect(await harness.getRun(single)).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
@@ -317,7 +243,7 @@ describe('a group without members', () => {
     const after = await harness.sync()
     expect(guardsOf(after)).toEqual(['group-emptied 1 person'])
     expect((await seen()).members).toEqual(members)
-    expect(runExitCode(await approve(after.run, harness))).toBe(0)
+    expect(runExitCode(await harness.approve(after.run))).toBe(0)
     expect((await seen()).members).toEqual(['o3', 's1'])
     show('o3')
     expect(guardsOf(await harness.sync())).toEqual([])
@@ -352,13 +278,13 @@ describe('grace', () => {
   })
 
   test('is no way around the first contact', async () => {
-    const sync = name
+    const { sync } = bed
     lose('o1')
     hire('o1')
     const harness = await start({ grace: { deleteAfter: { user: { runs: 2 } } } })
     await harness.sync()
-    await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(opened.store.db)
-    await sql`DELETE FROM dirsyncd.baselines WHERE sync = ${sync}`.execute(opened.store.db)
+    await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(bed.db)
+    await sql`DELETE FROM dirsyncd.baselines WHERE sync = ${sync}`.execute(bed.db)
     lose('o1')
     for (let turn = 0; turn < 3; turn++) {
       const first = await harness.sync()
@@ -375,7 +301,7 @@ describe('grace', () => {
     const first = await harness.sync()
     expect(runExitCode(first)).toBe(0)
     expect((await seen()).members).not.toContain('o1')
-    const [notice] = await noticesOf(opened.store.db, first.run, 10)
+    const [notice] = await noticesOf(bed.db, first.run, 10)
     expect(notice).toMatchObject({ code: 'in-grace', id: 'o1' })
     expect(notice?.detail).toContain('if 2 more runs in a row do not find it')
     await harness.sync()
@@ -391,20 +317,16 @@ describe('grace', () => {
   })
 
   test('goes on although each run fails, and leaves nothing behind for who was deleted', async () => {
-    const proxy = stack.use(await startApiProxy(service.baseUrl))
-    const harness = await start({
-      service: { baseUrl: proxy.baseUrl, organizationId: 1, directoryId },
-      grace: { deleteAfter: { user: { runs: 3 } } },
-    })
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
     await harness.sync()
     lose('o1')
     hire('refused')
-    proxy.intercept = ({ method }) => (method === 'POST' ? { status: 403, answer: {} } : undefined)
+    bed.proxy.intercept = ({ method }) => (method === 'POST' ? { status: 403, answer: {} } : undefined)
     for (const isThere of [true, true, false]) {
       expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
       expect((await seen()).users.includes('o1')).toBe(isThere)
     }
-    const absences = await absencesOf(opened.store.db, { sync: name, target: targetAt(proxy.baseUrl) })
+    const absences = await absencesOf(bed.db, { sync: bed.sync, target: bed.target })
     expect([...absences.user.keys()]).toEqual([])
   })
 
@@ -413,11 +335,10 @@ describe('grace', () => {
     await harness.sync()
     lose('o1')
     await harness.sync()
-    const place = { ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId }
-    expect(await callService(place, 'DELETE', '/users/o1')).toBe(204)
+    expect(await call('DELETE', '/users/o1')).toBe(204)
     await harness.sync()
     const form = { 'users[][external_id]': 'o1', 'users[][email]': 'o1@example.org', 'users[][name]': 'O' }
-    expect(await callService(place, 'POST', '/users', form)).toBe(201)
+    expect(await call('POST', '/users', form)).toBe(201)
     await harness.sync()
     expect((await seen()).users).toContain('o1')
     await harness.sync()
@@ -451,8 +372,8 @@ describe('grace', () => {
     lose('o1')
     await harness.sync()
     expect((await seen()).users).toContain('o1')
-    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${name}`.execute(
-      opened.store.db,
+    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${bed.sync}`.execute(
+      bed.db,
     )
     await harness.sync()
     expect((await seen()).users).not.toContain('o1')
@@ -525,17 +446,20 @@ describe('a server', () => {
       members: ['new', ...everybody.members],
     })
     await sql`UPDATE dirsyncd.last_good SET server = jsonb_set(server, '{notNewerSince}',
-      to_jsonb(to_char(now() - interval '25 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) WHERE sync = ${name}`.execute(
-      opened.store.db,
+      to_jsonb(to_char(now() - interval '25 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) WHERE sync = ${bed.sync}`.execute(
+      bed.db,
     )
     server = at({ a: '19', b: '6' }, '10.0.0.2')
     const held = await harness.sync()
     expect(runExitCode(held)).toBe(3)
     expect(guardsOf(held)).toEqual(['server-not-newer 1 person'])
-    const accepted = await approve(held.run, harness)
+    const accepted = await harness.approve(held.run)
     expect(runExitCode(accepted)).toBe(0)
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
-    expect((await lastGood(opened.store.db, name, target()))?.server?.position).toEqual({ a: '19', b: '6' })
+    expect((await lastGood(bed.db, bed.sync, bed.target))?.server?.position).toEqual({
+      a: '19',
+      b: '6',
+    })
   })
 
   test('that lacks whom another one has added deletes them only when it has the changes of both', async () => {
@@ -576,8 +500,8 @@ describe('a server', () => {
     expect(guardsOf(reborn)).toEqual(['reborn 1 better-read'])
     expect(runExitCode(reborn)).toBe(4)
     expect((await seen()).users).not.toContain('o1')
-    await sql`UPDATE dirsyncd.journal SET intent_at = now() - interval '25 hours' WHERE sync = ${name}`.execute(
-      opened.store.db,
+    await sql`UPDATE dirsyncd.journal SET intent_at = now() - interval '25 hours' WHERE sync = ${bed.sync}`.execute(
+      bed.db,
     )
     expect(runExitCode(await harness.sync())).toBe(0)
     expect((await seen()).users).toContain('o1')
@@ -592,7 +516,7 @@ describe('a server', () => {
     hire('o1')
     const reborn = await harness.sync()
     expect(reborn).toMatchObject({ state: 'done', hold: 'open' })
-    await approve(reborn.run, harness)
+    await harness.approve(reborn.run)
     expect((await seen()).users).toContain('o1')
   })
 
@@ -607,8 +531,8 @@ describe('a server', () => {
       users: expect.arrayContaining(['o1']),
       members: expect.arrayContaining(['o1']),
     })
-    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${name}`.execute(
-      opened.store.db,
+    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${bed.sync}`.execute(
+      bed.db,
     )
     await harness.sync()
     expect((await seen()).users).not.toContain('o1')
@@ -634,39 +558,39 @@ describe('findings of opposite danger in one hold', () => {
   })
 
   test('are decided on one by one, and the hold waits for the other with its number', async () => {
-    const first = await approve(held.run, harness, ['reborn'])
+    const first = await harness.approve(held.run, { only: ['reborn'] })
     expect(first).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
     expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
-    await expect(control().approve({ run: held.run, by: 'ada', only: ['reborn'] })).rejects.toThrow(
+    await expect(harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })).rejects.toThrow(
       `Run ${held.run} has nothing called reborn to approve; it has container-emptied.`,
     )
 
-    const second = await approve(held.run, harness, ['container-emptied'])
+    const second = await harness.approve(held.run, { only: ['container-emptied'] })
     expect(second).toMatchObject({ state: 'done', hold: null })
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
   })
 
   test('in the other order, where one is rejected', async () => {
-    await control().reject({ run: held.run, by: 'ada', only: ['container-emptied'] })
+    await harness.control.reject({ run: held.run, by: 'ada', only: ['container-emptied'] })
     const after = await harness.sync()
     expect(guardsOf(after)).toEqual(['reborn 1 better-read'])
     expect(after).toMatchObject({ hold: null, hold_run: held.run })
     expect((await seen()).users).toEqual(everybody.toSorted())
-    await approve(held.run, harness)
+    await harness.approve(held.run)
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'rejected' })
 
-    await approve(held.run, harness)
+    await harness.approve(held.run)
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
   })
 
   test('are not decided on by a name that the run does not have', async () => {
     for (const decide of ['approve', 'reject'] as const) {
-      const deciding = control()[decide]({ run: held.run, by: 'ada', only: ['reborn', 'rebron'] })
+      const deciding = harness.control[decide]({ run: held.run, by: 'ada', only: ['reborn', 'rebron'] })
       await expect(deciding).rejects.toMatchObject({ code: 'usage' })
       await expect(deciding).rejects.toThrow(
         `Run ${held.run} has nothing called rebron to ${decide}; it has container-emptied, reborn.`,
@@ -684,11 +608,11 @@ test('an approval of one of several guards applies nothing before all are decide
   const held = await harness.sync()
   expect(guardsOf(held)).toEqual(['min-source-users 5 guard', 'max-deletes-users 4 guard'])
   const everybody = await seen()
-  const after = await control().approve({ run: held.run, by: 'ada', only: ['min-source-users'] })
+  const after = await harness.control.approve({ run: held.run, by: 'ada', only: ['min-source-users'] })
   expect(after).toMatchObject({ state: 'held', hold: 'open' })
   expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: held.run })
   expect(await seen()).toEqual(everybody)
-  const approved = await approve(held.run, harness, ['max-deletes-users'])
+  const approved = await harness.approve(held.run, { only: ['max-deletes-users'] })
   expect(approved).toMatchObject({ state: 'done', hold: null })
   expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
 })
@@ -700,13 +624,13 @@ test('a plan does not say that a guard would hold what a person approved and no 
   const held = await harness.sync()
   expect(held).toMatchObject({ state: 'held' })
   const plan = async () => {
-    const number = await control().requestRun({ sync: name, mode: 'plan' })
-    await harness.executor.workOn(name, number)
-    return control().run(number)
+    const number = await harness.control.requestRun({ sync: bed.sync, mode: 'plan' })
+    await harness.executor.workOn(bed.sync, number)
+    return harness.control.run(number)
   }
   expect(await plan()).toMatchObject({ state: 'planned', breaches: [{ guard: 'max-deletes-users' }] })
   expect((await plan())?.breaches[0]?.decided).toBeUndefined()
-  await control().approve({ run: held.run, by: 'ada' })
+  await harness.control.approve({ run: held.run, by: 'ada' })
   const approved = await plan()
   expect(approved).toMatchObject({ breaches: [{ guard: 'max-deletes-users', decided: 'approved' }] })
   expect(renderReport(approved!, { all: false })).toContain('Approved by a person, in spite of:')
@@ -721,23 +645,23 @@ test('after three runs in a row that ended with their process the next one waits
   hire('new')
   const harness = await start()
   const third = await harness.requestRun()
-  await beginFenced(opened.store, third)
-  const { db } = opened.store
+  await beginFenced(bed.opened.store, third)
+  const { db } = bed
   await db.updateTable('dirsyncd.runs').set({ interruptions: 2 }).where('run', '=', third).execute()
-  for (let turn = 0; turn < 2; turn++) await harness.executor.work(name, { scheduled: true })
+  for (let turn = 0; turn < 2; turn++) await harness.executor.work(bed.sync, { scheduled: true })
   expect(await harness.getRun(third)).toMatchObject({
     state: 'failed',
     error: expect.stringMatching(
       /for too long, while it was reading, as with the 2 runs before: .* waits 2 minutes$/,
     ),
   })
-  const [next, ...others] = await control().runs({ sync: name, limit: 3 })
+  const [next, ...others] = await harness.control.runs({ sync: bed.sync, limit: 3 })
   expect(next).toMatchObject({ state: 'waiting' })
   expect(others.map(({ run }) => run)[0]).toBe(third)
   expect((await seen()).users).not.toContain('new')
 
   await sql`UPDATE dirsyncd.runs SET begin_after = now() WHERE run = ${next!.run}`.execute(db)
-  await harness.executor.work(name, { scheduled: false })
+  await harness.work()
   expect(await harness.getRun(next!.run)).toMatchObject({ state: 'done', interruptions: 3 })
   expect((await seen()).users).toContain('new')
 })
@@ -748,21 +672,21 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   lose('o1')
   await interrupt({})
   const before = await seen()
-  const [left] = await control().runs({ sync: name, limit: 1 })
-  const { run: number, epoch, target: its } = (await findRun(opened.store.db, left?.run ?? 0))!
+  const [left] = await listRuns(bed.db, { sync: bed.sync, limit: 1 })
+  const { run: number, epoch, target: its } = (await findRun(bed.db, left?.run ?? 0))!
   const job = { run: number, epoch: Number(epoch), first: 1, last: 2, count: 2, tail: false }
-  const fenced = new FencedRun(opened.store.db, job)
+  const fenced = new FencedRun(bed.db, job)
   const claimer = { worker: 'a worker', target: its, leaseMs: 60_000, onOtherTarget: () => undefined }
   expect(await claim(fenced, job, claimer)).toBeUndefined()
   const harness = await start()
-  const plan = await control().requestRun({ sync: name, mode: 'plan' })
-  await harness.executor.workOn(name, plan)
+  const plan = await harness.control.requestRun({ sync: bed.sync, mode: 'plan' })
+  await harness.executor.workOn(bed.sync, plan)
   expect(await harness.getRun(plan)).toMatchObject({ state: 'planned' })
   expect(await harness.getRun(number)).toMatchObject({ state: 'applying', finished_at: null })
   expect(await seen()).toEqual(before)
   const run = await harness.sync()
   expect(run).toMatchObject({ state: 'done', counts: { planned: { 'create-user': 1, 'delete-user': 1 } } })
-  const runs = await control().runs({ sync: name, limit: 10 })
+  const runs = await harness.control.runs({ sync: bed.sync, limit: 10 })
   expect(runs.map(({ mode, state }) => `${mode} ${state}`)).toEqual([
     'sync done',
     'plan planned',

@@ -1,75 +1,37 @@
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { renderReport } from '../../src/cli/render/report.ts'
-import { createLocalControl } from '../../src/control/local.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { countChanges } from '../../src/store/plans.ts'
 import type { NewRun, RunRecord } from '../../src/store/runs.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { type RunningService, startService } from '../support/service.ts'
 import { inLong } from '../support/long.ts'
-import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+import type { SyncHarness } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-let service: RunningService
-let opened: OpenBackend
+const bed = useTestBed('holds')
+const { hire, fire } = bed
+
 let harness: SyncHarness
-let company: MutableCompany
-let sync: string
-let tests = 0
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 20) })
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await service?.close()
-})
 beforeEach(async () => {
-  company = { users: new Map(), groups: new Map() }
   hire('a', 'b', 'c', 'd', 'e', 'f')
-  sync = `holds-${tests}`
-  harness = openSyncHarness(opened, {
-    sync,
-    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 + tests },
-    token: () => FIXTURE.token,
-    company,
-    maxUserDeletes: 1,
-  })
-  tests += 1
-  await harness.startWorker()
+  harness = await bed.openWithWorker({ maxUserDeletes: 1 })
   await harness.sync()
 })
-afterEach(() => harness[Symbol.asyncDispose]())
 
-function hire(...ids: readonly string[]): void {
-  for (const id of ids) company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
-}
-
-function leave(...ids: readonly string[]): void {
-  for (const id of ids) company.users.delete(id)
-}
-
-function control() {
-  const { db } = opened.store
-  return createLocalControl({ db, targets: new Map([[sync, targetOf()]]), wake: async () => undefined })
-}
-
-const targetOf = () => `${service.baseUrl}/directories/${99 + tests}`
-const stored = ({ run }: RunRecord) => countChanges(opened.store.db, run)
+const stored = ({ run }: RunRecord) => countChanges(bed.db, run)
 const shown = async ({ run }: RunRecord) =>
-  (await control().run(run))!.changes.map(({ change }) => `${change.op} ${change.id}`)
+  (await harness.control.run(run))!.changes.map(({ change }) => `${change.op} ${change.id}`)
 
 test('a plan that the open hold has is not stored again, and its run shows it', async () => {
-  leave('a', 'b', 'c')
+  fire('a', 'b', 'c')
   const first = await harness.sync()
   const second = await harness.sync()
   const third = await harness.sync()
   expect([await stored(first), await stored(second), await stored(third)]).toEqual([3, 0, 0])
-  const holders = await opened.store.db.selectFrom('dirsyncd.held_changes').select('run').execute()
+  const holders = await bed.db.selectFrom('dirsyncd.held_changes').select('run').execute()
   expect(holders.map(({ run }) => run)).not.toContain(third.run)
-  const view = (await control().run(third.run))!
+  const view = (await harness.control.run(third.run))!
   expect(view).toMatchObject({
     state: 'held',
     hold: null,
@@ -82,27 +44,27 @@ test('a plan that the open hold has is not stored again, and its run shows it', 
 })
 
 test('another plan of the same hold is stored, and shown', async () => {
-  leave('a', 'b', 'c')
+  fire('a', 'b', 'c')
   const first = await harness.sync()
   hire('new')
   const second = await harness.sync()
   expect(second).toMatchObject({ hold: null, hold_run: first.run })
   expect(await shown(second)).toEqual(['create-user new', 'delete-user a', 'delete-user b', 'delete-user c'])
-  leave('d')
+  fire('d')
   const third = await harness.sync()
   expect(third).toMatchObject({ hold: 'open', hold_run: third.run })
   expect(await stored(third)).toBe(5)
 })
 
 test('a hold that stays open for many runs stays the one that a person decides on, and adds nothing to the store', async () => {
-  const { db } = opened.store
+  const { db } = bed
   const rows = async (table: string) => {
-    const found = sql`SELECT FROM dirsyncd.runs AS r JOIN ${sql.table(table)} AS t ON t.run = r.run WHERE r.sync = ${sync}`
+    const found = sql`SELECT FROM dirsyncd.runs AS r JOIN ${sql.table(table)} AS t ON t.run = r.run WHERE r.sync = ${bed.sync}`
     return (await found.execute(db)).rows.length
   }
   const sizes = () =>
     Promise.all(['changes', 'held_changes', 'journal'].map((name) => rows(`dirsyncd.${name}`)))
-  leave('a', 'b', 'c')
+  fire('a', 'b', 'c')
   const first = await harness.sync()
   const before = await sizes()
   for (let run = 0; run < inLong(10, 200); run += 1) {
@@ -110,18 +72,18 @@ test('a hold that stays open for many runs stays the one that a person decides o
   }
   expect(await sizes()).toEqual(before)
   expect(await harness.getRun(first.run)).toMatchObject({ hold: 'open' })
-  await control().approve({ run: first.run, by: 'ada' })
+  await harness.control.approve({ run: first.run, by: 'ada' })
   expect(await harness.sync()).toMatchObject({ state: 'done' })
   expect(await rows('dirsyncd.journal')).toBe(before[2]! + 3)
 })
 
 test('who approves the hold of an earlier run approves what later runs show', async () => {
-  leave('a', 'b', 'c')
+  fire('a', 'b', 'c')
   const first = await harness.sync()
   await harness.sync()
-  await control().approve({ run: first.run, by: 'ada' })
+  await harness.control.approve({ run: first.run, by: 'ada' })
   expect(
-    (await decisionsOf(opened.store.db, { sync, target: first.target, isUndo: false })).approved.size,
+    (await decisionsOf(bed.db, { sync: bed.sync, target: first.target, isUndo: false })).approved.size,
   ).toBe(3)
   expect(await harness.sync()).toMatchObject({ state: 'done' })
 })
@@ -129,31 +91,31 @@ test('who approves the hold of an earlier run approves what later runs show', as
 const only = (...users: string[]) => ({ only: { users, groups: [] } })
 
 test('a run of single people leaves the hold of a whole run open, and says what to decide first', async () => {
-  leave('a', 'b', 'c')
+  fire('a', 'b', 'c')
   const whole = await harness.sync()
   hire('a')
-  leave('d', 'e')
+  fire('d', 'e')
   const limited = await harness.sync(only('d', 'e'))
   expect(limited).toMatchObject({ state: 'held', hold: 'replaced', hold_run: whole.run })
   expect(await harness.getRun(whole.run)).toMatchObject({ hold: 'open' })
-  const report = renderReport((await control().run(limited.run))!, { all: false }).join('\n')
+  const report = renderReport((await harness.control.run(limited.run))!, { all: false }).join('\n')
   expect(report).toContain(
     `Nothing was changed. The hold of run ${whole.run} is of the whole sync and holds other changes: decide on it first, ` +
       `with dirsyncd approve ${whole.run} or dirsyncd reject ${whole.run}, and then ask for this run again.`,
   )
-  await expect(control().approve({ run: limited.run, by: 'ada' })).rejects.toThrow(
+  await expect(harness.control.approve({ run: limited.run, by: 'ada' })).rejects.toThrow(
     `Run ${limited.run} has no open hold: the hold of run ${whole.run} comes first, which is of the whole sync.`,
   )
-  await control().reject({ run: whole.run, by: 'ada' })
+  await harness.control.reject({ run: whole.run, by: 'ada' })
   const again = await harness.sync(only('d', 'e'))
   expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
 })
 
 test('a whole run replaces the hold of a run of single people', async () => {
-  leave('a', 'b')
+  fire('a', 'b')
   const limited = await harness.sync(only('a', 'b'))
   expect(limited).toMatchObject({ state: 'held', hold: 'open' })
-  leave('c')
+  fire('c')
   const whole = await harness.sync()
   expect(whole).toMatchObject({ state: 'held', hold: 'open' })
   expect(await harness.getRun(limited.run)).toMatchObject({ hold: 'replaced', hold_run: limited.run })
@@ -165,11 +127,11 @@ test.each<[string, Partial<NewRun>]>([
 ])('the schedule adds a whole run also while %s waits', async (_, more) => {
   hire('new')
   await harness.requestRun(more)
-  await harness.executor.work(sync, { scheduled: true })
-  const runs = await opened.store.db
+  await harness.executor.work(bed.sync, { scheduled: true })
+  const runs = await bed.db
     .selectFrom('dirsyncd.runs')
     .selectAll()
-    .where('sync', '=', sync)
+    .where('sync', '=', bed.sync)
     .orderBy('run')
     .execute()
   expect(runs.map(({ trigger, state }) => [trigger, state])).toEqual([
@@ -182,11 +144,11 @@ test.each<[string, Partial<NewRun>]>([
 
 test('the schedule adds no run while a whole run waits', async () => {
   const waiting = await harness.requestRun()
-  await harness.executor.work(sync, { scheduled: true })
-  const { last } = await opened.store.db
+  await harness.executor.work(bed.sync, { scheduled: true })
+  const { last } = await bed.db
     .selectFrom('dirsyncd.runs')
     .select(({ fn }) => fn.max('run').as('last'))
-    .where('sync', '=', sync)
+    .where('sync', '=', bed.sync)
     .executeTakeFirstOrThrow()
   expect(last).toBe(waiting)
 })
@@ -195,30 +157,30 @@ test('the schedule adds no run while a whole run waits', async () => {
 async function thirdKilled(): Promise<number> {
   const run = await harness.requestRun()
   const killed = { state: 'reading', interruptions: 2 } as const
-  await opened.store.db.updateTable('dirsyncd.runs').set(killed).where('run', '=', run).execute()
+  await bed.db.updateTable('dirsyncd.runs').set(killed).where('run', '=', run).execute()
   return run
 }
 
 test('a whole run that waits already knows how many runs before it were interrupted', async () => {
   const killed = await thirdKilled()
   const waiting = await harness.requestRun()
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.work()
   expect((await harness.getRun(killed)).error).toMatch('the next run waits 2 minutes')
   const next = await harness.getRun(waiting)
   expect(next).toMatchObject({ state: 'waiting', interruptions: 3 })
   expect(next.begin_after!.getTime()).toBeGreaterThan(Date.now() + 60_000)
   // The clock was set back since.
   await sql`UPDATE dirsyncd.runs SET begin_after = now() + interval '1 day' WHERE run = ${waiting}`.execute(
-    opened.store.db,
+    bed.db,
   )
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.work()
   expect(await harness.getRun(waiting)).toMatchObject({ state: 'done' })
 })
 
 test('a command begins its run at once, and knows how many before it were interrupted', async () => {
   const killed = await thirdKilled()
   const asked = await harness.requestRun()
-  await harness.executor.workOn(sync, asked)
+  await harness.executor.workOn(bed.sync, asked)
   expect((await harness.getRun(killed)).error).toMatch(/as with the 2 runs before: .* enough memory$/)
   expect(await harness.getRun(asked)).toMatchObject({ state: 'done', interruptions: 3 })
 })

@@ -1,92 +1,36 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { renderReport } from '../../src/cli/render/report.ts'
 import type { ApproveRequest } from '../../src/control/control.ts'
-import { createLocalControl } from '../../src/control/local.ts'
 import type { Part } from '../../src/plan/part/part.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import {
-  type MutableCompany,
-  openSyncHarness,
-  type SyncHarness,
-  type SyncHarnessOptions,
-} from '../support/sync-harness.ts'
+import type { SyncHarness } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-let service: RunningService
-let opened: OpenBackend
+const bed = useTestBed('parts')
+const { company, hire, fire, seen } = bed
+
 let harness: SyncHarness
-let company: MutableCompany
-let sync: string
-let directoryId: number
-let tests = 0
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 40) })
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await service?.close()
-})
 beforeEach(async () => {
-  company = { users: new Map(), groups: new Map() }
-  sync = `parts-${tests}`
-  directoryId = 100 + tests
-  tests += 1
-  await open()
+  harness = await bed.openWithWorker({ maxUserDeletes: 1 })
   hire('a', 'b', 'c', 'd', 'e', 'f')
   company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c', 'd'] })
   await harness.sync()
 })
-afterEach(() => harness[Symbol.asyncDispose]())
-
-async function open(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
-  harness = openSyncHarness(opened, {
-    sync,
-    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId },
-    token: () => FIXTURE.token,
-    company,
-    maxUserDeletes: 1,
-    ...options,
-  })
-  await harness.startWorker()
-}
-
-function hire(...ids: readonly string[]): void {
-  for (const id of ids) company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
-}
 
 const rename = (id: string, email = `${id}@example.org`) =>
   company.users.set(id, { name: `Renamed ${id}`, email })
 
-function fire(...ids: readonly string[]): void {
-  for (const id of ids) company.users.delete(id)
-}
-
-const seen = () => readService({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
 const names = async () => [...(await seen()).users.values()].map(({ name }) => name).toSorted()
 
-function control() {
-  const target = `${service.baseUrl}/directories/${directoryId}`
-  return createLocalControl({
-    db: opened.store.db,
-    targets: new Map([[sync, target]]),
-    wake: async () => undefined,
-  })
-}
-
-const askFor = (run: number, part: Part) => control().approve({ run, by: 'ana', part })
+const askFor = (run: number, part: Part) => harness.control.approve({ run, by: 'ana', part })
 
 /** Approves a part, and returns the run that applies it and the one that holds the rest. */
 async function approve({ run }: RunRecord, part: Part, more: Partial<ApproveRequest> = {}) {
-  await control().approve({ run, by: 'ana', part, ...more })
-  await harness.executor.work(sync, { scheduled: false })
-  const [rest, applied] = await control().runs({ sync, limit: 2 })
-  return { applied: await harness.getRun(applied!.run), rest: await harness.getRun(rest!.run) }
+  const rest = await harness.approve(run, { part, ...more })
+  const [, applied] = await harness.control.runs({ sync: bed.sync, limit: 2 })
+  return { applied: await harness.getRun(applied!.run), rest }
 }
 
 test('the updates of a held plan are approved, and the rest waits as a hold of its own', async () => {
@@ -106,10 +50,9 @@ test('the updates of a held plan are approved, and the rest waits as a hold of i
     ['left-out', 4],
   ])
   expect(await harness.getRun(held.run)).toMatchObject({ hold: 'replaced' })
-  const report = renderReport((await control().run(held.run))!, { all: false }).join('\n')
+  const report = renderReport((await harness.control.run(held.run))!, { all: false }).join('\n')
   expect(report).toMatch(/Approved by ana at \d{4}-.*Z \(updates\): they married/)
-  await control().approve({ run: rest.run, by: 'bob' })
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.approve(rest.run)
   expect(await names()).toEqual(['Person d', 'Person f', 'Person new', 'Renamed e'])
 })
 
@@ -124,7 +67,7 @@ test('what was left out is held although no guard minds it, run after run, until
   const more = await harness.sync()
   expect(more).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
   expect(await names()).toEqual(['c', 'd', 'e', 'f'].map((id) => `Person ${id}`))
-  await control().approve({ run: rest.run, by: 'bob' })
+  await harness.control.approve({ run: rest.run, by: 'bob' })
   expect(await harness.sync()).toMatchObject({ state: 'done' })
   expect((await seen()).users.has('new')).toBe(true)
   expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
@@ -168,7 +111,7 @@ test('deletes alone do not say that somebody is created again, because the creat
   company.users.set('new', { name: 'Person a', email: 'a@example.org' })
   const held = await harness.sync()
   const shown = async ({ run }: RunRecord) =>
-    renderReport((await control().run(run))!, { all: true }).join('\n')
+    renderReport((await harness.control.run(run))!, { all: true }).join('\n')
   expect(await shown(held)).toMatch(/created again as new/)
   const { applied } = await approve(held, { names: ['deletes'] })
   expect(await shown(applied)).toMatch(/delete user +a /)
@@ -187,11 +130,11 @@ test('members alone leave those in their groups who are not deleted yet', async 
 test('what came since the approval is not applied with the part', async () => {
   fire('a', 'b')
   const held = await harness.sync()
-  await control().approve({ run: held.run, by: 'ana', part: { names: ['deletes'] } })
+  await harness.control.approve({ run: held.run, by: 'ana', part: { names: ['deletes'] } })
   fire('c', 'd')
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.work()
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['c', 'd', 'e', 'f'])
-  const [rest] = await control().runs({ sync, limit: 1 })
+  const [rest] = await harness.control.runs({ sync: bed.sync, limit: 1 })
   expect(rest).toMatchObject({ state: 'held', counts: { planned: { 'delete-user': 2 } } })
 })
 
@@ -213,23 +156,23 @@ test('a hold expires, says so, and the next run asks again', async () => {
   fire('a', 'b')
   const held = await harness.sync()
   expect(held.hold_expires_at!.getTime() - Date.now()).toBeGreaterThan(6.9 * 86_400_000)
-  const report = renderReport((await control().run(held.run))!, { all: false }).join('\n')
+  const report = renderReport((await harness.control.run(held.run))!, { all: false }).join('\n')
   expect(report).toMatch(/It expires at .*Z; then the next run asks again\./)
   await sql`UPDATE dirsyncd.runs SET hold_expires_at = now() - interval '1 second' WHERE run = ${held.run}`.execute(
-    opened.store.db,
+    bed.db,
   )
-  expect(await control().run(held.run)).toMatchObject({ hold: 'expired' })
-  const late = control().approve({ run: held.run, by: 'ana' })
+  expect(await harness.control.run(held.run)).toMatchObject({ hold: 'expired' })
+  const late = harness.control.approve({ run: held.run, by: 'ana' })
   await expect(late).rejects.toThrow(
     new RegExp(
-      `The hold of run ${held.run} expired at .*; dirsyncd sync ${sync} shows what would be held now.`,
+      `The hold of run ${held.run} expired at .*; dirsyncd sync ${bed.sync} shows what would be held now.`,
     ),
   )
   expect((await seen()).users.size).toBe(6)
   const next = await harness.sync()
   expect(next).toMatchObject({ state: 'held', hold: 'open', hold_run: next.run })
   expect(await harness.getRun(held.run)).toMatchObject({ hold: 'expired' })
-  await control().approve({ run: next.run, by: 'ana' })
+  await harness.control.approve({ run: next.run, by: 'ana' })
   expect(await harness.sync()).toMatchObject({ state: 'done' })
   expect((await seen()).users.size).toBe(4)
 })

@@ -1,49 +1,19 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLocalControl } from '../../src/control/local.ts'
+import { beforeEach, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { inLong } from '../support/long.ts'
-import { callService, type DirectoryContent, readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import { type MutableCompany, openSyncHarness, type SyncHarness } from '../support/sync-harness.ts'
+import { become, GROUPS, PEOPLE, someCompany } from '../support/random-company.ts'
+import type { DirectoryContent } from '../support/read-service.ts'
+import type { SyncHarness } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-const SYNC = 'undo-random'
-const PEOPLE = ['a', 'b', 'c', 'd', 'e', 'f']
-const GROUPS = ['g', 'h', 'i']
+const bed = useTestBed('undo-random')
+const { company, seen, call } = bed
 
-let service: RunningService
-let opened: OpenBackend
 let harness: SyncHarness
-const company: MutableCompany = { users: new Map(), groups: new Map() }
 
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 1) })
-  opened = await backendNamed('postgres').open()
-  harness = openSyncHarness(opened, {
-    sync: SYNC,
-    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 },
-    token: () => FIXTURE.token,
-    company,
-  })
-  await harness.startWorker()
-})
-afterAll(async () => {
-  await harness?.[Symbol.asyncDispose]()
-  await opened?.close()
-  await service?.close()
-})
-
-/** A company of some of the people, each with an e-mail of nobody else, in some of the groups. */
-const someCompany = fc.record({
-  people: fc.shuffledSubarray(PEOPLE),
-  emails: fc.shuffledSubarray(PEOPLE, { minLength: PEOPLE.length }),
-  names: fc.array(fc.nat(1), { minLength: PEOPLE.length, maxLength: PEOPLE.length }),
-  groups: fc.array(fc.option(fc.record({ name: fc.nat(1), members: fc.subarray(PEOPLE) })), {
-    minLength: GROUPS.length,
-    maxLength: GROUPS.length,
-  }),
+beforeEach(async () => {
+  harness = await bed.openWithWorker()
 })
 
 /** What somebody else does in the directory. */
@@ -59,25 +29,6 @@ const interference = fc.oneof(
   fc.record({ does: fc.constant('delete-group' as const), group: fc.constantFrom(...GROUPS) }),
 )
 type Interference = typeof interference extends fc.Arbitrary<infer T> ? T : never
-type SomeCompany = typeof someCompany extends fc.Arbitrary<infer T> ? T : never
-
-function become({ people, emails, names, groups }: SomeCompany): void {
-  company.users.clear()
-  company.groups.clear()
-  for (const [place, id] of people.entries())
-    company.users.set(id, { name: `${id} number ${names[place]}`, email: `${emails[place]}@example.org` })
-  for (const [place, group] of groups.entries()) {
-    const id = GROUPS[place]!
-    const members = group?.members.filter((member) => people.includes(member)) ?? []
-    if (group !== null) company.groups.set(id, { name: `${id} number ${group.name}`, members })
-  }
-}
-
-const place = () => ({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId: 100 })
-const seen = () => readService(place())
-
-const call = (method: string, path: string, form?: Record<string, string>) =>
-  callService(place(), method, path, form)
 
 async function interfere(step: Interference): Promise<void> {
   switch (step.does) {
@@ -105,37 +56,17 @@ async function interfere(step: Interference): Promise<void> {
       const members = others.length < group.members.length ? others : [...others, step.user]
       const form = new URLSearchParams({ name: group.name })
       for (const id of members.length === 0 ? [''] : members) form.append('external_member_ids[]', id)
-      await fetch(`${service.baseUrl}/api/v2/organizations/1/admin/directories/100/groups/${step.group}`, {
-        method: 'PATCH',
-        headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'somebody' },
-        body: form,
-      })
+      await call('PATCH', `/groups/${step.group}`, form)
     }
   }
 }
 
-function control() {
-  const target = `${service.baseUrl}/directories/100`
-  return createLocalControl({
-    db: opened.store.db,
-    targets: new Map([[SYNC, target]]),
-    wake: async () => undefined,
-  })
-}
-
 /** Undoes a run, approves what is held, and returns the ids that it says it left alone. */
 async function undo(run: number): Promise<ReadonlySet<string>> {
-  await control().undo({ run, part: {}, mode: 'sync', by: 'ana' })
-  await harness.executor.work(SYNC, { scheduled: false })
-  const [held] = await control().runs({ sync: SYNC, limit: 1 })
-  if (held?.state === 'held') {
-    await control().approve({ run: held.run, by: 'ana' })
-    await harness.executor.work(SYNC, { scheduled: false })
-  }
-  const [undone] = await control().runs({ sync: SYNC, limit: 1 })
+  const undone = await harness.undo(run)
   expect(undone).toMatchObject({ state: 'done', undo: { run } })
-  await control().resume(SYNC)
-  const notices = await noticesOf(opened.store.db, undone!.run, 1000)
+  await harness.control.resume(bed.sync)
+  const notices = await noticesOf(bed.db, undone.run, 1000)
   return new Set(notices.filter(({ code }) => code !== 'email-swap').map(({ kind, id }) => `${kind} ${id}`))
 }
 
@@ -204,9 +135,9 @@ test(
         someCompany,
         fc.array(interference, { maxLength: 3 }),
         async (first, second, steps) => {
-          become(first)
+          become(company, first)
           await harness.sync()
-          become(second)
+          become(company, second)
           const before = await seen()
           const run = await harness.sync()
           expect(run.state).toBe('done')

@@ -1,98 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
-import { createLocalControl } from '../../src/control/local.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { deleteFingerprint } from '../../src/plan/change.ts'
-import type { Part } from '../../src/plan/part/part.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
-import { backendNamed, type OpenBackend } from '../support/backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { inLong } from '../support/long.ts'
-import { callService, readService } from '../support/read-service.ts'
-import { type RunningService, startService } from '../support/service.ts'
-import {
-  type MutableCompany,
-  openSyncHarness,
-  type SyncHarness,
-  type SyncHarnessOptions,
-} from '../support/sync-harness.ts'
+import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-let service: RunningService
-let opened: OpenBackend
+const bed = useTestBed('undo')
+const { company, hire, fire, seen, call } = bed
+
 let harness: SyncHarness
-let company: MutableCompany
-let sync: string
-let directoryId: number
-let tests = 0
-
-beforeAll(async () => {
-  service = await startService({ fixture: emptyDirectoriesFixture(100, 40) })
-  opened = await backendNamed('postgres').open()
-})
-afterAll(async () => {
-  await opened?.close()
-  await service?.close()
-})
-beforeEach(() => {
-  company = { users: new Map(), groups: new Map() }
-  sync = `undo-${tests}`
-  directoryId = 100 + tests
-  tests += 1
-})
-afterEach(() => harness[Symbol.asyncDispose]())
 
 async function open(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
-  harness = openSyncHarness(opened, {
-    sync,
-    service: { baseUrl: service.baseUrl, organizationId: 1, directoryId },
-    token: () => FIXTURE.token,
-    company,
-    ...options,
-  })
-  await harness.startWorker()
-}
-
-function hire(...ids: readonly string[]): void {
-  for (const id of ids) company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
-}
-
-function fire(...ids: readonly string[]): void {
-  for (const id of ids) {
-    company.users.delete(id)
-    for (const [group, { name, members }] of company.groups)
-      company.groups.set(group, { name, members: members.filter((member) => member !== id) })
-  }
-}
-
-const target = () => `${service.baseUrl}/directories/${directoryId}`
-const place = () => ({ ...FIXTURE, baseUrl: service.baseUrl, organizationId: 1, directoryId })
-const seen = () => readService(place())
-const change = (method: string, path: string, form?: Record<string, string>) =>
-  callService(place(), method, `/${path}`, form)
-
-function control() {
-  const { db } = opened.store
-  return createLocalControl({ db, targets: new Map([[sync, target()]]), wake: async () => undefined })
-}
-
-/** Undoes a run, and approves what is held of that. */
-async function undo({ run }: RunRecord, part: Part = {}): Promise<RunRecord> {
-  const undone = await control().undo({ run, part, mode: 'sync', by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
-  return approve(await harness.getRun(undone))
-}
-
-async function approve(run: RunRecord): Promise<RunRecord> {
-  if (run.state !== 'held') return run
-  await control().approve({ run: run.run, by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
-  const [newest] = await control().runs({ sync, limit: 1 })
-  return harness.getRun(newest!.run)
+  harness = await bed.openWithWorker(options)
 }
 
 async function noticed({ run }: RunRecord): Promise<string[]> {
-  return (await noticesOf(opened.store.db, run, 1000)).map(({ code, id }) => `${code} ${id}`)
+  return (await noticesOf(bed.db, run, 1000)).map(({ code, id }) => `${code} ${id}`)
 }
 
 test('forty of a thousand people are deleted with their memberships, and come back with them', async () => {
@@ -106,10 +32,10 @@ test('forty of a thousand people are deleted with their memberships, and come ba
   await harness.sync()
   const before = await seen()
   fire(...everybody.slice(100, 140))
-  const deleting = await approve(await harness.sync())
+  const deleting = await harness.approve((await harness.sync()).run)
   expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 40 } } })
   expect((await seen()).users.size).toBe(960)
-  const undone = await undo(deleting)
+  const undone = await harness.undo(deleting.run)
   expect(undone).toMatchObject({ state: 'done', undo: { run: deleting.run }, hold: null })
   expect(undone.counts?.planned).toMatchObject({ 'create-user': 40 })
   expect(await noticed(undone)).toEqual([])
@@ -129,15 +55,15 @@ test('what others changed since stays, and what they did not touch comes back', 
   company.groups.set('h', { name: 'Home', members: ['d', 'new', 'other'] })
   const changing = await harness.sync()
   // Somebody else works in the directory meanwhile.
-  await change('POST', 'users', {
+  await call('POST', '/users', {
     'users[][external_id]': 'b',
     'users[][name]': 'Another Bea',
     'users[][email]': 'bea@example.org',
   })
-  await change('PATCH', 'users/d', { name: 'Dorothea' })
-  await change('PATCH', 'users/other', { name: 'Somebody Else' })
-  await change('PATCH', 'users/f', { name: 'Frida' })
-  const undone = await undo(changing)
+  await call('PATCH', '/users/d', { name: 'Dorothea' })
+  await call('PATCH', '/users/other', { name: 'Somebody Else' })
+  await call('PATCH', '/users/f', { name: 'Frida' })
+  const undone = await harness.undo(changing.run)
   expect(undone).toMatchObject({ state: 'done' })
   const { users, groups } = await seen()
   expect(Object.fromEntries(Array.from(users, ([id, { name }]) => [id, name]))).toEqual({
@@ -161,17 +87,19 @@ test('the sync is paused until somebody resumes it, and then does it all again',
   await harness.sync()
   fire('a')
   const deleting = await harness.sync()
-  await undo(deleting)
-  const pause = { sync, by: 'ana', reason: `undo of run ${deleting.run}` }
-  expect((await control().paused()).filter((paused) => paused.sync === sync)).toMatchObject([pause])
-  await expect(control().requestRun({ sync, mode: 'sync' })).rejects.toThrow(
+  await harness.undo(deleting.run)
+  const pause = { sync: bed.sync, by: 'ana', reason: `undo of run ${deleting.run}` }
+  expect((await harness.control.paused()).filter((paused) => paused.sync === bed.sync)).toMatchObject([pause])
+  await expect(harness.control.requestRun({ sync: bed.sync, mode: 'sync' })).rejects.toThrow(
     /has been paused since .* by ana/,
   )
-  await harness.executor.work(sync, { scheduled: true })
-  expect((await control().runs({ sync, limit: 1 }))[0]).toMatchObject({ undo: { run: deleting.run } })
+  await harness.executor.work(bed.sync, { scheduled: true })
+  expect((await harness.control.runs({ sync: bed.sync, limit: 1 }))[0]).toMatchObject({
+    undo: { run: deleting.run },
+  })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
-  await control().resume(sync)
-  await harness.executor.work(sync, { scheduled: true })
+  await harness.control.resume(bed.sync)
+  await harness.executor.work(bed.sync, { scheduled: true })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c'])
 })
 
@@ -183,9 +111,9 @@ test('an undo can be undone, with its deletes held', async () => {
   fire('a')
   const deleting = await harness.sync()
   const after = await seen()
-  const undone = await undo(deleting)
-  const again = await control().undo({ run: undone.run, part: {}, mode: 'sync', by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
+  const undone = await harness.undo(deleting.run)
+  const again = await harness.control.undo({ run: undone.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
   const held = await harness.getRun(again)
   expect(held).toMatchObject({
     state: 'held',
@@ -193,7 +121,7 @@ test('an undo can be undone, with its deletes held', async () => {
     breaches: [{ guard: 'undo-deletes', changes: 1 }],
   })
   expect((await seen()).users.size).toBe(2)
-  expect(await approve(held)).toMatchObject({ state: 'done' })
+  expect(await harness.approve(held.run)).toMatchObject({ state: 'done' })
   expect(await seen()).toEqual(after)
 })
 
@@ -206,15 +134,15 @@ test('an undo of a part puts back that part only', async () => {
   hire('d')
   company.users.set('c', { name: 'Carl', email: 'c@example.org' })
   const changing = await harness.sync()
-  await undo(changing, { ids: ['a'] })
+  await harness.undo(changing.run, { ids: ['a'] })
   const first = await seen()
   expect([...first.users.keys()].toSorted()).toEqual(['a', 'c', 'd'])
   expect(first.groups.get('g')?.members).toEqual(['a', 'c'])
-  await undo(changing, { names: ['updates'] })
+  await harness.undo(changing.run, { names: ['updates'] })
   expect((await seen()).users.get('c')?.name).toBe('Person c')
-  await undo(changing, { names: ['deletes', 'members'] })
+  await harness.undo(changing.run, { names: ['deletes', 'members'] })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c', 'd'])
-  await undo(changing)
+  await harness.undo(changing.run)
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
 })
 
@@ -230,7 +158,7 @@ test('e-mails that changed hands change back', async () => {
   company.users.set('d', { name: 'Person c', email: 'a@example.org' })
   const changing = await harness.sync()
   expect(changing).toMatchObject({ state: 'done' })
-  expect((await undo(changing)).state).toBe('done')
+  expect((await harness.undo(changing.run)).state).toBe('done')
   const after = await seen()
   expect(Object.fromEntries(after.users)).toEqual(Object.fromEntries(before.users))
 })
@@ -242,7 +170,7 @@ test('what cannot be undone is refused with a sentence', async () => {
   const second = await harness.sync()
   const plan = await harness.sync({ mode: 'plan' })
   const ask = async (run: number) => {
-    const asked = control().undo({ run, part: {}, mode: 'sync', by: 'ana' })
+    const asked = harness.control.undo({ run, part: {}, mode: 'sync', by: 'ana' })
     return asked.then(
       () => 'nothing',
       (error: unknown) => (error instanceof DirsyncdError ? error.message : String(error)),
@@ -253,9 +181,9 @@ test('what cannot be undone is refused with a sentence', async () => {
   )
   expect(await ask(second.run)).toBe(`Run ${second.run} changed nothing, so there is nothing to undo.`)
   expect(await ask(plan.run)).toBe(`Run ${plan.run} changed nothing, so there is nothing to undo.`)
-  await opened.store.db.deleteFrom('dirsyncd.changes').where('run', '=', first.run).execute()
+  await bed.db.deleteFrom('dirsyncd.changes').where('run', '=', first.run).execute()
   expect(await ask(first.run)).toContain('of its 1 change only 0 changes are kept')
-  expect(await control().paused()).not.toContainEqual(expect.objectContaining({ sync }))
+  expect(await harness.control.paused()).not.toContainEqual(expect.objectContaining({ sync: bed.sync }))
 })
 
 test('a run of many updates is undone', async () => {
@@ -268,8 +196,8 @@ test('a run of many updates is undone', async () => {
     company.users.set(id, { name: `Nobody ${id}`, email: `wrong-${id}@example.org` })
   const wrong = await harness.sync()
   expect(wrong).toMatchObject({ state: 'done', counts: { outcomes: { applied: everybody.length } } })
-  await change('PATCH', 'users/u7', { name: 'Mended by hand' })
-  const undone = await undo(wrong)
+  await call('PATCH', '/users/u7', { name: 'Mended by hand' })
+  const undone = await harness.undo(wrong.run)
   expect(undone).toMatchObject({ state: 'done', counts: { outcomes: { applied: everybody.length - 1 } } })
   const after = await seen()
   expect(after.users.get('u7')).toEqual({ name: 'Mended by hand', email: 'wrong-u7@example.org' })
@@ -287,9 +215,9 @@ test('who is deleted and comes back again and again is deleted all the same when
   for (let round = 0; round < 3; round += 1) {
     const deleting = await harness.sync()
     expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
-    await undo(deleting)
+    await harness.undo(deleting.run)
     expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
-    await control().resume(sync)
+    await harness.control.resume(bed.sync)
   }
 })
 
@@ -297,18 +225,18 @@ test('a run that waits does not begin while the sync is paused, and one that is 
   await open()
   hire('a')
   const early = await harness.requestRun()
-  await control().pause({ sync, by: 'ana' })
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
   expect(await harness.getRun(early)).toMatchObject({
     state: 'failed',
     error: 'ana paused the sync before this run began',
   })
   const late = await harness.requestRun()
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.work()
   expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })
   expect(await harness.sync({ mode: 'plan' })).toMatchObject({ state: 'planned' })
   expect((await seen()).users.size).toBe(0)
-  await control().resume(sync)
-  await harness.executor.work(sync, { scheduled: false })
+  await harness.control.resume(bed.sync)
+  await harness.work()
   expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
 })
 
@@ -317,13 +245,13 @@ test('an old approval of a delete by the sync does not let an undo delete', asyn
   hire('a', 'b')
   await harness.sync()
   fire('a')
-  await approve(await harness.sync())
+  await harness.approve((await harness.sync()).run)
   hire('a')
   const creating = await harness.sync()
-  const { db } = opened.store
+  const { db } = bed
   const decided = {
-    sync,
-    target: target(),
+    sync: bed.sync,
+    target: bed.target,
     decision: 'approved' as const,
     run: creating.run,
     decided_by: 'ana',
@@ -332,8 +260,8 @@ test('an old approval of a delete by the sync does not let an undo delete', asyn
     .insertInto('dirsyncd.decisions')
     .values({ ...decided, fingerprint: deleteFingerprint('user', 'a') })
     .execute()
-  const undone = await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
+  const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
   expect(await harness.getRun(undone)).toMatchObject({ state: 'held' })
   expect((await seen()).users.has('a')).toBe(true)
 })
@@ -346,11 +274,11 @@ test('what a person left out of an approval stays held beside the hold of an und
   const creating = await harness.sync()
   fire('a', 'b')
   const held = await harness.sync()
-  await control().approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
-  await harness.executor.work(sync, { scheduled: false })
-  await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
-  await control().resume(sync)
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
+  await harness.work()
+  await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await harness.control.resume(bed.sync)
   expect(await harness.sync()).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
   expect((await seen()).users.has('b')).toBe(true)
 })
@@ -361,20 +289,20 @@ test('an undo that is approved after the resumption of its sync pauses it again'
   await harness.sync()
   hire('b')
   const creating = await harness.sync()
-  const undone = await control().undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
-  await harness.executor.work(sync, { scheduled: false })
-  await control().resume(sync)
-  expect(await approve(await harness.getRun(undone))).toMatchObject({ state: 'done' })
-  expect((await control().paused()).map((pause) => pause.sync)).toContain(sync)
+  const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await harness.control.resume(bed.sync)
+  expect(await harness.approve(undone)).toMatchObject({ state: 'done' })
+  expect((await harness.control.paused()).map((pause) => pause.sync)).toContain(bed.sync)
 })
 
 test('an undo of nobody is refused and pauses nothing', async () => {
   await open()
   hire('a')
   const { run } = await harness.sync()
-  const asked = control().undo({ run, part: { ids: ['nobody'] }, mode: 'sync', by: 'ana' })
+  const asked = harness.control.undo({ run, part: { ids: ['nobody'] }, mode: 'sync', by: 'ana' })
   await expect(asked).rejects.toThrow(`Run ${run} has no such change; dirsyncd runs ${run} --all shows them.`)
-  expect((await control().paused()).map((pause) => pause.sync)).not.toContain(sync)
+  expect((await harness.control.paused()).map((pause) => pause.sync)).not.toContain(bed.sync)
 })
 
 test('somebody whose e-mail was given away comes back without it, and gets it with the rest of the undo', async () => {
@@ -385,10 +313,10 @@ test('somebody whose e-mail was given away comes back without it, and gets it wi
   fire('a')
   company.users.set('b', { name: 'Person b', email: 'a@example.org' })
   const changing = await harness.sync()
-  const part = await undo(changing, { ids: ['a'] })
+  const part = await harness.undo(changing.run, { ids: ['a'] })
   expect(runExitCode(part)).toBe(4)
   expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: null })
-  await undo(changing)
-  await undo(changing)
+  await harness.undo(changing.run)
+  await harness.undo(changing.run)
   expect(Object.fromEntries((await seen()).users)).toEqual(Object.fromEntries(before.users))
 })

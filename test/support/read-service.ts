@@ -57,7 +57,7 @@ export async function callService(
   options: ReadServiceOptions,
   method: string,
   path: string,
-  form?: Record<string, string>,
+  form?: Record<string, string> | URLSearchParams,
 ): Promise<number> {
   const url = `${options.baseUrl}/api/v2/organizations/${options.organizationId}/admin/directories/${options.directoryId}${path}`
   const answer = await fetch(url, {

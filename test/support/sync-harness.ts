@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/client/client.ts'
+import type { ApproveRequest } from '../../src/control/control.ts'
+import { createLocalControl } from '../../src/control/local.ts'
 import { Executor } from '../../src/sync/executor.ts'
 import type { SyncSetup } from '../../src/sync/pass.ts'
 import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
@@ -8,11 +10,12 @@ import type { Grace } from '../../src/plan/grace.ts'
 import type { Options } from '../../src/plan/configuration.ts'
 import type { GuardLimits } from '../../src/plan/guards.ts'
 import type { PlanRules } from '../../src/plan/inputs.ts'
+import type { Part } from '../../src/plan/part/part.ts'
 import { type ChunkJob, changesQueueName } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/apply/worker.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
-import { addRun, findRun, type RunRecord, type NewRun } from '../../src/store/runs.ts'
+import { addRun, findRun, listRuns, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { lookBack } from '../../src/target/look-back.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
 import { createTogether } from '../../src/target/together/create-together.ts'
@@ -75,8 +78,17 @@ export interface SyncHarness extends AsyncDisposable {
   readonly sync: (more?: Partial<NewRun>) => Promise<RunRecord>
   /** Requests a run without executing it. Resolves with its number. */
   readonly requestRun: (more?: Partial<NewRun>) => Promise<number>
+  /** Executes the runs that wait, and adds none as the schedule does. */
+  readonly work: () => Promise<void>
   readonly getRun: (run: number) => Promise<RunRecord>
+  readonly newestRun: () => Promise<RunRecord>
   readonly waitForEnd: (run: number) => Promise<RunRecord>
+  /** What an operator's commands do to this sync. */
+  readonly control: ReturnType<typeof createLocalControl>
+  /** Approves what this run holds, or a part of it, and executes what follows. Resolves with the newest run. */
+  readonly approve: (run: number, more?: Partial<ApproveRequest>) => Promise<RunRecord>
+  /** Undoes this run, or a part of it, also where that is held. Resolves with the run that did it. */
+  readonly undo: (run: number, part?: Part) => Promise<RunRecord>
   /** The error codes in the log. */
   readonly codes: () => string[]
   /** The messages in the log, without their fields. */
@@ -198,16 +210,20 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     }
   }
 
+  const work = () => executor.work(sync, { scheduled: false })
+
   return {
     executor,
     otherExecutor,
     startWorker,
     requestRun,
+    work,
     getRun,
     waitForEnd,
+    ...commandsOn(db, { sync, target }, { work, getRun }),
     sync: async (more) => {
       const number = await requestRun(more)
-      await executor.work(sync, { scheduled: false })
+      await work()
       return getRun(number)
     },
     codes: () => lines.map((line) => JSON.parse(line).code).filter((code) => code !== undefined),
@@ -217,6 +233,36 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       await stack.disposeAsync()
     },
   }
+}
+
+/** What a person does with commands, and the runs that follow. */
+function commandsOn(
+  db: OpenBackend['store']['db'],
+  { sync, target }: Pick<RunRecord, 'sync' | 'target'>,
+  { work, getRun }: Pick<SyncHarness, 'work' | 'getRun'>,
+): Pick<SyncHarness, 'newestRun' | 'control' | 'approve' | 'undo'> {
+  const targets = new Map([[sync, target]])
+  const control = createLocalControl({ db, targets, wake: async () => undefined })
+
+  async function newestRun(): Promise<RunRecord> {
+    const [newest] = await listRuns(db, { sync, limit: 1 })
+    return getRun(newest!.run)
+  }
+
+  async function approve(run: number, more?: Partial<ApproveRequest>): Promise<RunRecord> {
+    await control.approve({ run, by: 'ana', ...more })
+    await work()
+    return newestRun()
+  }
+
+  async function undo(run: number, part: Part = {}): Promise<RunRecord> {
+    const number = await control.undo({ run, part, mode: 'sync', by: 'ana' })
+    await work()
+    const undone = await getRun(number)
+    return undone.state === 'held' ? approve(number) : undone
+  }
+
+  return { newestRun, control, approve, undo }
 }
 
 /** Reads the company anew each time. */

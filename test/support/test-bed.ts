@@ -1,8 +1,10 @@
+import type { Kysely } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { Tables } from '../../src/store/tables.ts'
 import { type ApiProxy, startApiProxy } from './api-proxy.ts'
 import { backendNamed, type OpenBackend } from './backends.ts'
 import { emptyDirectoriesFixture, FIXTURE } from './fixture.ts'
-import type { ReadServiceOptions } from './read-service.ts'
+import { callService, readService, type ReadServiceOptions } from './read-service.ts'
 import { type RunningService, type StartOptions, startService } from './service.ts'
 import {
   type MutableCompany,
@@ -33,7 +35,7 @@ class TestBed {
   service!: RunningService
   proxy!: ApiProxy
   opened!: OpenBackend
-  company: MutableCompany = { users: new Map(), groups: new Map() }
+  readonly company: MutableCompany = { users: new Map(), groups: new Map() }
   readonly #name: string
   readonly #servers = new AsyncDisposableStack()
   #test = new AsyncDisposableStack()
@@ -59,7 +61,8 @@ class TestBed {
   beginTest(): void {
     this.#test = new AsyncDisposableStack()
     this.#tests += 1
-    this.company = { users: new Map(), groups: new Map() }
+    this.company.users.clear()
+    this.company.groups.clear()
     this.proxy.intercept = () => undefined
   }
 
@@ -70,6 +73,10 @@ class TestBed {
   /** The name of the test's sync. */
   get sync(): string {
     return `${this.#name}-${this.#tests}`
+  }
+
+  get db(): Kysely<Tables> {
+    return this.opened.store.db
   }
 
   /** The URL of the test's directory: what its sync writes to. */
@@ -95,6 +102,35 @@ class TestBed {
       }),
     )
   }
+
+  /** Opens the test's sync as `open` does, and starts a worker. */
+  async openWithWorker(more?: Partial<SyncHarnessOptions>): Promise<SyncHarness> {
+    const harness = this.open(more)
+    await harness.startWorker()
+    return harness
+  }
+
+  // Functions instead of methods, so that a test file can take them out of the bed and call them by their names.
+
+  /** Adds people to the company. */
+  readonly hire = (...ids: readonly string[]): void => {
+    for (const id of ids) this.company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
+  }
+
+  /** Takes people out of the company and its groups. */
+  readonly fire = (...ids: readonly string[]): void => {
+    const { users, groups } = this.company
+    for (const id of ids) users.delete(id)
+    for (const [id, { name, members }] of groups)
+      groups.set(id, { name, members: members.filter((member) => !ids.includes(member)) })
+  }
+
+  /** Reads the test's directory past the proxy. */
+  readonly seen = () => readService(this.direct)
+
+  /** Writes to the test's directory past the proxy, as somebody else. */
+  readonly call = (method: string, path: string, form?: Record<string, string> | URLSearchParams) =>
+    callService(this.direct, method, path, form)
 
   get #directoryId(): number {
     return FIRST_DIRECTORY + this.#tests - 1
