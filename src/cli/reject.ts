@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { RunSummary } from '../control/control.ts'
 import { type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
@@ -32,8 +33,15 @@ async function reject(session: Session, number: number, { only, reason }: Decisi
   if (session.json) session.printJson(rejected)
   else {
     session.print(
-      `${whatIsDecided(rejected, only, 'rejected')}; the rejected changes are not applied until they change.${whatWaits(rejected)}`,
+      `${whatIsDecided(rejected, only, 'rejected')}; ${whatFollows(rejected)}.${whatWaits(rejected)}`,
     )
   }
   return 0
+}
+
+/** The sync itself does not ask what was decided about an undo. */
+function whatFollows({ undo, sync }: RunSummary): string {
+  return undo === null
+    ? 'the rejected changes are not applied until they change'
+    : `nothing of this undo is applied, and what ${sync} does of itself is another matter: dirsyncd plan ${sync} shows it`
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Part } from '../plan/part/part.ts'
 import { DirsyncdError } from '../errors.ts'
 import { wholeNumber } from './arguments.ts'
+import type { Ask } from './ask.ts'
 import type { Runner, Session } from './context.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
@@ -46,7 +47,6 @@ export function addUndo(program: Command, run: Runner): void {
 async function undo(session: Session, number: number, options: UndoOptions): Promise<number> {
   const { compose, config, log } = session
   const { dryRun = false, yes = false, all = false } = options
-  if (!dryRun && !yes) requireSomebody(session)
   const part = partOf(options)
   const request = { run: number, part, by: whoAmI() }
   await using control = await compose.openControl(config, log)
@@ -56,12 +56,13 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   if (dryRun || plan.state !== 'planned') return planned
   if (total(plan.counts?.planned ?? {}) === 0) {
     session.print(
-      `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`,
+      plan.totalNotices === 0
+        ? `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`
+        : 'Nothing can be put back now, for the reasons above.',
     )
     return planned === EXIT.changes ? EXIT.incomplete : planned
   }
-  const isAsked = !yes && session.ask !== undefined
-  if (isAsked && !(await session.ask(`Put this back, and pause ${plan.sync}?`, session.signal))) {
+  if (!yes && !(await asker(session)(`Put this back, and pause ${plan.sync}?`, session.signal))) {
     session.print('Nothing was changed.')
     return EXIT.done
   }
@@ -81,10 +82,8 @@ function whatOf(part: Part, run: number): string {
   return Object.keys(part).length === 0 ? `run ${run}` : `this part of run ${run}`
 }
 
-function requireSomebody({ ask }: Session): void {
-  if (ask !== undefined) return
-  throw new DirsyncdError(
-    'usage',
-    'There is no terminal on which to ask; add --dry-run to look at the undo, and then --yes to do it.',
-  )
+function asker({ ask, json }: Session): Ask {
+  if (ask !== undefined && !json) return ask
+  const why = json ? 'With --json nobody is asked' : 'There is no terminal on which to ask'
+  throw new DirsyncdError('usage', `${why}; add --dry-run to look at the undo, and then --yes to do it.`)
 }

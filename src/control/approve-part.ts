@@ -46,8 +46,8 @@ export async function approvePartOf(
   return (await findRun(db, number))!
 }
 
-function requireNoUndo({ run, undo }: RunRecord): void {
-  if (undo === null) return
+function requireNoUndo({ run, undo, hold }: RunRecord): void {
+  if (undo === null || hold === null) return
   throw new DirsyncdError(
     'usage',
     `Run ${run} is an undo: approve it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,

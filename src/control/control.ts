@@ -40,6 +40,7 @@ export interface RunSummary {
    * several times.
    */
   readonly undecidedChanges: number
+  /** Of a hold that it shares with an earlier run, only what became of it; null while that one is open. */
   readonly hold: HoldState | null
   /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes or comes first. */
   readonly holdRun: number | null
@@ -105,6 +106,8 @@ export interface RunView extends RunSummary {
   readonly totalNotices: number
   /** Which of its notices an earlier run had already; null while the run goes on, and where there is no such run. */
   readonly sameNotices: SameNotices | null
+  /** What an undo cannot bring back, in words. */
+  readonly lost: readonly string[]
   /** Which options of the sync are not as in its last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
 }

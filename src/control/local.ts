@@ -2,6 +2,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
+import { endedHolds } from '../store/holds.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
@@ -32,7 +33,7 @@ import {
 import { pauseOperations, pauseView } from './paused.ts'
 import { type ApprovalDeps, approvePartOf, isExpired, requireInTime } from './approve-part.ts'
 import { requireSameTarget } from './same-target.ts'
-import { addUndo } from './undo.ts'
+import { addUndo, lostFor } from './undo.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
@@ -199,7 +200,10 @@ function requireNames(
 function whyNoHold(run: RunRecord, awaits: boolean): string {
   const first = holdBefore({ ...run, holdRun: run.hold_run })
   if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`
-  if (run.hold_run !== null && run.hold_run !== run.run) return `it waits for the hold of run ${run.hold_run}`
+  if (run.hold_run !== null && run.hold_run !== run.run)
+    return `it shares the hold of run ${run.hold_run}; see dirsyncd runs ${run.hold_run}`
+  if (run.hold === 'approved' && run.undo !== null)
+    return `it was approved before; dirsyncd undo ${run.undo.run} shows what is not put back yet`
   if (run.hold === 'approved' && awaits)
     return `it was approved before, and what of it is not applied yet is for the next run: \`dirsyncd sync ${run.sync}\``
   if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
@@ -223,6 +227,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
     totalNotices: await countNotices(db, run.run),
     sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
     configurationChange: run.configuration_change,
+    lost: lostFor(run),
   }
 }
 
@@ -249,6 +254,7 @@ async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> 
 async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
   const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
   const undecided = await undecidedOf(db, [...new Set(holders)])
+  const ended = await endedHolds(db, [...new Set(holders)])
   const paused = await pausedSyncs(db)
   const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
   const summarized = runs.map(async (run) => {
@@ -258,6 +264,7 @@ async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promis
     const pause = paused.get(run.sync)
     return {
       ...summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits),
+      ...(run.hold === null && { hold: ended.get(run.hold_run ?? run.run) ?? null }),
       paused: pause === undefined ? null : pauseView(pause),
     }
   })

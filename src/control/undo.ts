@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { amount } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
-import { countInPart } from '../store/decisions.ts'
+import { countEndedMemberships, countInPart } from '../store/decisions.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/plans.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
@@ -22,7 +22,7 @@ export interface UndoDeps {
 
 /**
  * Adds the run that undoes another one, and pauses the sync unless the undo is only to be shown. Returns its number.
- * Throws `run-unknown` where there is nothing that could be undone, and `usage` while a run is under way.
+ * Throws `run-unknown` where there is nothing that could be undone or while a run is under way.
  */
 export async function addUndo(
   { db, targets, endInterrupted }: UndoDeps,
@@ -36,7 +36,7 @@ export async function addUndo(
   requireSameTarget(run, targets, 'be undone')
   await requireIdle(db, run)
   await requireKeptChanges(db, run)
-  if ((await countInPart(db, number, part)) === 0)
+  if ((await countInPart(db, number, part)) + (await countEndedMemberships(db, number, part)) === 0)
     throw new DirsyncdError(
       'usage',
       `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,
@@ -45,6 +45,17 @@ export async function addUndo(
   if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}`, isOfPerson: false })
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
+}
+
+/** What the entries that an undo creates again had, and no request of the API can give them. */
+export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): readonly string[] {
+  if (undo === null) return []
+  const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
+  return [
+    users > 0 &&
+      `${amount(users, 'user')}: the numeric id (a new one is given), employee_id, subscriptions, and whatever else hung on the old account`,
+    groups > 0 && `${amount(groups, 'group')}: what else hung on the old group than its name and members`,
+  ].filter((line) => line !== false)
 }
 
 /** Throws where the run applied nothing, or where not all of its changes are kept any more. */
@@ -68,7 +79,7 @@ async function requireIdle(db: Db, { run, sync }: RunRecord): Promise<void> {
   const holder = await leaseHolder(db, sync)
   if (holder?.run === undefined) return
   throw new DirsyncdError(
-    'usage',
+    'run-unknown',
     `Run ${run} cannot be undone while run ${holder.run} of ${sync} is under way; wait for its end, or end it with dirsyncd pause ${sync}.`,
   )
 }

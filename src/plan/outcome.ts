@@ -11,7 +11,7 @@ export type Outcome =
       readonly result: 'applied' | 'found' | 'already' | 'missing'
       readonly status: number | undefined
       readonly requests: number
-      /** The entry to create was in the directory, and not because an earlier request had created it. */
+      /** What the change wants was there before its first request: for a delete, that the entry is gone. */
       readonly wasThere?: boolean | undefined
       /** The service gave the entry what was sent for another one: why the run must stop. */
       readonly mixedUp?: string

@@ -169,6 +169,19 @@ async function countMemberships(trx: Db, run: number, part: Part): Promise<numbe
   return rows[0]?.count ?? 0
 }
 
+/** How many deletes of a run ended memberships that a part names: no change of members says so. */
+export async function countEndedMemberships(db: Db, run: number, part: Part): Promise<number> {
+  if (!opsOfPart(part).includes('set-members')) return 0
+  const others = sql`coalesce(change -> 'have' -> 'groups', change -> 'have' -> 'members', '[]')`
+  const isNamed =
+    part.ids === undefined
+      ? sql`${others} <> '[]'`
+      : sql`(${others} ?| ${part.ids}::text[] OR entry_id = ANY(${part.ids}::text[]))`
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM dirsyncd.changes
+    WHERE run = ${run} AND op LIKE 'delete-%' AND ${isNamed}`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
 function lockRun(trx: Db, number: number): Promise<RunRecord> {
   return trx
     .selectFrom('dirsyncd.runs')

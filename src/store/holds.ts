@@ -1,11 +1,12 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type RecordedBreach, undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
 import { decisionsOf } from './decisions.ts'
 import type { Fenced } from './fenced-run.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges } from './held-changes.ts'
-import type { RunCounts, RunState } from './run-types.ts'
+import type { HoldState, RunCounts, RunState } from './run-types.ts'
 import { finishRun, type RunRecord } from './runs.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has
@@ -82,6 +83,21 @@ async function endHeldRun(
 export async function closeHold(trx: Fenced, sync: string): Promise<void> {
   const open = await openHold(trx, sync)
   if (open) await endHold(trx, open.run, 'closed')
+}
+
+/** What became of the holds of these runs; those that are open are left out. */
+export async function endedHolds(
+  db: Kysely<Tables>,
+  runs: readonly number[],
+): Promise<ReadonlyMap<number, HoldState>> {
+  if (runs.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('dirsyncd.runs')
+    .select(['run', 'hold'])
+    .where('run', 'in', runs)
+    .where('hold', '<>', 'open')
+    .execute()
+  return new Map(rows.flatMap(({ run, hold }) => (hold === null ? [] : [[run, hold] as const])))
 }
 
 async function endHold(trx: Fenced, run: number, hold: 'replaced' | 'closed' | 'expired'): Promise<void> {

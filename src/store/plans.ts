@@ -290,7 +290,8 @@ export async function countThereBefore(db: Db, run: number): Promise<Record<Kind
 /** A change that a run made or found done, or may have made. */
 export interface DoneChange {
   readonly change: Change
-  readonly state: ChangeState
+  /** It was so before the run wrote it: not the run's doing. */
+  readonly wasThere: boolean
 }
 
 /** The changes of a run that may have changed the directory, in their order and in parts. */
@@ -298,7 +299,7 @@ export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly
   for (let after = 0; ;) {
     const { rows } = await sql<
       DoneChange & { number: number }
-    >`SELECT c.number, c.change, ${STATE_AT_END} AS state
+    >`SELECT c.number, c.change, c.was_there AS "wasThere"
       FROM dirsyncd.changes AS c WHERE run = ${run} AND number > ${after}
         AND ${STATE_AT_END} IN ('applied', 'found', 'unknown')
       ORDER BY number LIMIT ${ROWS_PER_STATEMENT}`.execute(db)

@@ -1,4 +1,4 @@
-import type { DirectorySnapshot } from '../directory/snapshot.ts'
+import type { DirectorySnapshot, Notice } from '../directory/snapshot.ts'
 import type { Steps } from '../directory/steps.ts'
 import { SourceUsers } from '../directory/users.ts'
 import { amount } from '../directory/wording.ts'
@@ -49,7 +49,7 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
   const inputs = inputsOf(deps, directory, await wantedSides(deps, directory, signal))
-  const plan = withoutSourceNotices(await inTurns(planInSteps(inputs), signal))
+  const plan = withoutSourceNotices(await inTurns(planInSteps(inputs), signal), deps.undo.run)
   const breaches = await inTurns(guardsOf(deps, inputs, plan, memory), signal)
   const { approved } = memory
   const planned: Planned = {
@@ -86,8 +86,8 @@ async function wantedSides(
   })
   for await (const some of doneChanges()) {
     signal.throwIfAborted()
-    for (const { change, state } of some) {
-      if (state === 'found') draft.addFound(change)
+    for (const { change, wasThere } of some) {
+      if (wasThere) draft.addFound(change)
       else draft.add(change)
     }
   }
@@ -120,8 +120,19 @@ function inputsOf(
 }
 
 /** What is noticed of a source says nothing of what was in the directory before. */
-function withoutSourceNotices(plan: Plan): Plan {
-  return { ...plan, notices: plan.notices.filter(({ code }) => code !== 'no-email' && code !== 'new-id') }
+function withoutSourceNotices(plan: Plan, run: number): Plan {
+  const notices = plan.notices.filter(({ code }) => code !== 'no-email' && code !== 'new-id')
+  return { ...plan, notices: notices.map((notice) => ofUndo(notice, run)) }
+}
+
+/** Whoever has the e-mail may have got it from the same run, and be in another part of it. */
+function ofUndo(notice: Notice, run: number): Notice {
+  if (notice.code !== 'duplicate-email') return notice
+  const detail = notice.detail.replace(
+    /; the rest of this user .*/,
+    `; where run ${run} gave it that e-mail, undo both together`,
+  )
+  return { ...notice, detail }
 }
 
 function* guardsOf(

@@ -29,12 +29,14 @@ export interface Done {
   readonly outcome: 'applied' | 'found' | 'already' | 'missing'
   /** The HTTP status of the write; `undefined` if no write was needed. */
   readonly status: number | undefined
-  /** The entry to create was in the directory, and not because a request of this change had created it. */
+  /** What the change wants was there before its first request: for a delete, that the entry is gone. */
   readonly wasThere?: boolean
 }
 
 const SEEN_FOR_MS = 5_000
+/** A request of this change did it, and its answer was lost. */
 const FOUND: Done = { outcome: 'found', status: undefined }
+const FOUND_BEFORE: Done = { ...FOUND, wasThere: true }
 
 export interface Creation<Found> {
   readonly id: string
@@ -70,9 +72,10 @@ export async function complete<Found extends Identified>(
   { found, wasThere }: FoundEntry<Found>,
 ): Promise<Done> {
   requireEntryOf(id, found)
-  if (isDone(found)) return wasThere ? { ...FOUND, wasThere: true } : FOUND
+  if (isDone(found)) return wasThere ? FOUND_BEFORE : FOUND
   try {
-    return await update(context, { id, find, isDone, send: correct(found) }, 'sure')
+    const done = await update(context, { id, find, isDone, send: correct(found) }, 'sure')
+    return wasThere ? { ...done, wasThere } : done
   } catch (error) {
     // The next attempt must know that this one may have created the entry.
     if (!wasThere && isApiError(error, 'rate-limited')) throw asMaybeDone(error)
@@ -122,7 +125,7 @@ export async function update<Found extends Identified>(
   if (looked === 'unsure') {
     const found = await find()
     if (found === undefined) return nothingThere(context, 'missing')
-    if (isDone(requireEntryOf(id, found))) return FOUND
+    if (isDone(requireEntryOf(id, found))) return FOUND_BEFORE
   }
   const confirm: Confirm<Found> = async () => {
     const found = await find()
@@ -151,7 +154,7 @@ export async function remove(
   }
   if (context.check && (await isGone())) {
     await requireTarget(context)
-    return FOUND
+    return FOUND_BEFORE
   }
   try {
     const written = await send(isGone)

@@ -320,3 +320,108 @@ test('somebody whose e-mail was given away comes back without it, and gets it wi
   await harness.undo(changing.run)
   expect(Object.fromEntries((await seen()).users)).toEqual(Object.fromEntries(before.users))
 })
+
+test('what the run did is put back although each answer was lost', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b'] })
+  company.groups.set('h', { name: 'House', members: ['c'] })
+  await harness.sync()
+  const before = await seen()
+  fire('a')
+  hire('new')
+  company.users.set('b', { name: 'Person b', email: 'bea@example.org' })
+  company.groups.set('g', { name: 'Gang', members: ['b', 'c'] })
+  company.groups.delete('h')
+  company.groups.set('i', { name: 'Inn', members: ['c'] })
+  bed.proxy.intercept = ({ method }) => (method === 'GET' ? undefined : { afterwards: 'cut' })
+  const changing = await harness.sync()
+  expect(changing.counts?.outcomes?.applied ?? 0).toBe(0)
+  bed.proxy.intercept = () => undefined
+  const undone = await harness.undo(changing.run)
+  expect(await noticed(undone)).toEqual([])
+  expect(await seen()).toEqual(before)
+})
+
+test('who was there before a create, and what others had done before the run, is not undone', async () => {
+  await open()
+  hire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b'] })
+  await harness.sync()
+  hire('new')
+  const made = { 'users[][external_id]': 'new', 'users[][name]': 'Made before' }
+  bed.proxy.intercept = async ({ method, url }) => {
+    if (method !== 'POST' || !url.includes('/users')) return
+    bed.proxy.intercept = () => undefined
+    await call('POST', '/users', { ...made, 'users[][email]': 'before@example.org' })
+  }
+  const changing = await harness.sync()
+  expect((await seen()).users.get('new')).toEqual({ name: 'Person new', email: 'new@example.org' })
+  const undone = await harness.undo(changing.run)
+  expect(await noticed(undone)).toEqual(['not-restored new'])
+  expect((await seen()).users.has('new')).toBe(true)
+})
+
+test('a rejected undo is not done, says what else may happen, and takes with it the undo that waits with it', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  const again = () => harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  const first = await again()
+  await harness.work()
+  const second = await again()
+  await harness.work()
+  const { control } = harness
+  expect(await control.run(second)).toMatchObject({ state: 'held', hold: null, holdRun: first })
+  await control.reject({ run: first, by: 'ana' })
+  expect(await control.run(second)).toMatchObject({ state: 'held', hold: 'rejected', holdRun: first })
+  await expect(control.approve({ run: second, by: 'ana' })).rejects.toThrow(
+    `Run ${second} has no open hold: it shares the hold of run ${first}; see dirsyncd runs ${first}.`,
+  )
+  expect((await seen()).users.has('a')).toBe(true)
+})
+
+test('whoever approves an undo twice is told how to put back the rest, and not to run the sync', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  const undoing = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await harness.approve(undoing)
+  await expect(harness.control.approve({ run: undoing, by: 'ana' })).rejects.toThrow(
+    `it was approved before; dirsyncd undo ${creating.run} shows what is not put back yet.`,
+  )
+})
+
+test('members whom a delete took out of a group come back to it alone, where they are there', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c'] })
+  await harness.sync()
+  fire('a', 'b')
+  const deleting = await harness.sync()
+  hire('a')
+  await call('POST', '/users', {
+    'users[][external_id]': 'a',
+    'users[][name]': 'Person a',
+    'users[][email]': 'a@example.org',
+  })
+  const undone = await harness.undo(deleting.run, { ids: ['g'] })
+  expect(await noticed(undone)).toEqual(['not-restored g'])
+  expect((await seen()).groups.get('g')?.members).toEqual(['a', 'c'])
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'c'])
+})
+
+test('half of an exchange of e-mails is not undone, and says that both belong together', async () => {
+  await open()
+  hire('a', 'b')
+  await harness.sync()
+  company.users.set('a', { name: 'Person a', email: 'b@example.org' })
+  company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+  const changing = await harness.sync()
+  const undone = await harness.undo(changing.run, { ids: ['a'] })
+  const [notice] = await noticesOf(bed.db, undone.run, 10)
+  expect(notice?.detail).toBe(
+    `"b" has the e-mail a@example.org in the directory and keeps it; where run ${changing.run} gave it that e-mail, undo both together`,
+  )
+})

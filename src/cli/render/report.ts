@@ -30,7 +30,7 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
   const sections = [
     [headline(view), ...configurationLine(view), ...countLines(view)],
     changeLines(view, shown),
-    titled('Does not come back:', lostWithDeletes(view)),
+    titled('Does not come back:', view.lost),
     titled('Not applied:', notApplied(view)),
     underWay(view),
     titled('Noticed:', renderNotices(view, { shown, all: options.all })),
@@ -82,16 +82,6 @@ function isWhole(part: Part): boolean {
 }
 
 /** What no undo can bring back of those who were deleted. */
-function lostWithDeletes({ undo, counts }: RunView): string[] {
-  if (undo === null) return []
-  const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
-  return [
-    users > 0 &&
-      `${amount(users, 'user')}: the numeric id (a new one is given), employee_id, subscriptions, and whatever else hung on the old account`,
-    groups > 0 && `${amount(groups, 'group')}: what else hung on the old group than its name and members`,
-  ].filter((line) => line !== false)
-}
-
 function countLines({ counts, breaches, undo }: RunView): string[] {
   if (counts === null) return []
   const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, unchanged } = counts
@@ -284,8 +274,9 @@ function isApprovedPlan(view: RunView): boolean {
 const APPROVED = 'Approved by a person, in spite of'
 
 function holdTitle(view: RunView): string {
-  const { mode, state, hold, approved } = view
-  if (mode === 'plan') return isApprovedPlan(view) ? APPROVED : 'A sync would be held by'
+  const { mode, state, hold, approved, undo } = view
+  if (mode === 'plan')
+    return isApprovedPlan(view) ? APPROVED : `${undo === null ? 'A sync' : 'The undo'} would be held by`
   if (state === 'applying' || state === 'done' || (state === 'failed' && approved)) return APPROVED
   if (hold === null || holdBefore(view) !== undefined) return 'Held by'
   return hold === 'open' ? 'Held by' : `Held by (${hold} since)`

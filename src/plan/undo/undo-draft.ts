@@ -64,8 +64,6 @@ export class UndoDraft {
   readonly #changedUsers = new Set<string>()
   readonly #groups = new Map<string, { name: string; members: readonly string[] }>()
   readonly #memberChanges = new Map<string, SetMembers>()
-  /** Whom the run found added to groups: perhaps its own request, whose answer was lost, had added them. */
-  readonly #foundMembers = new Map<string, SetMembers>()
   readonly #memberships = new Memberships()
 
   constructor(facts: UndoFacts) {
@@ -89,6 +87,17 @@ export class UndoDraft {
       )
     if (op === 'set-members') this.#memberChanges.set(id, change)
     else if (isInPart(this.#facts.part, change)) this.#undo(change)
+    else this.#undoEndedMemberships(change)
+  }
+
+  /** A delete ended memberships, which may be in a part without it. */
+  #undoEndedMemberships(change: Exclude<Change, SetMembers>): void {
+    const { part, writesMembers } = this.#facts
+    if (!writesMembers) return
+    const add = (group: string, user: string) =>
+      isMembershipInPart(part, group, user) && this.#memberships.add(group, user)
+    if (change.op === 'delete-user') for (const group of change.have.groups ?? []) add(group, change.id)
+    if (change.op === 'delete-group') for (const user of change.have.members) add(change.id, user)
   }
 
   #undo(change: Exclude<Change, SetMembers>): void {
@@ -108,11 +117,12 @@ export class UndoDraft {
     }
   }
 
-  /** Takes a change that the run found done: perhaps somebody else did it. */
+  /** Takes a change of which the run found that somebody else had made it, or had created the entry. */
   addFound(change: Change): void {
-    if (change.op === 'set-members') this.#foundMembers.set(change.id, change)
     if (!isInPart(this.#facts.part, change)) return
-    const detail = `run ${this.#facts.run} found it done, perhaps by somebody else: left as it is`
+    const { run } = this.#facts
+    const what = change.op.startsWith('create-') ? 'was there before' : 'had been done before'
+    const detail = `${what} run ${run} could do it, perhaps by somebody else: left as it is`
     this.#note(kindOf(change.op), change.id, 'not-restored', detail)
   }
 
@@ -239,8 +249,8 @@ export class UndoDraft {
   }
 
   #addedTo(group: string): readonly string[] {
-    const changes = [this.#memberChanges.get(group), this.#foundMembers.get(group)]
-    return changes.flatMap((change) => (change === undefined ? [] : membersDifference(change).added))
+    const change = this.#memberChanges.get(group)
+    return change === undefined ? [] : membersDifference(change).added
   }
 
   *#undoMembers(change: SetMembers): Steps<undefined> {

@@ -269,6 +269,7 @@ const UNDO_PLAN = runOf({
   state: 'planned',
   undo: { run: 12, part: {} },
   counts: countsOf({ sourceUsers: 3, planned: { 'create-user': 2 } }),
+  lost: ['2 users: the numeric id (a new one is given), employee_id'],
 })
 const UNDONE = runOf({
   run: 2,
@@ -301,10 +302,14 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
   const script = { runs: { 1: [UNDO_PLAN] } }
   expect(await dirsyncd(['undo', '12'], script)).toMatchObject({
     code: 64,
-    undone: [],
+    undone: [{ mode: 'plan' }],
     stderr:
       'There is no terminal on which to ask; add --dry-run to look at the undo, and then --yes to do it.\n',
   })
+  const asJson = await dirsyncd(['undo', '12', '--json'], { ...script, answer: true })
+  expect(asJson).toMatchObject({ code: 64, undone: [{ mode: 'plan' }] })
+  expect(asJson.stderr).toMatch(/With --json nobody is asked; add --dry-run/)
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ lost: UNDO_PLAN.lost })
   expect(await dirsyncd(['undo', '12', '--dry-run'], script)).toMatchObject({
     code: 2,
     undone: [{ mode: 'plan' }],
@@ -322,6 +327,10 @@ test('an undo with nothing to put back pauses nothing', async () => {
   expect(result.stdout).toContain(
     'There is nothing to put back: the directory shows nothing any more of what run 12 wrote.',
   )
+  const noticed = runOf({ ...nothing, totalNotices: 1 })
+  const left = await dirsyncd(['undo', '12'], { runs: { 1: [noticed] }, answer: true })
+  expect(left.stdout).toContain('Nothing can be put back now, for the reasons above.')
+  expect(left.undone).toMatchObject([{ mode: 'plan' }])
 })
 
 test('resume shows what the next run would do, and asks', async () => {

@@ -47,6 +47,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     totalNotices: 0,
     sameNotices: null,
     configurationChange: null,
+    lost: [],
     ...parts,
   }
 }

@@ -165,10 +165,16 @@ test('members are put back one by one', () => {
   expect(undoOf([change], directory, { part: { names: ['creates'] } }).does).toEqual([])
 })
 
-test('a created user is deleted although the answer that made it a member was lost', () => {
-  const directory = directoryOf([haveUser('a')], [haveGroup('g', 'Group g', ['a'])])
-  const { does } = undoOf([created('a')], directory, { found: [members('g', [], ['a'])] })
-  expect(does).toEqual(['delete-user a'])
+test('what was there before the run wrote it is left alone, and named', () => {
+  const directory = directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'Group g', ['a'])])
+  const found = [created('b'), members('g', [], ['a'])]
+  const { does, says } = undoOf([created('a')], directory, { found })
+  expect(does).toEqual([])
+  expect(says).toEqual([
+    expect.stringMatching(/^changed-since a: .* did not make it a member of "Group g"/),
+    'not-restored b: was there before run 12 could do it, perhaps by somebody else: left as it is',
+    'not-restored g: had been done before run 12 could do it, perhaps by somebody else: left as it is',
+  ])
 })
 
 test('somebody who came back without the e-mail gets it when nobody has it any more', () => {

@@ -74,8 +74,7 @@ test.each([
     await using server = await startDirectoryServer()
     server.users.push(ann({ email: ' ANN@example.org' }))
     server.groups.push(all({ external_member_ids: ['b', 'a'] }))
-    const wasThere = change.op.startsWith('create') ? true : undefined
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere, requests: 1 })
+    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere: true, requests: 1 })
     expect(server.calls()).toEqual([call])
   },
 )
@@ -87,7 +86,7 @@ test.each([
   '$0.op with check: what is gone already is found, in a directory that is there',
   async (change, call) => {
     await using server = await startDirectoryServer()
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', status: undefined, requests: 2 })
+    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere: true, requests: 2 })
     expect(server.calls()).toEqual([call, 'GET directory'])
   },
 )
@@ -132,7 +131,8 @@ test('a create that finds the entry under its id compares it and is content', as
 test('a create that finds another value under its id sends only what differs', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann({ name: 'Anna' }))
-  expect(await apply(server, createUser)).toEqual({ outcome: 'applied', status: 200, requests: 3 })
+  const applied = { outcome: 'applied', status: 200, wasThere: true, requests: 3 }
+  expect(await apply(server, createUser)).toEqual(applied)
   expect(server.seen.at(-1)).toMatchObject({ method: 'PATCH', body: 'name=Ann' })
 })
 
