@@ -46,6 +46,22 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
     only: 'a created group with members',
   },
   {
+    name: 'undo-takes-what-was-found-after-a-lost-answer-for-its-own',
+    file: 'target/idempotent.ts',
+    find: "const FOUND: Done = { outcome: 'found', status: undefined }",
+    replace: "const FOUND: Done = { outcome: 'found', status: undefined, wasThere: true }",
+    test: UNDO,
+    only: 'although each answer was lost',
+  },
+  {
+    name: 'undo-leaves-who-was-there-before-the-create',
+    file: 'target/idempotent.ts',
+    find: 'return wasThere ? { ...done, wasThere } : done',
+    replace: 'return wasThere ? { ...done, wasThere: false } : done',
+    test: UNDO,
+    only: 'who was there before a create',
+  },
+  {
     name: 'undo-leaves-shared-ids',
     file: 'plan/undo/undo-draft.ts',
     find: 'if (this.#shared[kind].has(id))',
