@@ -362,7 +362,7 @@ describe('where the service does not answer what it was sent', () => {
 
   test('an outage without end stops the run as such, and nothing has passed', async () => {
     hire(...range(30))
-    await open({ giveUpMs: 300 })
+    await open({ giveUpMs: 1_500 })
     intercept = ({ method, url }) =>
       method === 'GET' && url.includes('/users/u') ? { status: 503, answer: {} } : undefined
     const began = performance.now()

@@ -305,8 +305,8 @@ test('no log has a token, a body, a password or a value of the query that nothin
 test('a store whose connections are all busy for too long is unavailable, and no failure of the service', async () => {
   const running = await startForTest()
   const { options } = running.pool
-  options.connectionTimeoutMillis = 50
   const busy = await Promise.all(Array.from({ length: options.max }, () => running.pool.connect()))
+  options.connectionTimeoutMillis = 50
   expect(await ask(running, 'listDirectories')).toMatchObject(problem(503))
   for (const client of busy) client.release()
   expect((await ask(running, 'listDirectories')).status).toBe(200)
