@@ -7,7 +7,7 @@ import type { JournalEntry, Story, VerdictCode } from '../story.ts'
 export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
   /** What a run would plan from this entry alone. */
   readonly planned: Change | undefined
-  /** The run whose guards hold everything, so that nothing is changed before a person decides. */
+  /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
   readonly heldRun: number | null
 }
 

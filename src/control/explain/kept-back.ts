@@ -72,7 +72,7 @@ function held(facts: VerdictFacts): Case | undefined {
     why: isPlanHeld
       ? `Run ${run} waits for a person before it may ${verb} ${subjectOf(facts)}: ${reasons}`
       : `Run ${run} did not ${verb} ${subjectOf(facts)}, because its read does not prove that: ${reasons}`,
-    next: `The next run does not ${verb} it, unless somebody approves it${isPlanHeld ? '' : ' or a better read proves it'}`,
+    next: `The next run does not ${verb} it, unless somebody approves it or ${isPlanHeld ? 'the plan no longer breaks a guard' : 'a better read proves it'}`,
     todo: `See dirsyncd runs ${run}, then ${decide}`,
   }
 }

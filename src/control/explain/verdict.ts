@@ -50,7 +50,9 @@ function nextOf({ planned, heldRun, paused, sync }: VerdictFacts): string {
   if (planned === undefined) return 'The next run does nothing'
   if (paused !== null)
     return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync} the next run ${DOES[planned.op]}`
-  if (heldRun !== null) return `The next run changes nothing before somebody has decided about run ${heldRun}`
+  // A run does not ask whether an earlier one is held: it applies what breaks no guard now, and ends the hold.
+  if (heldRun !== null)
+    return `Run ${heldRun} waits for a decision; the next run plans again, and ${DOES[planned.op]} unless a guard or the evidence still holds it`
   const unless = planned.op.startsWith('delete') ? ', unless a guard or the evidence holds it' : ''
   return `The next run ${DOES[planned.op]}${unless}`
 }

@@ -70,7 +70,14 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     paused: null,
     ...KEY,
     name: 'Ana',
-    source: { error: null, server: null, searched: '', entries: found.entries, sameEmail: [], unreadable: [] },
+    source: {
+      error: null,
+      server: null,
+      searched: '',
+      entries: found.entries,
+      sameEmail: [],
+      unreadable: [],
+    },
     directory: { error: null, entry: directory[0] ?? null },
     change: difference ?? null,
     planned,
@@ -306,8 +313,23 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'changed',
       sentence: /other values/,
-      next: /changes nothing before somebody has decided about run 7/,
+      next: /^Run 7 waits for a decision; the next run plans again, and updates it unless a guard or the evidence still holds it\.$/,
       todo: /dirsyncd sync corp/,
+    },
+  ],
+  [
+    'a guard holds the change itself',
+    {
+      found: foundAs(RENAMED),
+      story: {
+        hold: { run: 7, isPlanHeld: true, breaches: [{ guard: 'max-updates-users', detail: '1 of 1' }] },
+      },
+    },
+    {
+      code: 'held',
+      sentence: /^Run 7 waits for a person before it may update Ana \(user ana\): max-updates-users/,
+      next: /^The next run does not update it, unless somebody approves it or the plan no longer breaks a guard\.$/,
+      todo: /dirsyncd approve 7/,
     },
   ],
   [
