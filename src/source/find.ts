@@ -105,7 +105,13 @@ export async function findInRead(
     ({ code, kind, id }) => code === 'duplicate-id' && id !== wanted.who && isOnlyId(entries, kind, id),
   )
   if (shared?.id !== undefined) return findInRead({ who: shared.id, kinds: [shared.kind] }, searched, read)
-  return { entries, snapshot: await inTurns(partAbout(entries, snapshot)), searched, server: undefined }
+  return {
+    entries,
+    snapshot: await inTurns(partAbout(entries, snapshot)),
+    userOf: (id) => snapshot.users.get(id),
+    searched,
+    server: undefined,
+  }
 }
 
 /** The entries of a read that have one of these ids, and the users with the same e-mail. */

@@ -348,6 +348,22 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd sync \S+ --group sales/,
   },
   {
+    title: 'a group of other people in the same number',
+    sources: ['csv', 'command'],
+    act: async (scene) => {
+      await scene.write([ana, ben], [{ ...sales, members: ['ana'] }])
+      await scene.run()
+      await scene.write([ana, ben], [{ ...sales, members: ['ben'] }])
+    },
+    who: 'Sales',
+    verdict: {
+      code: 'changed',
+      sentence: /with other members than in the source: ben comes, and ana goes\.$/,
+    },
+    next: /changes its members/,
+    todo: /^dirsyncd sync \S+ --group sales does it at once/,
+  },
+  {
     title: 'a group that is gone',
     sources: ALL_SOURCES,
     act: async (scene) => {

@@ -1,12 +1,17 @@
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { pointInTime } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
+import type { Membership } from '../../plan/policy.ts'
 import type { JournalEntry, Story, VerdictCode } from '../story.ts'
 
 /** What a verdict is made of. */
 export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
   /** What a run would plan from this entry alone. */
   readonly planned: Change | undefined
+  /** What the sync does with members; `off` also where its source has none. */
+  readonly membership: Membership
+  /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
+  readonly sameMembers: boolean | null
   /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
   readonly heldRun: number | null
 }

@@ -1,17 +1,8 @@
-import { amount, digits } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
-import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { DirectorySide } from '../story.ts'
-import {
-  afterName,
-  answerIn,
-  type Case,
-  noticeOf,
-  quoted,
-  titleOf,
-  type VerdictFacts,
-  withoutStop,
-} from './case.ts'
+import { afterName, type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import { sameGroup, withOtherMembers } from './group.ts'
+import { remedyOf, remedyOfDoubt, troubleOf } from './remedies.ts'
 
 /** The source wants something else than the directory has, or cannot have what it wants. */
 export function differing(facts: VerdictFacts): Case | undefined {
@@ -61,16 +52,6 @@ function doubted(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** What a run says of changes that wait for a better read. */
-const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
-
-/** Only a run that holds it can be approved. */
-function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
-  const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true
-  const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
-  return `${run} names what waits, and the number of the run with which dirsyncd approve releases it`
-}
-
 function keptByPolicy(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'kept-by-policy')
   if (said === undefined) return undefined
@@ -80,6 +61,7 @@ function keptByPolicy(facts: VerdictFacts): Case | undefined {
 function changed(facts: VerdictFacts): Case | undefined {
   const { planned } = facts
   if (planned === undefined) return undefined
+  if (planned.op === 'set-members') return withOtherMembers(facts, planned)
   const title = titleOf(facts)
   const what = planned.op.startsWith('create')
     ? `${title} is in the source, and not in the directory yet`
@@ -88,26 +70,8 @@ function changed(facts: VerdictFacts): Case | undefined {
   return {
     code: trouble === undefined ? 'changed' : 'failed',
     why: trouble === undefined ? what : `${what}; ${trouble}`,
-    todo: remedyOf(facts, trouble === undefined ? 'done' : 'tried again'),
+    todo: remedyOf(facts, planned, trouble !== undefined),
   }
-}
-
-/** Why it was not done before: the last try failed, or the last run. */
-function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change): string | undefined {
-  const [last] = journal
-  if (last?.op === op && last.outcome !== null && FAILED.has(last.outcome)) {
-    const why = last.detail === null ? '' : ` (${withoutStop(answerIn(last.detail))})`
-    return `run ${last.run} tried it, and it failed${why}`
-  }
-  if (lastFailure === null) return undefined
-  return `run ${lastFailure.run} failed: ${withoutStop(lastFailure.error)}`
-}
-
-const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
-
-function remedyOf({ sync, kind, id, paused }: VerdictFacts, what: string): string {
-  if (paused !== null) return `dirsyncd resume ${sync} lets the sync run again`
-  return `With dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} it is ${what} now`
 }
 
 /** `the name is "Ana" there and "Anna" in the source` */
@@ -144,30 +108,6 @@ export function same(facts: VerdictFacts): Case {
   if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
   const why = `${title} is in the directory as the source has it, so look for the cause in the service`
   return { code: 'unchanged', why }
-}
-
-/** Who is a member, only a run knows, because it takes all users of both sides. */
-function sameGroup(facts: VerdictFacts): Case {
-  const { source, directory } = facts
-  const title = titleOf(facts)
-  const listed = source.entries[0]?.members
-  const there = directory.entry !== null && 'members' in directory.entry ? directory.entry.members.length : 0
-  if (listed === undefined || listed === there)
-    return { code: 'unchanged', why: `${title} is in the directory as the source has it` }
-  const numbers = `the source lists ${amount(listed, 'member')}, and the directory has ${digits(there)}`
-  const kept = facts.lastRun?.notices.find(({ code }) => code === 'members-kept')
-  if (kept !== undefined)
-    return {
-      code: 'unproved',
-      why: `${title} keeps its members, because nothing proves yet that the source is right: ${numbers}; ${kept.detail}`,
-      next: 'The next run takes nobody out of it, unless somebody approves it or a better read proves it',
-      todo: remedyOfDoubt(facts),
-    }
-  return {
-    code: 'unchanged',
-    why: `${title} is in the directory; ${numbers}`,
-    next: 'The next run compares the members: only those who are users of the directory count',
-  }
 }
 
 function hasNoEmail({ entry }: DirectorySide): boolean {

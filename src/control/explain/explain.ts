@@ -8,10 +8,11 @@ import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story
 import type { SyncPause } from '../control.ts'
 import { listPaused } from '../paused.ts'
 import { maybeUnread } from './absent.ts'
-import { withoutStop } from './case.ts'
+import { type VerdictFacts, withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
 import { judge, type Judged } from './judge.ts'
 import { matchesOf, matchOf } from './matches.ts'
+import { membersInQuestion } from './members.ts'
 import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.ts'
 import { judgementOf } from './verdict.ts'
 
@@ -78,6 +79,7 @@ async function storyOf(
   const planned = directory.error === null ? judged.planned : undefined
   const hold = await holdOf(deps, planned ?? judged.difference)
   const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
+  const { membership, sameMembers } = judged
   const facts = {
     sync,
     kind,
@@ -101,7 +103,12 @@ async function storyOf(
     paused: await pauseOf(deps),
     ...history,
   }
-  return { result: 'one', who, ...facts, ...judgementOf({ ...facts, planned, heldRun: hold.heldRun }) }
+  return {
+    result: 'one',
+    who,
+    ...facts,
+    ...judgementOf({ ...facts, planned, membership, sameMembers, heldRun: hold.heldRun }),
+  }
 }
 
 function unreadableIn(found: Found | null): readonly string[] {
@@ -139,11 +146,18 @@ function namesOf(
   return { name: wanted?.name ?? there?.name ?? known.name, email: wanted?.email ?? email }
 }
 
-interface JudgedEntry extends Judged {
+interface JudgedEntry extends Judged, Pick<VerdictFacts, 'membership' | 'sameMembers'> {
   readonly sameEmail: readonly UserEntry[]
 }
 
-const NOTHING: JudgedEntry = { difference: undefined, planned: undefined, notices: [], sameEmail: [] }
+const NOTHING: JudgedEntry = {
+  difference: undefined,
+  planned: undefined,
+  notices: [],
+  sameEmail: [],
+  membership: 'off',
+  sameMembers: null,
+}
 
 async function judgeEntry(
   deps: ExplainDeps,
@@ -156,16 +170,20 @@ async function judgeEntry(
   const others = await Promise.all(
     sameEmail.slice(0, MOST_SHARING).map(({ id }) => askDirectory(deps, { kind: 'user', id })),
   )
+  const isGroup = entry !== null && 'members' in entry
+  const members = isGroup ? await membersInQuestion(deps, found, entry) : undefined
   const judged = judge({
     key,
     found,
+    members,
     directory: [entry, ...others.map((other) => other.entry)].filter((each) => each !== null),
     rules,
     grace,
     memory: await recallReasons(db, target),
     deletedLastDay: await deletedIdsLastDay(db, target),
   })
-  return { ...judged, sameEmail }
+  const membership = found.snapshot.covers.members ? rules.membership : 'off'
+  return { ...judged, sameEmail, membership, sameMembers: members?.isSame ?? null }
 }
 
 function sharingEmail({ snapshot: { users } }: Found, id: string): readonly UserEntry[] {

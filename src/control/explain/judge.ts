@@ -1,6 +1,6 @@
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../directory/entry.ts'
-import type { Notice, Sighting } from '../../directory/snapshot.ts'
-import { type Change, fingerprint } from '../../plan/change.ts'
+import type { Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import { type Change, deleteFingerprint, fingerprint } from '../../plan/change.ts'
 import { IS_BACK } from '../../plan/evidence/evidence.ts'
 import { type Grace, whyDeleteWaits } from '../../plan/grace.ts'
 import type { PlanInputs, PlanRules, Withheld } from '../../plan/inputs.ts'
@@ -8,6 +8,7 @@ import { makePlan } from '../../plan/plan.ts'
 import type { Found, FoundEntry } from '../../source/source.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
 import type { recallReasons } from '../../sync/memory.ts'
+import type { MembersInQuestion } from './members.ts'
 
 /** What a plan of one entry is made of. */
 export interface PlanFacts {
@@ -15,6 +16,8 @@ export interface PlanFacts {
   readonly found: Found
   /** The directory's entry, and those of users with the same e-mail in the source. */
   readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
+  /** Left out where only a run can compare the members. */
+  readonly members?: MembersInQuestion | undefined
   readonly rules: PlanRules
   readonly grace: Grace
   readonly memory: Awaited<ReturnType<typeof recallReasons>>
@@ -49,36 +52,57 @@ function planOf(
   const places = entries.map(({ from }) => `${from}:`)
   const isOwn = ({ id: other, detail }: Notice) =>
     other === undefined ? places.some((place) => detail.startsWith(place)) : other === id
-  const planned = [...plan.changes].find(({ change }) => change.id === id && change.op.endsWith(`-${kind}`))
+  const own = [...plan.changes].map(({ change }) => change).filter((change) => change.id === id)
+  const ofEntry = own.find(({ op }) => op.endsWith(`-${kind}`))
+  const ofMembers = kind === 'group' ? own.find(({ op }) => op === 'set-members') : undefined
   const notices = plan.notices.filter((notice) => notice.kind === kind && isOwn(notice))
-  return { planned: planned?.change, notices }
+  return { planned: ofEntry ?? ofMembers, notices }
 }
 
-function inputsOf({ key, found, directory, rules, grace, memory }: PlanFacts): PlanInputs {
-  const { kind, id } = key
+function inputsOf({ key, found, directory, members, rules, grace, memory }: PlanFacts): PlanInputs {
   const users = directory.filter((entry): entry is DirectoryUser => !('members' in entry))
   const groups = directory.filter((entry): entry is DirectoryGroup => 'members' in entry)
-  const sighting = new Map<string, Sighting>([[id, sightingOf(found.entries)]])
-  const none = new Map<string, Sighting>()
   const rule = { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined }
   return {
-    source: found.snapshot,
+    source: withMembers(found.snapshot, members),
     directory: {
-      users: new Map(users.map((user) => [user.id, user])),
+      users: new Map([...users, ...(members?.directory ?? [])].map((user) => [user.id, user])),
       groups: new Map(groups.map((group) => [group.id, group])),
       notices: [],
       moved: false,
       unprovedEmpty: [],
     },
-    sightings: kind === 'user' ? { user: sighting, group: none } : { user: none, group: sighting },
-    // Who is a member needs both sides as a whole.
-    rules: { ...rules, membership: 'off' },
+    sightings: sightingsOf(key, found, members),
+    rules: members === undefined ? { ...rules, membership: 'off' } : rules,
     withheld: memory.withheld,
     refused: memory.refused,
     waits: {
-      whyNotDeleted: () => whyDeleteWaits(rule, memory.absences, memory.now, kind, id),
+      whyNotDeleted: (kind, id) =>
+        memory.approved.has(deleteFingerprint(kind, id))
+          ? undefined
+          : whyDeleteWaits(rule, memory.absences, memory.now, kind, id),
     },
   }
+}
+
+function withMembers(snapshot: SourceSnapshot, members: MembersInQuestion | undefined): SourceSnapshot {
+  if (members === undefined) return snapshot
+  const users = new Map(snapshot.users)
+  for (const user of members.source) users.set(user.id, user)
+  return { ...snapshot, users }
+}
+
+/** Members come from a read of everything, so whom it does not have is gone. */
+function sightingsOf(
+  { kind, id }: EntryKey,
+  { entries }: Found,
+  members: MembersInQuestion | undefined,
+): PlanInputs['sightings'] {
+  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'gone']))
+  const groups = new Map<string, Sighting>()
+  const own = kind === 'user' ? users : groups
+  own.set(id, sightingOf(entries))
+  return { user: users, group: groups }
 }
 
 /** Where the source has the entry, as the second look of a run would say. */
@@ -95,7 +119,6 @@ function withReborn(
   change: Change | undefined,
 ): PlanInputs {
   const isApproved = change !== undefined && memory.approved.has(fingerprint(change))
-  if (isApproved) return { ...inputs, waits: undefined }
-  if (found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
+  if (isApproved || found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
   return { ...inputs, waits: { ...inputs.waits, whyNotCreated: () => IS_BACK } }
 }

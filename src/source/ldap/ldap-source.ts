@@ -79,7 +79,7 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: 
     async find(wanted, signal) {
       using connection = await servers.open(signal, ASKED)
       const compiled = compileFor(connection)
-      const collector = new Collector({ ...coversOf(compiled), members: false })
+      const collector = new Collector(coversOf(compiled))
       return await find(connection, compiled, wanted, collector)
     },
   }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { VerdictFacts } from '../../../src/control/explain/case.ts'
 import { judge, type PlanFacts } from '../../../src/control/explain/judge.ts'
+import { membersInQuestion } from '../../../src/control/explain/members.ts'
+import type { ExplainDeps } from '../../../src/control/explain/sides.ts'
 import { judgementOf } from '../../../src/control/explain/verdict.ts'
 import type { Story } from '../../../src/control/story.ts'
 import type { NoticeCode } from '../../../src/directory/snapshot.ts'
@@ -12,6 +14,7 @@ import type { Found, FoundEntry } from '../../../src/source/source.ts'
 const KEY = { kind: 'user', id: 'ana' } as const
 const THERE = { id: 'ana', email: 'ana@example.org', name: 'Ana' }
 const RULES: PlanRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
+const PLAIN = { email: undefined, employeeId: undefined }
 const NOBODY = { user: new Set<string>(), group: new Set<string>() }
 
 const entry: FoundEntry = {
@@ -68,8 +71,8 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
   return judgementOf({
     sync: 'corp',
     paused: null,
-    ...KEY,
-    name: 'Ana',
+    ...(given.key ?? KEY),
+    name: given.key === undefined ? 'Ana' : 'Sales',
     source: {
       error: null,
       server: null,
@@ -87,6 +90,8 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     hold: null,
     heldRun: null,
     journal: [],
+    membership: 'write',
+    sameMembers: null,
     ...given.story,
   })
 }
@@ -347,6 +352,98 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
   expect(verdict).toEqual({ code, sentence: expect.stringMatching(sentence) })
   expect(rest.next).toMatch(next)
   expect(rest.todo ?? '').toMatch(todo ?? /^$/)
+})
+
+describe('the members of a group', () => {
+  const sales = { kind: 'group', id: 'sales' } as const
+
+  /** A read of everything: users and the members of one group; the directory has users of its own. */
+  async function toldOf(
+    members: readonly string[],
+    there: readonly string[],
+    {
+      users = members,
+      inDirectory = there,
+      ...given
+    }: Given & { readonly users?: readonly string[]; readonly inDirectory?: readonly string[] } = {},
+  ) {
+    const collector = new Collector()
+    for (const id of users) collector.addUser({ ids: [id], idName: 'id', from: id, ...PLAIN, name: id })
+    const row = { ids: ['sales'], idName: 'id', from: 'row 1' }
+    collector.addGroup({ ...row, name: 'Sales', members: [...members], unknownMembers: [] })
+    const snapshot = collector.snapshot()
+    const entries = [{ ...entry, ...row, kind: 'group' as const, members: members.length }]
+    const found = foundAs(undefined, { entries, snapshot, userOf: (id) => snapshot.users.get(id) })
+    const group = { id: 'sales', name: 'Sales', members: there }
+    const lookUp: ExplainDeps['lookUp'] = async ({ id }) =>
+      inDirectory.includes(id) ? { id, name: id, email: null } : undefined
+    const inQuestion = await membersInQuestion({ lookUp }, found, group)
+    const story = { sameMembers: inQuestion?.isSame ?? null, ...given.story }
+    return told({ key: sales, found, directory: [group], members: inQuestion, ...given, story })
+  }
+
+  test('other people in the same number are named', async () => {
+    const { verdict, next, todo } = await toldOf(['ana', 'ben'], ['ben', 'cleo'], {
+      users: ['ana', 'ben', 'cleo'],
+    })
+    expect(verdict).toEqual({
+      code: 'changed',
+      sentence:
+        'Sales (group sales) is in the directory with other members than in the source: ana comes, and cleo goes.',
+    })
+    expect(next).toMatch(/^The next run changes its members/)
+    expect(todo).toBe(
+      'dirsyncd sync corp --group sales does it at once, but for users who are to be created or deleted.',
+    )
+  })
+
+  test('the same people', async () => {
+    const { verdict, next } = await toldOf(['ana', 'ben'], ['ana', 'ben'])
+    expect(verdict.sentence).toMatch(/as the source has it, with the same members\.$/)
+    expect(next).toBe('The next run does nothing.')
+  })
+
+  test('whoever is no user of the directory does not count', async () => {
+    const { verdict, next } = await toldOf(['ana', 'stranger'], ['ana'], { users: ['ana'] })
+    expect(verdict.sentence).toMatch(
+      /not all its members are the same \(the source lists 2 members, and the directory has 1\)/,
+    )
+    expect(next).toMatch(/changes none of them/)
+  })
+
+  test('a policy that takes nobody out', async () => {
+    const { verdict, next } = await toldOf(['ana'], ['ben'], {
+      rules: { policy: 'create-only' },
+      users: ['ana', 'ben'],
+    })
+    expect(verdict.sentence).toMatch(/not all its members are the same/)
+    expect(next).toMatch(/changes none of them, .*the rules of the sync/)
+  })
+
+  test('a sync that only reports members, and one that leaves them alone', async () => {
+    const reported = await toldOf(['ana'], ['ben'], {
+      rules: { membership: 'report' },
+      users: ['ana', 'ben'],
+      story: { membership: 'report' },
+    })
+    expect(reported.verdict).toEqual({
+      code: 'kept',
+      sentence: expect.stringMatching(/than in the source: it lacks 1 members of the source and has 1/),
+    })
+    expect(reported.next).toMatch(/only reports that/)
+    const off = await toldOf(['ana'], ['ben'], { rules: { membership: 'off' }, story: { membership: 'off' } })
+    expect(off.verdict.sentence).toMatch(/the sync leaves its members alone/)
+  })
+
+  test('too many differ to ask for each, or the source was not read as a whole: only the numbers are known', async () => {
+    const ids = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
+    const { verdict, next, todo } = await toldOf(ids('a'), ids('b'))
+    expect(verdict.sentence).toMatch(
+      /the source lists 20 members, as many as the directory has; who the members are, only a run compares\.$/,
+    )
+    expect(next).toMatch(/^The next run compares the members/)
+    expect(todo).toMatch(/^dirsyncd plan corp shows/)
+  })
 })
 
 describe('what a run would plan', () => {
