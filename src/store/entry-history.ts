@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
-import type { DeleteReason, Op } from '../plan/change.ts'
+import type { Change, DeleteReason, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
@@ -116,6 +116,21 @@ export async function openHoldOf(
     .where('hold', '=', 'open')
     .executeTakeFirst()
   return row && { ...row, breaches: row.breaches ?? [] }
+}
+
+/** What the plan of this run makes of the members of a group. */
+export async function membersChangeOf(
+  db: Db,
+  run: number,
+  group: string,
+): Promise<{ readonly fingerprint: string; readonly change: Change } | undefined> {
+  return db
+    .selectFrom('dirsyncd.changes')
+    .select(['fingerprint', 'change'])
+    .where('run', '=', run)
+    .where('op', '=', 'set-members')
+    .where('entry_id', '=', group)
+    .executeTakeFirst()
 }
 
 /** Who approved last what this run applied: in the hold that it says, or in the newest one before it. */

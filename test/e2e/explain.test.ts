@@ -287,6 +287,27 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd approve \d+ or dirsyncd reject \d+/,
   },
   {
+    title: 'a group whose members are held by a guard',
+    sources: LDAP,
+    act: async (scene) => {
+      await scene.write([ana, ben], [sales])
+      await scene.run()
+      await scene.configure({
+        guards: { ...NO_GUARDS, memberships: { ...NO_GUARDS.memberships, maxDeletes: 0 } },
+      })
+      await scene.write([ana, ben], [{ ...sales, members: ['ana'] }])
+      await scene.run()
+    },
+    who: 'Sales',
+    verdict: {
+      code: 'held',
+      sentence:
+        /^Run \d+ waits for a person before it may change the members of Sales \(group sales\): max-deletes-memberships/,
+    },
+    next: /^The next run does not change its members, unless somebody approves it/,
+    todo: /dirsyncd approve \d+ or dirsyncd reject \d+/,
+  },
+  {
     title: 'rejected',
     sources: ALL_SOURCES,
     act: async (scene) => {

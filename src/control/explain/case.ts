@@ -44,8 +44,20 @@ export function withoutStop(sentence: string): string {
   return sentence.replace(/\.$/, '')
 }
 
+/** What is done to an entry, before its name: `delete`, `change the members of`. */
 export function verbOf(change: Change | null): string {
-  return change === null ? 'change' : (change.op.split('-')[0] ?? 'change')
+  return change?.op === 'set-members' ? 'change the members of' : nounOf(change)
+}
+
+/** The same where the name was said: `delete it`, `change its members`. */
+export function verbAlone(change: Change | null): string {
+  return change?.op === 'set-members' ? 'change its members' : `${nounOf(change)} it`
+}
+
+/** `its delete`, `its change of members` */
+export function nounOf(change: Change | null): string {
+  if (change === null) return 'change'
+  return change.op === 'set-members' ? 'change of members' : (change.op.split('-')[0] ?? 'change')
 }
 
 /** What the service answered, without the request. */

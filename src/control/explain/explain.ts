@@ -77,7 +77,8 @@ async function storyOf(
   const { sameEmail, ...judged } =
     found === null ? NOTHING : await judgeEntry(deps, found, directory.entry, key)
   const planned = directory.error === null ? judged.planned : undefined
-  const hold = await holdOf(deps, planned ?? judged.difference)
+  const areMembersKnown = judged.sameMembers !== null
+  const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
   const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
   const { membership, sameMembers } = judged
   const facts = {
@@ -97,7 +98,7 @@ async function storyOf(
       ],
     },
     directory,
-    change: directory.error === null ? (judged.difference ?? null) : null,
+    change: directory.error === null ? (hold.held ?? judged.difference ?? null) : null,
     notices: judged.notices,
     hold: hold.ofChange,
     paused: await pauseOf(deps),

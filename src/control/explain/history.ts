@@ -5,6 +5,7 @@ import {
   journalOf,
   lastFailureOfSync,
   lastRunAbout,
+  membersChangeOf,
   openHoldOf,
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
@@ -32,22 +33,39 @@ export async function historyOf(
   }
 }
 
-/** Whether a hold waits with this change, and which run holds everything. */
+interface HoldOfEntry {
+  readonly ofChange: StoryHold | null
+  /** The change that it holds. */
+  readonly held: Change | undefined
+  /** The run that holds everything. */
+  readonly heldRun: number | null
+}
+
+/**
+ * Whether a hold waits with this change, or with the members of this group.
+ *
+ * @param areMembersKnown whether `change` would be the members, if they differ
+ */
 export async function holdOf(
   { db, target }: ExplainDeps,
+  { kind, id }: EntryKey,
   change: Change | undefined,
-): Promise<{ readonly ofChange: StoryHold | null; readonly heldRun: number | null }> {
+  areMembersKnown: boolean,
+): Promise<HoldOfEntry> {
   const hold = await openHoldOf(db, target)
-  if (hold === undefined) return { ofChange: null, heldRun: null }
+  if (hold === undefined) return { ofChange: null, held: undefined, heldRun: null }
   const { run, state, breaches } = hold
   const isPlanHeld = state === 'held'
-  const print = change === undefined ? '' : fingerprint(change)
-  const naming = (await heldBreaches(db, run, breaches)).filter(
-    ({ changes, decided }) => decided === undefined && changes.includes(print),
-  )
-  const named = naming.map(({ guard, detail }) => ({ guard, detail }))
-  return {
-    ofChange: named.length === 0 ? null : { run, isPlanHeld, breaches: named },
-    heldRun: isPlanHeld ? run : null,
+  const undecided = (await heldBreaches(db, run, breaches)).filter(({ decided }) => decided === undefined)
+  const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
+  const ofMembers = mayBeMembers ? await membersChangeOf(db, run, id) : undefined
+  const candidates = [...(change === undefined ? [] : [{ fingerprint: fingerprint(change), change }])]
+  if (ofMembers !== undefined) candidates.push(ofMembers)
+  for (const { fingerprint: print, change: held } of candidates) {
+    const naming = undecided.filter(({ changes }) => changes.includes(print))
+    if (naming.length === 0) continue
+    const named = naming.map(({ guard, detail }) => ({ guard, detail }))
+    return { ofChange: { run, isPlanHeld, breaches: named }, held, heldRun: isPlanHeld ? run : null }
   }
+  return { ofChange: null, held: undefined, heldRun: isPlanHeld ? run : null }
 }

@@ -6,6 +6,8 @@ import {
   quoted,
   titleOf,
   type VerdictFacts,
+  nounOf,
+  verbAlone,
   verbOf,
   withoutStop,
 } from './case.ts'
@@ -37,7 +39,7 @@ function rejected(facts: VerdictFacts): Case | undefined {
   const who = /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
   return {
     code: 'rejected',
-    why: `${subjectOf(facts)}, is left as it is, because its ${verbOf(facts.change)} was ${who}`,
+    why: `${subjectOf(facts)}, is left as it is, because its ${nounOf(facts.change)} was ${who}`,
     next: 'The next run leaves it as it is',
     todo:
       release === undefined
@@ -72,7 +74,7 @@ function held(facts: VerdictFacts): Case | undefined {
     why: isPlanHeld
       ? `Run ${run} waits for a person before it may ${verb} ${subjectOf(facts)}: ${reasons}`
       : `Run ${run} did not ${verb} ${subjectOf(facts)}, because its read does not prove that: ${reasons}`,
-    next: `The next run does not ${verb} it, unless somebody approves it or ${isPlanHeld ? 'the plan no longer breaks a guard' : 'a better read proves it'}`,
+    next: `The next run does not ${verbAlone(facts.change)}, unless somebody approves it or ${isPlanHeld ? 'the plan no longer breaks a guard' : 'a better read proves it'}`,
     todo: `See dirsyncd runs ${run}, then ${decide}`,
   }
 }

@@ -354,6 +354,8 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
   expect(rest.todo ?? '').toMatch(todo ?? /^$/)
 })
 
+const twenty = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
+
 describe('the members of a group', () => {
   const sales = { kind: 'group', id: 'sales' } as const
 
@@ -397,6 +399,25 @@ describe('the members of a group', () => {
     )
   })
 
+  test('a guard holds the change of members', async () => {
+    const hold = {
+      run: 7,
+      isPlanHeld: true,
+      breaches: [{ guard: 'max-deletes-memberships', detail: '2 of 2' }],
+    }
+    const { verdict, next, todo } = await toldOf(['ana'], ['ana', 'ben'], {
+      users: ['ana', 'ben'],
+      story: { hold, heldRun: 7 },
+    })
+    expect(verdict).toEqual({
+      code: 'held',
+      sentence:
+        'Run 7 waits for a person before it may change the members of Sales (group sales): max-deletes-memberships (2 of 2).',
+    })
+    expect(next).toMatch(/^The next run does not change its members, unless somebody approves it/)
+    expect(todo).toMatch(/dirsyncd approve 7 or dirsyncd reject 7/)
+  })
+
   test('the same people', async () => {
     const { verdict, next } = await toldOf(['ana', 'ben'], ['ana', 'ben'])
     expect(verdict.sentence).toMatch(/as the source has it, with the same members\.$/)
@@ -436,8 +457,7 @@ describe('the members of a group', () => {
   })
 
   test('too many differ to ask for each, or the source was not read as a whole: only the numbers are known', async () => {
-    const ids = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
-    const { verdict, next, todo } = await toldOf(ids('a'), ids('b'))
+    const { verdict, next, todo } = await toldOf(twenty('a'), twenty('b'))
     expect(verdict.sentence).toMatch(
       /the source lists 20 members, as many as the directory has; who the members are, only a run compares\.$/,
     )
