@@ -1,14 +1,16 @@
+import { decisiveOptions } from '../config/options.ts'
 import type { Control } from '../control/control.ts'
 import { explain } from '../control/explain/explain.ts'
 import type { Sides } from '../control/explain/sides.ts'
 import { explainingOutage, unknownSync } from '../control/local.ts'
+import { hashOptions } from '../plan/configuration.ts'
 import { lookUp } from '../target/look-up.ts'
 import { type Site, targetOf } from './site.ts'
 import { rulesOf, type SyncParts } from './sync-parts.ts'
 
 /** `explain` with what is open for each sync. */
 export function createExplain(
-  { store }: Site,
+  { store, deviceId }: Site,
   opened: (sync: string) => ReadonlyMap<string, SyncParts> | Promise<ReadonlyMap<string, SyncParts>>,
 ): Control['explain'] {
   return explainingOutage(async (request) => {
@@ -17,15 +19,16 @@ export function createExplain(
     if (parts === undefined) throw unknownSync(request.sync, [...syncs.keys()])
     const { sync } = parts
     const target = { sync: sync.name, target: targetOf(sync) }
-    return explain({ ...sidesOf(parts), db: store.db, target }, request)
+    return explain({ ...sidesOf(parts, deviceId), db: store.db, target }, request)
   })
 }
 
-function sidesOf({ sync, source, client }: SyncParts): Sides {
+function sidesOf({ sync, source, client }: SyncParts, salt: string): Sides {
   return {
     find: (wanted, signal) => source.find(wanted, signal),
     lookUp: (key, signal) => lookUp(client, sync.directory.directoryId, key, signal),
     rules: rulesOf(sync),
     grace: sync.grace,
+    options: hashOptions(decisiveOptions(sync), salt),
   }
 }

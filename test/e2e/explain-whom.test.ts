@@ -135,7 +135,7 @@ test('one story as people read it', async () => {
     '  journal      TIME  run N  update-user  applied (200)',
     '               TIME  run N  create-user  applied (201)',
     '',
-    'The next run updates it.',
+    'The next run updates it, unless a guard or the evidence holds it.',
     `dirsyncd sync ${scene.sync} --user ana does it at once.`,
     '',
   ])
@@ -255,7 +255,7 @@ test('a run of this entry alone counts as the last run about it, and for others 
   expect(await scene.explain('ben')).toMatchObject({ lastRun: { run: whole } })
 })
 
-test('where the last run failed, the story says so', async () => {
+test('where the last run failed, or the configuration was changed since, the story says so', async () => {
   const scene = await stage.openScene('csv')
   await scene.runs([ben])
   await scene.configure({ directory: { token: { command: ['echo', 'wrong'] } } })
@@ -272,8 +272,14 @@ test('where the last run failed, the story says so', async () => {
       ),
     },
     lastFailure: { run: Number(failed) },
-    next: 'The next run creates it.',
+    next: 'The next run creates it, unless a guard or the evidence holds it.',
   })
   await scene.run()
   expect(await scene.explain('ana')).toMatchObject({ verdict: { code: 'unchanged' }, lastFailure: null })
+  const good = await scene.lastRun()
+  await scene.write([{ ...ana, name: 'Ana Horvat' }, ben])
+  await scene.configure({ directory: { emails: 'shared' } })
+  expect((await scene.explain('ana')).next).toContain(
+    `the configuration was changed since run ${good} (directory.emails)`,
+  )
 })

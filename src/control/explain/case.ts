@@ -1,6 +1,7 @@
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { pointInTime } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
+import type { ConfigurationChange } from '../../plan/configuration.ts'
 import type { Membership } from '../../plan/policy.ts'
 import type { JournalEntry, Story, VerdictCode } from '../story.ts'
 
@@ -10,6 +11,8 @@ export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | '
   readonly planned: Change | undefined
   /** What the sync does with members; `off` also where its source has none. */
   readonly membership: Membership
+  /** The options that are not as in the last completed run. */
+  readonly configurationChange: ConfigurationChange | undefined
   /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
   readonly sameMembers: boolean | null
   /** The run whose guards hold everything, until a person decides or a later plan breaks none. */

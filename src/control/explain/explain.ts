@@ -1,7 +1,9 @@
 import type { DirectoryGroup, DirectoryUser, Kind, UserEntry } from '../../directory/entry.ts'
 import { canonicalEmail } from '../../directory/normalize.ts'
+import { changeSince } from '../../plan/configuration.ts'
 import type { Found } from '../../source/source.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
+import { lastOptions } from '../../store/last-good.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
 import { recallReasons } from '../../sync/memory.ts'
 import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
@@ -81,6 +83,7 @@ async function storyOf(
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
   const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
   const { membership, sameMembers } = judged
+  const configurationChange = changeSince(await lastOptions(deps.db, deps.target.sync), deps.options)
   const facts = {
     sync,
     kind,
@@ -108,7 +111,14 @@ async function storyOf(
     result: 'one',
     who,
     ...facts,
-    ...judgementOf({ ...facts, planned, membership, sameMembers, heldRun: hold.heldRun }),
+    ...judgementOf({
+      ...facts,
+      planned,
+      membership,
+      sameMembers,
+      configurationChange,
+      heldRun: hold.heldRun,
+    }),
   }
 }
 

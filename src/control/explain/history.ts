@@ -59,9 +59,10 @@ export async function holdOf(
   const undecided = (await heldBreaches(db, run, breaches)).filter(({ decided }) => decided === undefined)
   const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
   const ofMembers = mayBeMembers ? await membersChangeOf(db, run, id) : undefined
-  const candidates = [...(change === undefined ? [] : [{ fingerprint: fingerprint(change), change }])]
-  if (ofMembers !== undefined) candidates.push(ofMembers)
-  for (const { fingerprint: print, change: held } of candidates) {
+  const own = change && { fingerprint: fingerprint(change), change }
+  for (const candidate of [own, ofMembers]) {
+    if (candidate === undefined) continue
+    const { fingerprint: print, change: held } = candidate
     const naming = undecided.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
     const named = naming.map(({ guard, detail }) => ({ guard, detail }))

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../directory/entry.ts'
 import { sentence } from '../../errors.ts'
+import type { Options } from '../../plan/configuration.ts'
 import type { Grace } from '../../plan/grace.ts'
 import type { PlanRules } from '../../plan/inputs.ts'
 import type { Found, Source } from '../../source/source.ts'
@@ -16,6 +17,8 @@ export interface Sides {
   readonly lookUp: (key: EntryKey, signal: AbortSignal) => Promise<DirectoryUser | DirectoryGroup | undefined>
   readonly rules: PlanRules
   readonly grace: Grace
+  /** Hashes of the options of the configuration, as a run compares them. */
+  readonly options: Options
 }
 
 export interface ExplainDeps extends Sides {

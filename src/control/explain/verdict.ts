@@ -1,4 +1,5 @@
 import type { Op } from '../../plan/change.ts'
+import { keysText } from '../../plan/configuration.ts'
 import type { Story } from '../story.ts'
 import { absent } from './absent.ts'
 import { type Case, titleOf, type VerdictFacts, withoutStop } from './case.ts'
@@ -12,7 +13,7 @@ export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next'
   const { code, why, next = nextOf(facts), todo } = caseOf(facts)
   return {
     verdict: { code, sentence: `${why}.` },
-    next: `${next}.`,
+    next: `${whilePaused(facts, next)}.`,
     todo: todo === undefined ? null : `${todo}.`,
   }
 }
@@ -46,15 +47,23 @@ function directoryDown(facts: VerdictFacts, error: string): Case {
   }
 }
 
-function nextOf({ planned, heldRun, paused, sync }: VerdictFacts): string {
+function nextOf({ planned, heldRun, configurationChange }: VerdictFacts): string {
   if (planned === undefined) return 'The next run does nothing'
-  if (paused !== null)
-    return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync} the next run ${DOES[planned.op]}`
+  const does = DOES[planned.op]
+  const since =
+    configurationChange === undefined
+      ? ''
+      : `; the configuration was changed since run ${configurationChange.since} (${keysText(configurationChange.keys)}), so a guard may hold more than usual`
   // A run does not ask whether an earlier one is held: it applies what breaks no guard now, and ends the hold.
-  if (heldRun !== null)
-    return `Run ${heldRun} waits for a decision; the next run plans again, and ${DOES[planned.op]} unless a guard or the evidence still holds it`
-  const unless = planned.op.startsWith('delete') ? ', unless a guard or the evidence holds it' : ''
-  return `The next run ${DOES[planned.op]}${unless}`
+  return heldRun === null
+    ? `The next run ${does}, unless a guard or the evidence holds it${since}`
+    : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
+}
+
+/** Whatever a run would do, none writes while the sync is paused. */
+function whilePaused({ paused, sync }: VerdictFacts, next: string): string {
+  if (paused === null) return next
+  return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
 }
 
 const DOES: Readonly<Record<Op, string>> = {

@@ -15,6 +15,7 @@ const KEY = { kind: 'user', id: 'ana' } as const
 const THERE = { id: 'ana', email: 'ana@example.org', name: 'Ana' }
 const RULES: PlanRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
 const PLAIN = { email: undefined, employeeId: undefined }
+const PAUSED = { sync: 'corp', by: 'ana', reason: null, since: '2026-01-02T03:04:05.000Z' }
 const NOBODY = { user: new Set<string>(), group: new Set<string>() }
 
 const entry: FoundEntry = {
@@ -92,6 +93,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     journal: [],
     membership: 'write',
     sameMembers: null,
+    configurationChange: undefined,
     ...given.story,
   })
 }
@@ -298,12 +300,12 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'the sync is paused',
     {
       found: foundAs(RENAMED),
-      story: { paused: { sync: 'corp', by: 'ana', reason: null, since: '2026-01-02T03:04:05.000Z' } },
+      story: { paused: PAUSED },
     },
     {
       code: 'changed',
       sentence: /other values/,
-      next: /Nothing is written while corp is paused; after dirsyncd resume corp the next run updates it/,
+      next: /^Nothing is written while corp is paused; after dirsyncd resume corp, the next run updates it/,
       todo: /^dirsyncd resume corp lets the sync run again\.$/,
     },
   ],
@@ -338,6 +340,26 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
+    'somebody new, of whom no guard knows yet',
+    { found: foundAs(THERE), directory: [] },
+    {
+      code: 'changed',
+      sentence: /not in the directory yet/,
+      next: /^The next run creates it, unless a guard or the evidence holds it\.$/,
+      todo: /^dirsyncd sync corp --user ana does it at once, but for an e-mail that somebody else still has\.$/,
+    },
+  ],
+  [
+    'another name, after the configuration was changed',
+    { found: foundAs(RENAMED), story: { configurationChange: { since: 3, keys: ['users.map.name'] } } },
+    {
+      code: 'changed',
+      sentence: /other values/,
+      next: /^The next run updates it, unless a guard or the evidence holds it; the configuration was changed since run 3 \(users\.map\.name\), so/,
+      todo: /^dirsyncd sync corp --user ana does it at once\.$/,
+    },
+  ],
+  [
     'only earlier runs knew it',
     { found: foundAs(undefined), directory: [] },
     {
@@ -355,6 +377,25 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
 })
 
 const twenty = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
+
+const HOLD = { run: 7, isPlanHeld: true, breaches: [{ guard: 'max-updates-users', detail: '1 of 1' }] }
+const LATER = { deleteAfter: { user: { ms: 1000 } }, confirmAfterMs: 0, hidesServers: false }
+
+describe('a paused sync writes nothing, whatever the verdict is', () => {
+  test.each<[code: string, given: Given]>([
+    ['held', { found: foundAs(RENAMED), story: { hold: HOLD, heldRun: 7 } }],
+    ['changed', { found: foundAs(RENAMED), story: { heldRun: 7 } }],
+    ['in-grace', { found: foundAs(undefined), grace: LATER }],
+    ['kept', { found: foundAs(undefined), rules: { policy: 'upsert' } }],
+    ['unchanged', {}],
+  ])('%s', (code, given) => {
+    const { verdict, next } = told({ ...given, story: { ...given.story, paused: PAUSED } })
+    expect(verdict.code).toBe(code)
+    expect(next).toMatch(
+      /^Nothing is written while corp is paused; after dirsyncd resume corp, (?:the next run|run 7) /,
+    )
+  })
+})
 
 describe('the members of a group', () => {
   const sales = { kind: 'group', id: 'sales' } as const
