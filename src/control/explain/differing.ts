@@ -6,7 +6,21 @@ import { remedyOf, remedyOfDoubt, troubleOf } from './remedies.ts'
 
 /** The source wants something else than the directory has, or cannot have what it wants. */
 export function differing(facts: VerdictFacts): Case | undefined {
-  return emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
+  return reborn(facts) ?? emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
+}
+
+/** The wait decides first what the next run does; the e-mail counts only after it. */
+function reborn(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'reborn')
+  if (said === undefined) return undefined
+  const taken = noticeOf(facts, 'duplicate-email')
+  const also = taken === undefined ? '' : `; and its e-mail is taken: ${withoutRest(taken)}`
+  return {
+    code: 'unproved',
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, said)}${also}`,
+    next: 'The next run creates it only if a day has passed since its delete, or if somebody approves it',
+    todo: remedyOfDoubt(facts),
+  }
 }
 
 function emailTaken(facts: VerdictFacts): Case | undefined {
@@ -14,9 +28,13 @@ function emailTaken(facts: VerdictFacts): Case | undefined {
   if (said === undefined) return emailKept(facts)
   return {
     code: 'email-taken',
-    why: `${titleOf(facts)} does not get its e-mail: ${said.replace(/; the rest of this user .*/, '')}`,
+    why: `${titleOf(facts)} does not get its e-mail: ${withoutRest(said)}`,
     todo: 'Give one of the two another e-mail in the source',
   }
+}
+
+function withoutRest(said: string): string {
+  return said.replace(/; the rest of this user .*/, '')
 }
 
 /** Only a run knows everybody who may have the e-mail, such as somebody whose delete waits. */
@@ -28,7 +46,7 @@ function emailKept(facts: VerdictFacts): Case | undefined {
   if (lastRun === null || email === undefined || said?.includes(email) !== true) return undefined
   return {
     code: 'email-taken',
-    why: `${titleOf(facts)} did not get its e-mail in run ${lastRun.run}: ${said.replace(/; the rest of this user .*/, '')}`,
+    why: `${titleOf(facts)} did not get its e-mail in run ${lastRun.run}: ${withoutRest(said)}`,
     next: 'The next run gives it the e-mail if nobody has it then',
     todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
   }
@@ -37,16 +55,14 @@ function emailKept(facts: VerdictFacts): Case | undefined {
 /** A change that waits because the read does not prove it. */
 function doubted(facts: VerdictFacts): Case | undefined {
   const { lastRun, planned } = facts
-  const reborn = noticeOf(facts, 'reborn')
   const notMade = planned?.op.startsWith('create') === true ? 'not created' : 'not updated'
   const unproved = lastRun?.notices.find(
     ({ code, detail }) => code === 'unproved' && detail.includes(notMade),
   )
-  const doubt = reborn ?? (planned === undefined ? undefined : unproved?.detail)
-  if (doubt === undefined) return undefined
+  if (planned === undefined || unproved === undefined) return undefined
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, doubt)}`,
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, unproved.detail)}`,
     next: 'Whether the next run changes it depends on what it reads then',
     todo: remedyOfDoubt(facts),
   }

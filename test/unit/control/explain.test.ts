@@ -119,6 +119,16 @@ function withUnreadable(): Collector {
   return collector
 }
 
+const BEN = { id: 'ben', email: 'ana@example.org', name: 'Ben' }
+
+/** He has the e-mail in the source, too. */
+function withBen(): Collector {
+  const collector = new Collector()
+  const row = { ids: ['ben'], idName: 'id', from: 'row 3', name: 'Ben', employeeId: undefined }
+  collector.addUser({ ...row, email: 'ANA@example.org' })
+  return collector
+}
+
 const lastRunSaid = (code: NoticeCode, detail: string): Partial<VerdictFacts> => ({
   lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [{ ...KEY, code, detail }] },
 })
@@ -184,7 +194,22 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'unproved',
       sentence: /is back after this sync deleted it within the last day/,
-      next: /depends on what it reads/,
+      next: /only if a day has passed since its delete, or if somebody approves it/,
+      todo: /dirsyncd sync corp names what waits/,
+    },
+  ],
+  [
+    'somebody who is back, and whose e-mail somebody else has by now',
+    {
+      found: foundAs(THERE, { server: 'ldap://a' }, withBen()),
+      directory: [BEN],
+      deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
+      story: { directory: { error: null, entry: null } },
+    },
+    {
+      code: 'unproved',
+      sentence: /is back after this sync deleted it .*; and its e-mail is taken: "ben" has the e-mail/,
+      next: /only if a day has passed since its delete/,
       todo: /dirsyncd sync corp names what waits/,
     },
   ],
@@ -530,19 +555,8 @@ describe('what a run would plan', () => {
   })
 
   test('a user whose e-mail another one of the source has in the directory is written without it', () => {
-    const collector = new Collector()
-    const other = {
-      ids: ['ben'],
-      idName: 'id',
-      from: 'row 3',
-      email: 'ANA@example.org',
-      name: 'Ben',
-      employeeId: undefined,
-    }
-    collector.addUser(other)
-    const found = foundAs({ ...THERE }, {}, collector)
-    const has = { id: 'ben', email: 'ana@example.org', name: 'Ben' }
-    const { planned, notices } = judged({ found, directory: [{ ...THERE, email: null }, has] })
+    const found = foundAs({ ...THERE }, {}, withBen())
+    const { planned, notices } = judged({ found, directory: [{ ...THERE, email: null }, BEN] })
     expect([planned, notices.map(({ code }) => code)]).toEqual([undefined, ['duplicate-email']])
   })
 })
