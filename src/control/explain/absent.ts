@@ -72,12 +72,21 @@ interface Stay {
   readonly code: VerdictCode
   /** Follows the reason why the source does not want it. */
   readonly words: (detail: string, facts: VerdictFacts) => string
+  readonly next?: (facts: VerdictFacts) => string
   /** Default: how it can stay. */
   readonly todo?: (facts: VerdictFacts) => string
 }
 
 function changeLists({ kind }: VerdictFacts): string {
   return `If it should go, change entries.${kind}s of the sync`
+}
+
+const STAYS_THERE = 'The next run leaves it in the directory'
+
+/** Whoever waits for the delete is a member of nothing any more. */
+function leavesGroups({ kind, membership }: VerdictFacts): string {
+  if (kind !== 'user' || membership !== 'write') return STAYS_THERE
+  return `${STAYS_THERE}, and takes it out of the groups of the sync, unless a guard or the evidence holds that`
 }
 
 const STAYS: readonly Stay[] = [
@@ -109,7 +118,9 @@ const STAYS: readonly Stay[] = [
   {
     notice: 'in-grace',
     code: 'in-grace',
-    words: (detail, facts) => `waits for its delete: ${afterName(facts, detail)}`,
+    words: (detail, facts) =>
+      `waits for its delete: ${facts.isAbsenceKnown ? afterName(facts, detail) : 'no run has found it absent yet, so the wait begins with the next run'}`,
+    next: leavesGroups,
   },
 ]
 
@@ -128,12 +139,13 @@ export function leaving(
   known?: { readonly code: VerdictCode; readonly todo: string },
 ): Case {
   const todo = known?.todo ?? 'If it should stay, put it back into the source'
-  for (const { notice, code, words, todo: change } of STAYS) {
+  for (const { notice, code, words, next, todo: change } of STAYS) {
     const detail = noticeOf(facts, notice)
     if (detail === undefined) continue
     const why = `${what}, and ${words(detail, facts)}`
     const remedy = known?.todo ?? change?.(facts) ?? todo
-    return { code: known?.code ?? code, why, next: 'The next run leaves it in the directory', todo: remedy }
+    const stays = next?.(facts) ?? STAYS_THERE
+    return { code: known?.code ?? code, why, next: stays, todo: remedy }
   }
   const { lastRun } = facts
   const doubt = lastRun?.notices.find(

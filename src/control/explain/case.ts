@@ -9,6 +9,7 @@ import type { JournalEntry, Story, VerdictCode } from '../story.ts'
 export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
   /** What a run would plan from this entry alone. */
   readonly planned: Change | undefined
+  readonly isAbsenceKnown: boolean
   /** What the sync does with members; `off` also where its source has none. */
   readonly membership: Membership
   /** The options that are not as in the last completed run. */

@@ -82,7 +82,7 @@ async function storyOf(
   const areMembersKnown = judged.sameMembers !== null
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
   const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
-  const { membership, sameMembers } = judged
+  const { membership, sameMembers, isAbsenceKnown } = judged
   const configurationChange = changeSince(await lastOptions(deps.db, deps.target.sync), deps.options)
   const facts = {
     sync,
@@ -114,6 +114,7 @@ async function storyOf(
     ...judgementOf({
       ...facts,
       planned,
+      isAbsenceKnown,
       membership,
       sameMembers,
       configurationChange,
@@ -166,6 +167,7 @@ const NOTHING: JudgedEntry = {
   planned: undefined,
   notices: [],
   sameEmail: [],
+  isAbsenceKnown: false,
   membership: 'off',
   sameMembers: null,
 }

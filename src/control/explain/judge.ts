@@ -31,6 +31,8 @@ export interface Judged {
   /** The change that a run would plan. */
   readonly planned: Change | undefined
   readonly notices: readonly Notice[]
+  /** Whether a run has found it absent, so that the time of its delete has begun. */
+  readonly isAbsenceKnown: boolean
 }
 
 const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
@@ -40,7 +42,8 @@ export function judge(facts: PlanFacts): Judged {
   const inputs = inputsOf(facts)
   const bare = planOf(facts, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
   const { planned, notices } = planOf(facts, withReborn(facts, inputs, bare.planned))
-  return { difference: bare.planned, planned, notices }
+  const isAbsenceKnown = facts.memory.absences[facts.key.kind].has(facts.key.id)
+  return { difference: bare.planned, planned, notices, isAbsenceKnown }
 }
 
 function planOf(

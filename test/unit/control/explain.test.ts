@@ -67,7 +67,7 @@ function judged({ rules, memory, found = foundAs(THERE), directory = [THERE], ..
 }
 
 function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
-  const { difference, planned, notices } = judged(given)
+  const { difference, planned, notices, isAbsenceKnown } = judged(given)
   const { found = foundAs(THERE), directory = [THERE] } = given
   return judgementOf({
     sync: 'corp',
@@ -91,6 +91,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     hold: null,
     heldRun: null,
     journal: [],
+    isAbsenceKnown,
     membership: 'write',
     sameMembers: null,
     configurationChange: undefined,
@@ -405,6 +406,29 @@ const twenty = (letter: string) => Array.from({ length: 20 }, (_, at) => `${lett
 
 const HOLD = { run: 7, isPlanHeld: true, breaches: [{ guard: 'max-updates-users', detail: '1 of 1' }] }
 const LATER = { deleteAfter: { user: { ms: 1000 } }, confirmAfterMs: 0, hidesServers: false }
+
+describe('who waits for the delete', () => {
+  const absent = { found: foundAs(undefined), grace: LATER }
+
+  test('before a run has seen it, the wait has not begun; and the groups do not wait', () => {
+    const { verdict, next } = told(absent)
+    expect(verdict).toEqual({
+      code: 'in-grace',
+      sentence:
+        'Ana (user ana) is not in the source any more, and waits for its delete: no run has found it absent yet, so the wait begins with the next run.',
+    })
+    expect(next).toMatch(
+      /^The next run leaves it in the directory, and takes it out of the groups of the sync, unless/,
+    )
+  })
+
+  test('since a run has seen it', () => {
+    const absences = { user: new Map([['ana', { since: new Date(0), reads: 1 }]]), group: new Map() }
+    const { verdict, next } = told({ ...absent, memory: { absences }, story: { membership: 'report' } })
+    expect(verdict.sentence).toMatch(/waits for its delete: absent since 1970-01-01 00:00:00Z; deleted after/)
+    expect(next).toBe('The next run leaves it in the directory.')
+  })
+})
 
 describe('a paused sync writes nothing, whatever the verdict is', () => {
   test.each<[code: string, given: Given]>([
