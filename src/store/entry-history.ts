@@ -62,20 +62,26 @@ export interface RunFacts {
 
 /**
  * The newest run that read everything to its end, or that was limited to this entry, with what it noticed of the entry.
+ *
+ * @param key left out for an entry without an id, which no run can name
  */
 export async function lastRunAbout(
   db: Db,
   { sync, target }: SyncTarget,
-  { kind, id }: EntryKey,
+  key: EntryKey | undefined,
 ): Promise<RunFacts | undefined> {
+  const isLimitedToIt =
+    key === undefined ? sql<boolean>`false` : sql<boolean>`only_entries->${`${key.kind}s`} ? ${key.id}`
   const { rows } = await sql<
     Omit<RunFacts, 'notices'>
   >`SELECT run, state, finished_at AS at FROM dirsyncd.runs
     WHERE sync = ${sync} AND target = ${target} AND state IN ('done', 'held', 'planned') AND finished_at IS NOT NULL
-      AND (only_entries IS NULL OR only_entries->${`${kind}s`} ? ${id})
+      AND (only_entries IS NULL OR ${isLimitedToIt})
     ORDER BY run DESC LIMIT 1`.execute(db)
   const [last] = rows
   if (last === undefined) return undefined
+  if (key === undefined) return { ...last, notices: [] }
+  const { kind, id } = key
   const notices = await db
     .selectFrom('dirsyncd.notices')
     .select(['code', 'detail'])

@@ -234,6 +234,16 @@ test('an e-mail of before finds who has another one now', async () => {
   })
 })
 
+test('an entry without an id: the newest run of all', async () => {
+  const scene = await stage.openScene('csv')
+  await scene.runs([{ ...ana, id: '' }, ben])
+  await stage.site.run('sync', scene.sync, '--user', 'ben')
+  expect(await scene.explain('Ana Šimić')).toMatchObject({
+    id: null,
+    lastRun: { run: Number(await scene.lastRun()) - 1, state: 'done', notices: [] },
+  })
+})
+
 test('an unknown sync is wrong usage', async () => {
   const scene = await stage.openScene('csv')
   expect(await stage.site.run('explain', 'nosync', 'ana')).toMatchObject({

@@ -75,7 +75,7 @@ async function storyOf(
   const { found, error } = isOther ? await askSource(deps, key.id, [kind]) : asked
   const entries = found?.entries ?? []
   const directory = key === undefined ? { error: null, entry: null } : await askDirectory(deps, key)
-  const history = key === undefined ? NO_HISTORY : await historyOf(deps, key)
+  const history = await historyOf(deps, key)
   const { sameEmail, ...judged } =
     found === null ? NOTHING : await judgeEntry(deps, found, directory.entry, key)
   const planned = directory.error === null ? judged.planned : undefined
@@ -145,8 +145,6 @@ async function heirsOf(
 async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
   return (await listPaused(db)).find((pause) => pause.sync === sync) ?? null
 }
-
-const NO_HISTORY: Awaited<ReturnType<typeof historyOf>> = { lastRun: null, lastFailure: null, journal: [] }
 
 /** As the source calls the entry, or the directory, or an earlier run. */
 function namesOf(

@@ -14,15 +14,16 @@ import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
 
-/** What earlier runs said of an entry and did with it. */
+/** What earlier runs said of an entry and did with it; without a key, which runs there were. */
 export async function historyOf(
   { db, target }: ExplainDeps,
-  key: EntryKey,
+  key: EntryKey | undefined,
 ): Promise<Pick<Story, 'lastRun' | 'lastFailure' | 'journal'>> {
   const last = await lastRunAbout(db, target, key)
   const failure = await lastFailureOfSync(db, target)
   const journal: JournalEntry[] = []
-  for (const { at, approved, ...line } of await journalOf(db, target, key, JOURNAL_LINES)) {
+  const lines = key === undefined ? [] : await journalOf(db, target, key, JOURNAL_LINES)
+  for (const { at, approved, ...line } of lines) {
     const approvedBy = approved ? ((await approverOf(db, target, line.run)) ?? '') : null
     journal.push({ ...line, at: at.toISOString(), approvedBy })
   }
