@@ -60,6 +60,7 @@ export type VerdictCode =
   | 'absent'
   | 'left-filter'
   | 'other-base'
+  | 'not-an-entry'
   | 'disabled'
   | 'unusable'
   | 'duplicate-id'

@@ -84,6 +84,11 @@ export interface FoundEntry {
   readonly from: string
   /** What the sync's configuration makes of the entry; `undefined` for sources that have no filter. */
   readonly standing: Standing | undefined
+  /**
+   * What the entry is where it is outside of the filter and neither a person nor a group, such as `an organizational
+   * unit (objectClass organizationalUnit)`.
+   */
+  readonly container?: string | undefined
   readonly fields: readonly FieldTrace[]
   /** How many members a group lists; `undefined` where the group does not list them itself. */
   readonly members: number | undefined

@@ -139,6 +139,15 @@ test.each<[string, string, object]>([
   expect(entries).toMatchObject([{ standing }])
 })
 
+test.each<[string, string | undefined]>([
+  [`ou=staff,${BASE}`, 'an organizational unit (objectClass organizationalUnit)'],
+  [staff('gone'), undefined],
+  [staff('marie'), undefined],
+])('what kind of a container %s is', async (dn, container) => {
+  const { entries } = await find(dn)
+  expect(entries.map((found) => found.container)).toEqual([container])
+})
+
 test('what a read would leave out is not in the snapshot', async () => {
   for (const [who, has] of [
     ['marie', true],

@@ -9,6 +9,14 @@ export function outOfReach(facts: VerdictFacts): Case | undefined {
   if (entries.some(isWithin)) return disabled(facts) ?? unusable(facts)
   const [first] = entries
   if (first?.standing === undefined) return undefined
+  if (first.container !== undefined && facts.directory.entry === null) {
+    return {
+      code: 'not-an-entry',
+      why: `"${first.from}" is ${first.container}, no user and no group`,
+      next: 'The next run does nothing with it',
+      todo: 'Ask for a user or a group, by id, e-mail, name or DN',
+    }
+  }
   const { bases, filter, inBase } = first.standing
   if (!inBase) {
     const where = bases.map((base) => `"${base}"`).join(' and ')

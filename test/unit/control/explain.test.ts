@@ -27,6 +27,14 @@ const entry: FoundEntry = {
   members: undefined,
 }
 
+const UNIT: FoundEntry = {
+  ...entry,
+  ids: [],
+  from: 'ou=staff,dc=org',
+  standing: { bases: ['dc=org'], inBase: true, filter: '(uid=*)', inFilter: false, disabled: undefined },
+  container: 'an organizational unit (objectClass organizationalUnit)',
+}
+
 function foundAs(
   user: { readonly email?: string; readonly name?: string; readonly faults?: readonly string[] } | undefined,
   more: Partial<Found> = {},
@@ -383,6 +391,21 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       sentence: /other values/,
       next: /^The next run updates it, unless a guard or the evidence holds it; the configuration was changed since run 3 \(users\.map\.name\), so/,
       todo: /^dirsyncd sync corp --user ana does it at once\.$/,
+    },
+  ],
+  [
+    'an organizational unit',
+    {
+      found: foundAs(undefined, { entries: [UNIT], server: 'ldap://a' }),
+      directory: [],
+      story: { id: null, name: null },
+    },
+    {
+      code: 'not-an-entry',
+      sentence:
+        /^"ou=staff,dc=org" is an organizational unit \(objectClass organizationalUnit\), no user and no group\.$/,
+      next: /does nothing/,
+      todo: /^Ask for a user or a group/,
     },
   ],
   [

@@ -12,14 +12,41 @@ import { type Hit, idsOf } from './search.ts'
 export async function foundEntry(connection: LdapConnection, hit: Hit): Promise<FoundEntry> {
   const { kind, place, entry } = hit
   const lookup = textIn(entry)
+  const standing = await standingOf(connection, hit)
   return {
     kind,
     ids: idsOf(hit),
     from: entry.dn,
-    standing: await standingOf(connection, hit),
+    standing,
+    container: standing.inFilter ? undefined : containerText(lookup('objectClass')),
     fields: 'email' in place.map ? traceUser(lookup, place.map) : traceGroup(lookup, place.map),
     members: 'nested' in place ? await countMembers(connection, entry, place) : undefined,
   }
+}
+
+/** In order, because a domain may be an organization, too. */
+const CONTAINERS: readonly (readonly [objectClass: string, what: string])[] = [
+  ['organizationalUnit', 'an organizational unit'],
+  ['organization', 'an organization'],
+  ['domain', 'a domain'],
+  ['domainDNS', 'a domain'],
+  ['dcObject', 'a domain'],
+  ['builtinDomain', 'a container'],
+  ['container', 'a container'],
+  ['nsContainer', 'a container'],
+  ['locality', 'a locality'],
+  ['country', 'a country'],
+]
+
+/** Nothing for what may be a person or a group, whatever else it is. */
+function containerText(classes: readonly string[]): string | undefined {
+  if (classes.some((name) => /person|group|account|user/i.test(name))) return undefined
+  const names = new Map(classes.map((name) => [name.toLowerCase(), name]))
+  for (const [objectClass, what] of CONTAINERS) {
+    const name = names.get(objectClass.toLowerCase())
+    if (name !== undefined) return `${what} (objectClass ${name})`
+  }
+  return undefined
 }
 
 export async function standingOf(connection: LdapConnection, hit: Hit): Promise<Standing> {
