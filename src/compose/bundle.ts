@@ -59,7 +59,8 @@ export async function collectBundle(place: ConfigPlace, log: Log): Promise<Colle
   const cleanerFor = (shown: readonly string[]) => new Cleaner({ salt, words, shown, known: new Map() })
   const hider = cleanerFor([])
   const masked = raw && maskConfig(raw.value, (text) => hider.hidden(text))
-  const shown = [...textsIn(masked), raw?.file ?? '']
+  const file = raw && maskPlain(raw.file, (text) => hider.hidden(text))
+  const shown = [...textsIn(masked), file ?? '']
   const request = { salt, shown }
   const daemon = await orNothing(() => askDaemon(dataDirOf(config, raw), request))
   const own =
@@ -78,10 +79,7 @@ export async function collectBundle(place: ConfigPlace, log: Log): Promise<Colle
       ],
       command: processFacts(),
       daemon: daemon?.process ?? null,
-      config:
-        raw === undefined
-          ? null
-          : { file: maskPlain(raw.file, (text) => hider.hidden(text)), options: masked },
+      config: raw === undefined ? null : { file, options: masked },
       queue: stores?.queue ?? null,
       ...stores?.diagnostics?.facts,
     },

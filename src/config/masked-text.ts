@@ -1,4 +1,5 @@
-type Hide = (text: string) => string
+/** Puts a hash in the place of a text that may be about a person. */
+export type Hide = (text: string) => string
 
 const EMAIL = /[^\s"'<>()[\],;:=/\\*]+@[^\s"'<>()[\],;:=/\\*]+/gu
 /** The folder of a person on this machine. */
@@ -7,6 +8,18 @@ const HOME = /(?<=\/(?:home|Users)\/)[^/\s]+/g
 /** A text that is shown, without e-mail addresses and the names of home folders. */
 export function maskPlain(text: string, hide: Hide): string {
   return text.replace(EMAIL, hide).replace(HOME, hide)
+}
+
+const WORDS = /[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?/su
+
+/** The text with one hash for everything from its first letter or digit to its last one. */
+export function hideWords(text: string, hide: Hide): string {
+  return text.replace(WORDS, hide)
+}
+
+/** The name of an attribute or column; any other text is hidden. */
+export function maskAttribute(text: string, hide: Hide): string {
+  return /^[\p{L}_][\p{L}\p{M}\p{N}_ .;-]{0,63}$/u.test(text.trim()) ? text : hideWords(text, hide)
 }
 
 /** Parameters of a PostgreSQL URL that say nothing secret. */
@@ -22,46 +35,77 @@ export function maskUrl(text: string, hide: Hide): string {
     PARAMETERS.has(key) ? `${key}=${maskPlain(value, hide)}` : `${hide(key)}=<masked>`,
   )
   const query = shown.length === 0 ? '' : `?${shown.join('&')}`
-  const path = maskPlain(url.pathname, hide)
+  // Of an LDAP server the path is a DN.
+  const path = url.protocol.startsWith('ldap') ? hideWords(url.pathname, hide) : maskPlain(url.pathname, hide)
   const fragment = url.hash === '' ? '' : '#<masked>'
   return `${url.protocol}//${hasUser ? '<masked>@' : ''}${url.host}${path === '/' ? '' : path}${query}${fragment}`
 }
 
-/** A text in quotes that is made of words alone may be a name; a pattern or the end of an e-mail address is none. */
-const NAME_IN_QUOTES = /(["'])([\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]*)\1/gu
+/** Parts of a DN whose values are domains and branches of a tree, never people. */
+const BRANCHES: ReadonlySet<string> = new Set(['dc', 'ou', 'domaincomponent', 'organizationalunitname'])
+/** Containers that servers have from the beginning. */
+const CONTAINERS: ReadonlySet<string> = new Set(
+  'users builtin computers groups accounts compat schema configuration person group'.split(' '),
+)
+const RDN = /^(\s*)([A-Za-z][\w-]*)(\s*=\s*)(.*?)(\s*)$/s
+const BRANCH = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u
 
-export function maskExpression(text: string, hide: Hide): string {
-  const isExpression = text.trimStart().startsWith('=')
-  const shown = isExpression
-    ? text.replace(NAME_IN_QUOTES, (_match, quote: string, name: string) => `${quote}${hide(name)}${quote}`)
-    : text
-  return maskPlain(shown, hide)
+/** A DN with the values of `dc` and `ou`; those of all other attributes may be people. */
+export function maskDn(text: string, hide: Hide): string {
+  const parts = text.match(/"(?:\\.|[^"\\])*"?|\\.|[^\\",;+]+|./gs) ?? []
+  let masked = ''
+  let rdn = ''
+  for (const part of parts) {
+    if (/^[,;+]$/.test(part)) {
+      masked += maskRdn(rdn, hide) + part
+      rdn = ''
+    } else rdn += part
+  }
+  return masked + maskRdn(rdn, hide)
 }
 
-/** Attributes that name a person, whatever the map says. */
-const PERSONAL: ReadonlySet<string> = new Set(
-  `uid cn sn givenname displayname name mail othermailbox proxyaddresses samaccountname userprincipalname employeenumber
-  employeeid entryuuid objectguid objectsid nsuniqueid ipauniqueid uidnumber userid telephonenumber mobile initials`.split(
-    /\s+/,
-  ),
-)
-/** Many values of these are no list of people. */
-const KINDS: ReadonlySet<string> = new Set(['objectclass', 'objectcategory', 'structuralobjectclass'])
-const COMPARISON = /(?<=\(\s*)([A-Za-z][\w-]*)([^()=<>~]*(?:[<>~:]?=))([^()]*)/g
-/** So many values of one attribute are a list of people. */
-const LIST = 3
+function maskRdn(text: string, hide: Hide): string {
+  const [, before = '', type = '', sign = '', value = '', after = ''] = RDN.exec(text) ?? []
+  if (type === '') return text.trim() === '' ? text : hide(text)
+  const key = type.toLowerCase()
+  const isShown =
+    (BRANCHES.has(key) && BRANCH.test(value)) || (key === 'cn' && CONTAINERS.has(value.toLowerCase()))
+  return before + type + sign + (isShown || value === '' ? value : hide(value)) + after
+}
 
-/** A filter without the values that are, or may be, people: ids, names, e-mails, DNs and lists of values. */
-export function maskFilter(text: string, mapped: ReadonlySet<string>, hide: Hide): string {
-  const counts = new Map<string, number>()
-  for (const [, attribute = ''] of text.matchAll(COMPARISON))
-    counts.set(attribute.toLowerCase(), (counts.get(attribute.toLowerCase()) ?? 0) + 1)
-  return text.replace(COMPARISON, (match, attribute: string, operator: string, value: string) => {
-    const key = attribute.toLowerCase()
-    if (KINDS.has(key) || value.trim() === '' || value === '*') return match
-    const isPersonal = PERSONAL.has(key) || mapped.has(key) || (counts.get(key) ?? 0) >= LIST
-    if (!isPersonal && !/[=@]/.test(value)) return match
-    const parts = value.split('*').map((part) => (part.trim() === '' ? part : hide(part)))
-    return `${attribute}${operator}${parts.join('*')}`
+/** In a filter: a comparison with the time of the read, or what stands between two parentheses. */
+const CLAUSE = /([^()]*[<>~:]?=\s*)now\(([^()]*)\)(?=\s*\))|[^()]+/g
+const COMPARISON =
+  /^([\s&|!]*)((?:[A-Za-z][A-Za-z\d-]*|\d+(?:\.\d+)+)?(?:;[A-Za-z\d-]+)*\s*(?::dn)?(?::[A-Za-z][A-Za-z\d-]*|:\d+(?:\.\d+)+)?\s*(?::|[<>~])?=)(.*)$/s
+/** Attributes whose values are kinds of entries. */
+const KINDS: ReadonlySet<string> = new Set(['objectclass', 'objectcategory', 'structuralobjectclass'])
+/** Attributes whose values are bits. */
+const FLAGS: ReadonlySet<string> = new Set(['useraccountcontrol', 'grouptype'])
+
+/** A filter without its values, but for those that cannot be about people. */
+export function maskFilter(text: string, hide: Hide): string {
+  return text.replace(CLAUSE, (clause, beforeTime: string | undefined, form = '') => {
+    if (beforeTime === undefined) return maskClause(clause, hide)
+    const shown = /^\s*(?:filetime)?\s*$/.test(form) ? form : hide(form)
+    return `${maskClause(beforeTime, hide)}now(${shown})`
   })
+}
+
+function maskClause(clause: string, hide: Hide): string {
+  if (/^[\s&|!]*$/.test(clause)) return clause
+  const [, before = '', comparison = '', value = ''] = COMPARISON.exec(clause) ?? []
+  if (comparison === '') return hide(clause)
+  const attribute = /^[^;:<>~=\s]*/.exec(comparison)![0].toLowerCase()
+  return before + comparison + maskValue(attribute, value, hide)
+}
+
+function maskValue(attribute: string, value: string, hide: Hide): string {
+  const isShown =
+    /^\s*(?:true|false)?\s*$/i.test(value) ||
+    (KINDS.has(attribute) && /^\s*[A-Za-z\d-]+\s*$/.test(value)) ||
+    (FLAGS.has(attribute) && /^\s*-?\d{1,10}\s*$/.test(value))
+  if (isShown) return value
+  if (attribute === 'objectcategory' && value.includes('=')) return maskDn(value, hide)
+  const parts = value.split('*').map((part) => (part.trim() === '' ? part : hide(part)))
+  return parts.join('*')
 }

@@ -1,14 +1,12 @@
-import { maskExpression, maskFilter, maskPlain, maskUrl } from './masked-text.ts'
-
-/** Puts a hash in the place of a text that may be about a person. */
-export type Hide = (text: string) => string
+import { maskMapping } from './masked-expression.ts'
+import { type Hide, maskAttribute, maskDn, maskFilter, maskPlain, maskUrl } from './masked-text.ts'
 
 const MASKED = '<masked>'
 
 /** Options whose texts are shown but for e-mail addresses. An option that is in no list of this file is masked. */
 const PLAIN = words(`dataDir listen level time rows schedule timezone type ca certificate startTls external
-  allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter base scope disabled
-  nested membersFrom primaryGroup path delimiter quote encoding pattern sha256 maxAge column separator badRows settle
+  allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter scope disabled
+  nested membersFrom primaryGroup path delimiter quote encoding sha256 maxAge separator badRows settle
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
@@ -21,8 +19,10 @@ const URLS = words('store queue url baseUrl publicUrl proxy')
 const SECRETS = words('token password storePassword queuePassword key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')
-/** Texts that are about people: the login of the reader, and what stands for an attribute that somebody lacks. */
-const PEOPLE = words('dn default')
+const BASES = words('base')
+const ATTRIBUTES = words('column')
+/** Texts that may be about people: the login of the reader, what somebody without an attribute gets, a regular expression. */
+const PEOPLE = words('dn default pattern')
 const PEOPLE_LISTS = words('include exclude protected')
 
 /** Every option that this version masks or shows knowingly, for a test that compares it with the schema. */
@@ -33,6 +33,8 @@ export const DECIDED: ReadonlySet<string> = new Set([
   ...SECRETS,
   ...EXPRESSIONS,
   ...FILTERS,
+  ...BASES,
+  ...ATTRIBUTES,
   ...PEOPLE,
   ...PEOPLE_LISTS,
   'command',
@@ -45,20 +47,17 @@ export const DECIDED: ReadonlySet<string> = new Set([
 
 /**
  * A configuration as it was read from the file, right or wrong, for a stranger to read: without secrets, bind DNs and
- * ids of people, but with addresses, bases, filters and attributes.
+ * ids of people, but with addresses and attributes. Of filters, bases and expressions it shows the structure.
  */
 export function maskConfig(raw: unknown, hide: Hide): unknown {
-  return new Mask(hide, mappedAttributes(raw)).value(raw, [])
+  return new Mask(hide).value(raw, [])
 }
 
 class Mask {
   readonly #hide: Hide
-  /** In lower case: the attributes that hold ids, names and e-mails. */
-  readonly #personal: ReadonlySet<string>
 
-  constructor(hide: Hide, personal: ReadonlySet<string>) {
+  constructor(hide: Hide) {
     this.#hide = hide
-    this.#personal = personal
   }
 
   /** `path` is that of the section, without places in lists. */
@@ -66,7 +65,7 @@ class Mask {
     const key = path.at(-1) ?? ''
     if (SECRETS.has(key)) return this.#secret(key, value)
     if (PEOPLE_LISTS.has(key)) return this.#people(value)
-    if (key === 'command') return shownCommand(value)
+    if (key === 'command') return shownCommand(value, this.#hide)
     if (key === 'env') return Array.isArray(value) ? value.map(shownVariable) : shownVariable(value)
     if (Array.isArray(value)) return value.map((each) => this.value(each, path))
     if (typeof value === 'object' && value !== null) return this.#section(value, path)
@@ -84,9 +83,12 @@ class Mask {
   #text(text: string, path: readonly string[]): string {
     const key = path.at(-1) ?? ''
     if (PEOPLE.has(key)) return this.#hide(text)
-    if (FILTERS.has(key)) return maskFilter(text, this.#personal, this.#hide)
+    if (FILTERS.has(key)) return maskFilter(text, this.#hide)
+    if (BASES.has(key)) return maskDn(text, this.#hide)
+    if (ATTRIBUTES.has(key)) return maskAttribute(text, this.#hide)
     if (URLS.has(key)) return maskUrl(text, this.#hide)
-    if (path.includes('map') || EXPRESSIONS.has(key)) return maskExpression(text, this.#hide)
+    if (isNameOfSync(path)) return maskPlain(text, this.#hide)
+    if (path.includes('map') || EXPRESSIONS.has(key)) return maskMapping(text, this.#hide)
     return PLAIN.has(key) ? maskPlain(text, this.#hide) : MASKED
   }
 
@@ -98,7 +100,7 @@ class Mask {
       Object.entries(value).map(([kind, where]) => {
         if (kind === 'env') return [kind, shownVariable(where)]
         if (kind === 'file') return [kind, shownPath(where, this.#hide)]
-        return kind === 'command' ? [kind, shownCommand(where)] : [this.#hide(kind), MASKED]
+        return kind === 'command' ? [kind, shownCommand(where, this.#hide)] : [this.#hide(kind), MASKED]
       }),
     )
   }
@@ -119,6 +121,11 @@ function isKnown(key: string): boolean {
   return PLAIN.has(key) || URLS.has(key) || SECTIONS.has(key)
 }
 
+/** Other names are values of a map. */
+function isNameOfSync(path: readonly string[]): boolean {
+  return path.join('.') === 'syncs.name'
+}
+
 /** Names of variables have capital letters; another text may be the secret itself. */
 function shownVariable(name: unknown): string {
   return typeof name === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(name) ? name : MASKED
@@ -132,21 +139,11 @@ function shownPath(path: unknown, hide: Hide): string {
 }
 
 /** Arguments may hold secrets. */
-function shownCommand(command: unknown): unknown {
+function shownCommand(command: unknown, hide: Hide): unknown {
   if (!Array.isArray(command)) return MASKED
-  return command.map((part, place) => (place === 0 && typeof part === 'string' ? part : MASKED))
-}
-
-function mappedAttributes(raw: unknown): ReadonlySet<string> {
-  const found = new Set<string>()
-  const visit = (value: unknown, isMapped: boolean): void => {
-    if (typeof value === 'string' && isMapped)
-      for (const word of value.match(/[A-Za-z][\w-]*/g) ?? []) found.add(word.toLowerCase())
-    if (typeof value !== 'object' || value === null) return
-    for (const [key, each] of Object.entries(value)) visit(each, isMapped || key === 'map')
-  }
-  visit(raw, false)
-  return found
+  return command.map((part, place) =>
+    place === 0 && typeof part === 'string' && /^[\w./+-]+$/.test(part) ? maskPlain(part, hide) : MASKED,
+  )
 }
 
 function words(text: string): ReadonlySet<string> {

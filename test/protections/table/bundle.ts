@@ -60,8 +60,8 @@ export const BUNDLE: readonly Protection[] = [
   {
     name: 'bundle-masks-arguments',
     file: 'config/masked.ts',
-    find: "place === 0 && typeof part === 'string'",
-    replace: "typeof part === 'string'",
+    find: "place === 0 && typeof part === 'string' && /^[\\w./+-]+$/.test(part) ?",
+    replace: "typeof part === 'string' ?",
     test: 'unit/config/masked.test.ts',
     only: 'argument',
   },

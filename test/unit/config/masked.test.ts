@@ -73,6 +73,43 @@ describe('nothing of these is shown', () => {
     ['a filter with a list of ids', { filter: '(|(no=s3cret)(no=s3cret1)(no=s3cret2))' }],
     ['a filter with the DN of a person', { filter: '(manager=uid=s3cret,ou=people,dc=example,dc=org)' }],
     ['a filter with a matching rule', { filter: '(cn:caseExactMatch:=s3cret)' }],
+    ['a filter without parentheses', { filter: 'uid=s3cret' }],
+    ['a filter without parentheses that ends nowhere', { disabledWhen: 'uid=s3cret)(s3cret' }],
+    ['a filter that is only a name', { filter: '(s3cret.s3cret)' }],
+    ['a filter with blanks', { filter: '(| ( uid = s3cret ) (! cn ~= s3cret))' }],
+    [
+      'a filter with the value of any attribute',
+      { filter: '(!(description=s3cret))(info=*s3cret*)(o=s3cret)' },
+    ],
+    ['a filter with a number', { filter: '(employeeNumber>=5353353)(objectClass=5353353 s3cret)' }],
+    ['a filter with a time that is a name', { filter: '(expires<=now(s3cret))' }],
+    ['a filter with a kind of entry that is a DN', { filter: '(objectCategory=cn=s3cret,dc=example)' }],
+    ['the base of a person', { base: 'uid=s3cret-q,ou=people,dc=example,dc=org' }],
+    [
+      'a base in a list, with several parts',
+      { base: ['mail=s3cret+ou=x,dc=org', 'CN=s3cret\\, s3cret;DC=org'] },
+    ],
+    ['a base with a quoted value', { base: 'ou="x,uid=s3cret",dc=org' }],
+    ['a base whose comma is missing', { base: 'ou=people uid=s3cret,dc=org' }],
+    ['a base that is a name', { base: 's3cret s3cret' }],
+    [
+      'a regular expression',
+      { map: { email: '= matches(uid, "^(s3cret|j_s3cret)$") ? mail : lower(mail)' } },
+    ],
+    ['a raw regular expression', { map: { email: `= replace(uid, r'^s3cret-s3cret$', '''s3cret''')` } }],
+    ['a text with an escaped quote', { map: { email: '= uid + "a\\"s3cret" + mail' } }],
+    ['a number in an expression', { map: { email: '= size(uid) == 5353353 ? "a" : mail' } }],
+    ['a comment in an expression', { map: { email: '= lower(mail) // s3cret\n' } }],
+    ['an expression that does not parse', { map: { email: "= broken( 's3cret" } }],
+    ['an expression of names alone', { map: { email: '= s3cret is s3cret' } }],
+    ['an expression that is too long', { map: { email: `= s3cret${' '.repeat(5000)}` } }],
+    ['the text of a template', { map: { name: 's3cret-Q {sn} s3cret, {cn' } }],
+    ['the text of a template that is not closed', { map: { name: '{s3cret@example.org} {s3cret' } }],
+    ['the text of a template outside of a map', { groups: { name: 's3cret {teams}' } }],
+    ['a value of a map that is no attribute', { map: { name: 's3cret/s3cret' } }],
+    ['the pattern of a trailer', { trailer: { pattern: '^by s3cret (\\d+)$' } }],
+    ['the path of an LDAP server', { source: { url: 'ldaps://ldap.example.org/uid=s3cret,dc=example' } }],
+    ['a program with its arguments in one text', { source: { command: ['export --user=s3cret'] } }],
     ['a name in an expression', { map: { name: '= uid == "s3cret" ? "s3cret s3cret" : cn' } }],
     ['an e-mail in an expression', { map: { email: '= first(mail, "s3cret@example.org")' } }],
     ['a default', { map: { name: { value: 'cn', default: 's3cret' } } }],
@@ -83,8 +120,39 @@ describe('nothing of these is shown', () => {
   })
 })
 
-test('a filter keeps what it is for', () => {
-  const filter =
-    '(&(objectClass=person)(|(employeeType=staff)(employeeType=guest))(mail=*)(!(userAccountControl:1.2.840.113556.1.4.803:=2))(uid=*))'
-  expect(maskConfig({ filter }, () => '#')).toEqual({ filter })
+test('a filter keeps its structure, and values that are no people', () => {
+  const kept =
+    '(&(objectClass=person)(objectCategory=group)(mail=*)(!(userAccountControl:1.2.840.113556.1.4.803:=2))(uid=*)' +
+    '(groupType:1.2.840.113556.1.4.803:=2147483648)(!(isCriticalSystemObject=TRUE))(accountExpires<=now(filetime)))'
+  expect(maskConfig({ filter: kept }, () => '#')).toEqual({ filter: kept })
+  expect(
+    maskConfig(
+      { filter: '(|(employeeType=staff)(sn;lang-de=A*)(cn:dn:caseExactMatch:=b)(x>=5))' },
+      () => '#',
+    ),
+  ).toEqual({ filter: '(|(employeeType=#)(sn;lang-de=#*)(cn:dn:caseExactMatch:=#)(x>=#))' })
+  expect(maskConfig({ filter: 'uid=ana' }, () => '#')).toEqual({ filter: 'uid=#' })
+})
+
+test.each([
+  ['ou=people,dc=example,dc=org', 'ou=people,dc=example,dc=org'],
+  ['CN=Users,DC=example,DC=org', 'CN=Users,DC=example,DC=org'],
+  ['uid=ana, ou=Sales East, o=Example', 'uid=#, ou=Sales East, o=#'],
+])('the base %s keeps its branches', (base, shown) => {
+  expect(maskConfig({ base }, () => '#')).toEqual({ base: shown })
+})
+
+test.each([
+  ['mail', 'mail'],
+  ['full name', 'full name'],
+  ['{givenName} {sn}', '{givenName} {sn}'],
+  ['Dr. {sn}, Graz', '#. {sn}, #'],
+  ['= lower(first(mail, uid + "@example.org"))', '= lower(first(mail, uid + "#"))'],
+  [
+    '= attr("telephone-number").before("@") == "" ? null : cn[0]',
+    '= attr("telephone-number").before("@") == "" ? null : cn[0]',
+  ],
+  [`= values(a).filter(p, p.startsWith('X')) // b`, `= values(a).filter(p, p.startsWith("#")) // <masked>`],
+])('the value of a map %s keeps its structure', (name, shown) => {
+  expect(maskConfig({ map: { name } }, () => '#')).toEqual({ map: { name: shown } })
 })
