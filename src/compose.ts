@@ -1,10 +1,9 @@
 import { runApiContract } from './compose/api-contract.ts'
 import { collectBundle } from './compose/bundle.ts'
-import { socketPath } from './admin/socket.ts'
-import { reloadRemotely } from './control/remote.ts'
 import { runCheck } from './compose/check.ts'
-import { openControl } from './compose/control.ts'
+import { type ControlOptions, openControl } from './compose/control.ts'
 import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
+import { reloadDaemon } from './compose/reload.ts'
 import { createServiceKey, openServiceAdmin } from './compose/service-admin.ts'
 import { runService } from './compose/service.ts'
 import { sourceProblem } from './compose/site.ts'
@@ -20,7 +19,8 @@ import type { Times } from './queue/times.ts'
 export function createCompose(times?: Times) {
   return {
     sourceProblem,
-    openControl: (config: Config, log: Log) => openControl(config, log, times),
+    openControl: (config: Config, log: Log, options: ControlOptions) =>
+      openControl(config, log, options, times),
     collectBundle,
     runDaemon: (
       config: Config,
@@ -31,7 +31,7 @@ export function createCompose(times?: Times) {
     ) => runDaemon(config, log, signal, output, readAgain, times),
     runWorker: (config: Config, log: Log, signal: AbortSignal, readAgain: () => Promise<Config>) =>
       runWorker(config, log, signal, readAgain, times),
-    reload: ({ dataDir }: Config) => reloadRemotely(socketPath(dataDir)),
+    reload: reloadDaemon,
     runService,
     openServiceAdmin,
     createServiceKey,

@@ -5,6 +5,7 @@ import { undecided } from '../plan/decide.ts'
 import type { Part, PartName } from '../plan/part/part.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { worstExitCode } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { partOf } from './part.ts'
@@ -61,11 +62,15 @@ export function addApprove(program: Command, run: Runner): void {
 }
 
 async function approve(session: Session, number: number, options: ApproveOptions): Promise<number> {
-  const { compose, config, log } = session
   const choice = choiceOf(options)
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(session)
   const isRejected = (await control.run(number, { limit: 0 }))?.hold === 'rejected'
-  const approved = await control.approve({ run: number, by: whoAmI(), reason: options.reason, ...choice })
+  const approved = await control.approve({
+    run: number,
+    by: whoAmI(),
+    reason: options.reason,
+    ...choice,
+  })
   const applying = await approvalRuns(control, approved)
   const overruled = isRejected ? [`Run ${number} had been rejected; this approval overrules that.`] : []
   if (!session.json) session.print(...overruled, approvedLine(approved, choice, applying))

@@ -2,6 +2,8 @@ import type { SourceConfig } from '../config/config.ts'
 import type { Config, ConfigPlace } from '../config/load.ts'
 import type { Control, RunView } from '../control/control.ts'
 import type { ReloadReport } from '../control/reload.ts'
+import type { ControlOptions } from '../compose/control.ts'
+import type { ReloadOptions } from '../compose/reload.ts'
 import type { Log } from '../log.ts'
 import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
@@ -29,7 +31,7 @@ export interface Io {
 /** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
 export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
-  readonly openControl: (config: Config, log: Log) => Promise<Control>
+  readonly openControl: (config: Config, log: Log, options: ControlOptions) => Promise<Control>
   readonly collectBundle: (place: ConfigPlace, log: Log) => Promise<CollectedBundle>
   readonly runDaemon: (
     config: Config,
@@ -44,8 +46,8 @@ export interface Compose {
     signal: AbortSignal,
     readAgain: () => Promise<Config>,
   ) => Promise<void>
-  /** Has the daemon of this configuration read its file again; `undefined` when none runs. */
-  readonly reload: (config: Config) => Promise<ReloadReport | undefined>
+  /** Has the daemon of this data directory read its file again. */
+  readonly reload: (dataDir: string, options: ReloadOptions) => Promise<ReloadReport>
   readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
   readonly openServiceAdmin: (config: Config, log: Log) => Promise<ServiceAdmin>
   readonly createServiceKey: (path: string) => Promise<CreatedKey>
@@ -75,6 +77,8 @@ interface DaemonOutput {
 
 /** What every command may use. */
 export interface BareSession {
+  /** Such as `dirsyncd sync`. */
+  readonly command: string
   readonly log: Log
   /** One JSON object a line instead of text for people. */
   readonly json: boolean

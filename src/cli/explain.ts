@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Kind } from '../directory/entry.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { renderExplanation } from './render/explain.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -39,7 +40,7 @@ async function explainEntry(
   kind: Kind | undefined,
 ): Promise<number> {
   selectSyncs(session.config, sync)
-  await using control = await session.compose.openControl(session.config, session.log)
+  await using control = await openControl(session)
   const explanation = await control.explain({ sync, who, kind })
   if (session.json) session.printJson(explanation)
   else session.print(...renderExplanation(explanation, session.columns))

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { pauseText } from '../control/control.ts'
+import { howToEnd } from '../store/owner.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { selectSyncs } from './select-syncs.ts'
 import { whoAmI } from './who-am-i.ts'
 
@@ -23,9 +25,13 @@ export function addPause(program: Command, run: Runner): void {
 }
 
 async function pause(session: Session, sync: string, reason: string | undefined): Promise<number> {
-  const { compose, config, log } = session
+  const { config } = session
   selectSyncs(config, sync)
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(
+    session,
+    (owner) =>
+      `To stop it now, end that process: ${howToEnd(owner)}; nothing is lost, and the next run goes on.`,
+  )
   const paused = await control.pause({ sync, by: whoAmI(), ...(reason !== undefined && { reason }) })
   if (session.json) session.printJson(paused)
   else {

@@ -3,6 +3,7 @@ import type { RunSummary } from '../control/control.ts'
 import { type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
@@ -27,8 +28,7 @@ export function addReject(program: Command, run: Runner): void {
 }
 
 async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
-  const { compose, config, log } = session
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(session)
   const rejected = await control.reject({ run: number, by: whoAmI(), only, reason })
   if (session.json) session.printJson(rejected)
   else {

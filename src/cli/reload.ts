@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { type DataDirOwner, describeOwner } from '../store/owner.ts'
 import type { Runner, Session } from './context.ts'
 import { renderReload } from './render/reload.ts'
 
@@ -6,7 +7,8 @@ const HELP = `
 A wrong file changes nothing: the command says what is wrong (exit code 78), and the daemon goes on as before. Syncs that
 are the same as before go on with what they do. A sync that was changed or removed ends its requests in flight; what it
 was doing goes on from what both sides say then, with the new configuration. Workers on other machines read theirs at
-SIGHUP.
+SIGHUP. A daemon that is starting is waited for. Where no daemon runs with the data directory of the file, the exit code
+is 1.
 
 Examples:
   dirsyncd reload
@@ -20,9 +22,12 @@ export function addReload(program: Command, run: Runner): void {
     .action(() => run(reload))
 }
 
-async function reload({ compose, config, json, print, printJson }: Session): Promise<number> {
-  const report = await compose.reload(config)
-  if (json) printJson(report ?? null)
+async function reload({ compose, config, signal, stderr, json, print, printJson }: Session): Promise<number> {
+  const onWait = (owner: DataDirOwner) => {
+    stderr.write(`Waiting for ${describeOwner(owner)}, which is starting.\n`)
+  }
+  const report = await compose.reload(config.dataDir, { signal, onWait })
+  if (json) printJson(report)
   else print(...renderReload(report, config.file))
   return 0
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Control } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -31,9 +32,9 @@ export function addResume(program: Command, run: Runner): void {
 }
 
 async function resume(session: Session, sync: string, options: ResumeOptions): Promise<number> {
-  const { compose, config, log, ask } = session
+  const { config, ask } = session
   selectSyncs(config, sync)
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(session)
   if (!(await control.paused()).some((paused) => paused.sync === sync))
     throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)
   if (options.plan) {

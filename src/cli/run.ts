@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { type Config, environment, loadConfig, type Env } from '../config/load.ts'
 import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
 import { createLog, type LogLevel } from '../log.ts'
@@ -20,10 +20,14 @@ function processParts(): CliParts {
 export async function runCli(io: Io, parts: CliParts = processParts()): Promise<number> {
   let exitCode = 0
   let debug = false
+  let command = 'dirsyncd'
   const program = createProgram(io, async (job, options) => {
     const globals: GlobalOptions = program.opts()
     debug = globals.logLevel === 'debug'
-    exitCode = await runJob(io, parts, globals, job, options)
+    exitCode = await runJob(io, parts, { ...globals, command }, job, options)
+  })
+  program.hook('preAction', (_program, action) => {
+    command = nameOf(action)
   })
   try {
     await program.parseAsync([...io.argv], { from: 'user' })
@@ -36,7 +40,7 @@ export async function runCli(io: Io, parts: CliParts = processParts()): Promise<
 async function runJob(
   io: Io,
   parts: CliParts,
-  globals: GlobalOptions,
+  globals: GlobalOptions & { readonly command: string },
   job: Job,
   options: RunnerOptions = {},
 ): Promise<number> {
@@ -52,6 +56,7 @@ async function runJob(
   const configuredLevel = longRunning ? level : withoutInfo(level)
   const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
   const session: BareSession = {
+    command: globals.command,
     log: createLog(globals.logLevel ?? configuredLevel, {
       format: isForPeople ? 'text' : 'json',
       destination: io.stderr,
@@ -72,6 +77,11 @@ async function runJob(
   }
   // Without a configuration the job takes a `BareSession`: the type `Runner` ensures it.
   return await job({ ...session, config: config as Config, readAgain })
+}
+
+/** `dirsyncd quarantine list` */
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
 }
 
 /** A command prints its result, so it logs only warnings and errors. */

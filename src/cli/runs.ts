@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { ALL, detailLimit, readRun } from './follow.ts'
 import { renderReport } from './render/report.ts'
 import { renderRuns } from './render/runs.ts'
@@ -41,7 +42,7 @@ export function addRuns(program: Command, run: Runner): void {
 
 async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise<number> {
   if (sync !== undefined) selectSyncs(session.config, sync)
-  await using control = await session.compose.openControl(session.config, session.log)
+  await using control = await openControl(session)
   const runs = await control.runs({ limit, ...(sync !== undefined && { sync }) })
   if (!session.json) session.print(...fold(renderRuns(runs), session.columns))
   else for (const run of runs) session.printJson(run)
@@ -49,7 +50,7 @@ async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise
 }
 
 async function showRun(session: Session, number: number, options: RunsOptions): Promise<number> {
-  await using control = await session.compose.openControl(session.config, session.log)
+  await using control = await openControl(session)
   const all = options.all === true
   const summary = await readRun(control, number, 0)
   const view = await readRun(control, number, all || session.json ? ALL : detailLimit(summary))

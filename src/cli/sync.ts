@@ -3,6 +3,7 @@ import type { Only, RunMode } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import { repeated } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { worstExitCode } from './exit-code.ts'
 import { followRun } from './follow.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -55,7 +56,7 @@ export interface SyncRequest {
 
 /** Runs the syncs one after the other and follows each; one that fails does not stop the next. */
 export async function runSyncs(session: Session, request: SyncRequest): Promise<number> {
-  const { compose, config, log } = session
+  const { config } = session
   const syncs = selectSyncs(config, request.sync)
   const only = request.only === undefined || isEmpty(request.only) ? undefined : request.only
   if (only !== undefined && syncs.length > 1) {
@@ -64,7 +65,7 @@ export async function runSyncs(session: Session, request: SyncRequest): Promise<
       'The options --user and --group need a sync, because several are configured; write dirsyncd sync SYNC --user ID.',
     )
   }
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(session)
   const codes: number[] = []
   for (const { name } of syncs) {
     const run = await control.requestRun({

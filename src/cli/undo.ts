@@ -4,6 +4,7 @@ import { DirsyncdError } from '../errors.ts'
 import { wholeNumber } from './arguments.ts'
 import type { Ask } from './ask.ts'
 import type { Runner, Session } from './context.ts'
+import { openControl } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { addPartOptions, type PartOptions, partOf } from './part.ts'
@@ -45,11 +46,10 @@ export function addUndo(program: Command, run: Runner): void {
 }
 
 async function undo(session: Session, number: number, options: UndoOptions): Promise<number> {
-  const { compose, config, log } = session
   const { dryRun = false, yes = false, all = false } = options
   const part = partOf(options)
   const request = { run: number, part, by: whoAmI() }
-  await using control = await compose.openControl(config, log)
+  await using control = await openControl(session)
   const shown = await control.undo({ ...request, mode: 'plan' })
   const planned = await followRun(session, control, shown, { all })
   const plan = await readRun(control, shown, 0)

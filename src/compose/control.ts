@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
 import { isAway } from '../store/outage.ts'
+import { type DataDirOwner, ownerOf } from '../store/owner.ts'
 import { describeProcess } from '../store/process-name.ts'
 import { endInterruptedRuns } from '../store/interruptions.ts'
 import { cancelRun, findRun, withLease } from '../store/runs.ts'
@@ -17,28 +18,53 @@ import { createExplain } from './explain.ts'
 import { openSite, retentionOf, type Site, targetOf } from './site.ts'
 import { openSetup, openSyncParts, startChangeWorker, type SyncParts } from './sync-parts.ts'
 
+/** What a command says of itself, and what it wants to know. */
+export interface ControlOptions {
+  /** What this process does, such as `dirsyncd sync`; processes that wait for it name it. */
+  readonly command: string
+  readonly signal: AbortSignal
+  /** Called once when another process uses the embedded store: a command, or a daemon that is starting. */
+  readonly onWait: (owner: DataDirOwner) => void
+}
+
 /**
  * Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. A
- * daemon that is starting owns the stores before it listens, so this waits for it for a while.
+ * daemon that is starting owns the stores before it listens, so this waits for it for a while, as for another command.
  */
-export async function openControl(config: Config, log: Log, times: Times = TIMES): Promise<Control> {
+export async function openControl(
+  config: Config,
+  log: Log,
+  options: ControlOptions,
+  times: Times = TIMES,
+): Promise<Control> {
+  const { signal, onWait } = options
   const deadline = performance.now() + times.daemon.starting
+  let waitsFor: DataDirOwner | undefined
   for (;;) {
     const remote = await openRemoteControl(socketPath(config.dataDir))
     if (remote !== undefined) return remote
     try {
-      return await openOwnControl(config, log, times)
+      return await openOwnControl(config, log, options, times)
     } catch (error) {
       const isOwned = error instanceof DirsyncdError && error.code === 'store-owned'
       if (!isOwned || performance.now() > deadline) throw error
-      await sleep(200)
     }
+    signal.throwIfAborted()
+    const owner = waitsFor ?? (await ownerOf(config.dataDir))
+    if (waitsFor === undefined && owner !== undefined) onWait(owner)
+    waitsFor = owner
+    await sleep(200)
   }
 }
 
-async function openOwnControl(config: Config, log: Log, times?: Times): Promise<Control> {
+async function openOwnControl(
+  config: Config,
+  log: Log,
+  { command }: ControlOptions,
+  times?: Times,
+): Promise<Control> {
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, 'a dirsyncd command', log, times))
+  const site = stack.use(await openSite(config, command, log, times))
   const owned = stack.move()
   const work = new OwnWork(owned, { config, site, log })
   const control = createLocalControl({

@@ -10,7 +10,7 @@ import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
-import { acquireDataDir } from '../store/owner.ts'
+import { acquireDataDir, DAEMON } from '../store/owner.ts'
 import type { Times } from '../queue/times.ts'
 import { syncsWithWork } from '../store/runs.ts'
 import { onHangup } from '../shutdown.ts'
@@ -21,7 +21,7 @@ import { openRequestLog } from './request-log.ts'
 import { listen, startService } from './service.ts'
 import { openSite, type Site } from './site.ts'
 import { DaemonSyncs } from './daemon-syncs.ts'
-import { Reloader } from './reloader.ts'
+import { Reloader, stopping } from './reloader.ts'
 
 export interface DaemonOutput {
   /** One line for a person. */
@@ -43,15 +43,13 @@ export async function runDaemon(
   times?: Times,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
-  // Whoever asks too early is served when everything is open; without a handler, SIGHUP would end the process.
-  const ready = Promise.withResolvers<Reloader>()
-  stack.use(onHangup(() => void ready.promise.then((reloader) => reloader.reloadInBackground())))
+  const ready = takeHangups(stack)
   const owned =
     config.store.kind === 'embedded'
       ? undefined
-      : stack.use(await acquireDataDir(config.dataDir, { command: 'dirsyncd start' }))
+      : stack.use(await acquireDataDir(config.dataDir, { command: DAEMON }))
   if (config.store.kind === 'embedded') output.announce(`Opening the store in ${config.dataDir}`)
-  const site = stack.use(await openSite(config, 'dirsyncd start', log, times))
+  const site = stack.use(await openSite(config, DAEMON, log, times))
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
@@ -74,11 +72,12 @@ export async function runDaemon(
   }
   const change = (read: Config) => syncs.change(read)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
-  const reload = () => reloader.reload()
+  const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...control, explain }
   await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose, reload }, output)
+  stack.defer(() => ready.reject(stopping()))
   await syncs.start()
   stack.defer(() => reloader.settled())
   lookForWork(stack, site, syncs.work, signal)
@@ -87,6 +86,18 @@ export async function runDaemon(
   ready.resolve(reloader)
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
+}
+
+/** Whoever asks too early is served when everything is open; without a handler, SIGHUP would end the process. */
+function takeHangups(stack: AsyncDisposableStack): PromiseWithResolvers<Reloader> {
+  const ready = Promise.withResolvers<Reloader>()
+  const reload = async () => {
+    const reloader = await ready.promise.catch(() => undefined)
+    reloader?.reloadInBackground()
+  }
+  ready.promise.catch(() => undefined)
+  stack.use(onHangup(() => void reload()))
+  return ready
 }
 
 /** Runs the service in the daemon's process (`withDaemon`), and in its store when both use one data directory. */

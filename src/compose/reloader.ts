@@ -64,11 +64,15 @@ export class Reloader {
 
   #refuseWhenStopping(): void {
     if (!this.#deps.signal.aborted) return
-    throw new DirsyncdError(
-      'interrupted',
-      'The daemon is stopping; the next one reads the configuration anyway.',
-    )
+    throw stopping()
   }
+}
+
+export function stopping(): DirsyncdError {
+  return new DirsyncdError(
+    'interrupted',
+    'The daemon is stopping; the next one reads the configuration anyway.',
+  )
 }
 
 function retentionIn(written: Options): Options {

@@ -5,7 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { DirsyncdError, sentence, systemCode } from '../errors.ts'
-import { processName } from './process-name.ts'
+import { isCertainlyDead, processName } from './process-name.ts'
+
+/** What the owner of a daemon's data directory does. */
+export const DAEMON = 'dirsyncd start'
 
 /** The hold on a data directory; disposing it lets the next process in. */
 export type DataDirOwnership = AsyncDisposable & {
@@ -139,8 +142,36 @@ const Owner = z.object({
   command: z.string(),
 })
 
+/** Which process has a data directory, as it has introduced itself. */
+export type DataDirOwner = Readonly<z.infer<typeof Owner>>
+
+/** Who has the data directory now; `undefined` where nobody has it, and where nobody knows who. */
+export async function ownerOf(dir: string): Promise<DataDirOwner | undefined> {
+  const owner = await readOwner(dir)
+  if (owner === undefined || isCertainlyDead(owner.name)) return undefined
+  try {
+    const lock = tryLock(dir)
+    lock?.close()
+    return lock === undefined ? owner : undefined
+  } catch {
+    // The directory belongs to another user.
+    return owner
+  }
+}
+
+/** `process 123 (dirsyncd sync, since 2026-01-31T23:59:00.000Z)` */
+export function describeOwner({ pid, host, since, command }: DataDirOwner): string {
+  const place = host === hostname() ? '' : ` on ${host}`
+  return `process ${pid}${place} (${command}, since ${since})`
+}
+
+/** What ends the owner: a command, or a sentence's part where it runs on another machine. */
+export function howToEnd({ pid, host }: DataDirOwner): string {
+  return host === hostname() ? `kill ${pid}` : `kill ${pid} on ${host}`
+}
+
 async function writeOwner(dir: string, command: string): Promise<void> {
-  const owner: z.infer<typeof Owner> = {
+  const owner: DataDirOwner = {
     name: processName(),
     pid: process.pid,
     host: hostname(),
@@ -157,11 +188,18 @@ async function whoOwns(dir: string): Promise<string> {
   const owner = await readOwner(dir)
   if (owner === undefined) return `The data directory ${dir} is in use by another process. ${advice}`
   const { pid, host, since, command } = owner
-  return `The data directory ${dir} is in use by process ${pid} on ${host} (${command}, since ${since}). ${advice}`
+  const who = `process ${pid} on ${host} (${command}, since ${since})`
+  return `The data directory ${dir} is in use by ${who}. ${host === hostname() ? adviceOn(owner) : advice}`
+}
+
+/** Another data directory would be another store, and both processes would write to the same directory. */
+function adviceOn(owner: DataDirOwner): string {
+  const end = howToEnd(owner)
+  return owner.command === DAEMON ? `End it first: ${end}.` : `Wait until it has ended, or end it: ${end}.`
 }
 
 /** What the owner wrote about itself; undefined where there is nothing to read. */
-async function readOwner(dir: string): Promise<z.infer<typeof Owner> | undefined> {
+async function readOwner(dir: string): Promise<DataDirOwner | undefined> {
   try {
     return Owner.parse(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')))
   } catch {

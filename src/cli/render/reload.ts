@@ -2,9 +2,7 @@ import type { ReloadReport } from '../../control/reload.ts'
 import { keysText } from '../../plan/configuration.ts'
 
 /** What a daemon did with its configuration, for people; `file` is the one that the command read. */
-export function renderReload(report: ReloadReport | undefined, file: string): readonly string[] {
-  if (report === undefined)
-    return ['No daemon runs with this configuration; each command reads the file anyway.']
+export function renderReload(report: ReloadReport, file: string): readonly string[] {
   const { added, changed, removed, applied, needRestart } = report
   const lines = [
     ...added.map((sync) => `added ${sync}`),

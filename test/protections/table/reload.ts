@@ -7,6 +7,22 @@ const RELOADS = 'e2e/reload.test.ts'
 /** Changing the configuration while the program runs. */
 export const RELOAD: readonly Protection[] = [
   {
+    name: 'reload-waits-for-a-daemon-that-is-starting',
+    file: 'compose/reload.ts',
+    find: 'if (owner?.command !== DAEMON) throw noDaemon(dataDir)',
+    replace: 'if (owner?.command !== null) throw noDaemon(dataDir)',
+    test: 'unit/compose/reload.test.ts',
+    only: 'does not listen yet',
+  },
+  {
+    name: 'reload-waits-for-daemons-only',
+    file: 'compose/reload.ts',
+    find: 'if (owner?.command !== DAEMON) throw noDaemon(dataDir)\n    if',
+    replace: 'if (owner === undefined) throw noDaemon(dataDir)\n    if',
+    test: 'unit/compose/reload.test.ts',
+    only: 'without a daemon',
+  },
+  {
     name: 'reload-keeps-the-old-configuration-when-the-new-one-is-wrong',
     file: 'compose/reloader.ts',
     find: 'const read = await readAgain()',

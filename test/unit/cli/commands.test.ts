@@ -1,4 +1,5 @@
 import { readFile, rm, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ReloadReport } from '../../../src/control/reload.ts'
@@ -17,6 +18,7 @@ import type {
   UndoRequest,
 } from '../../../src/control/control.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
+import type { DataDirOwner } from '../../../src/store/owner.ts'
 import { createFolder } from '../config/folder.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
@@ -35,8 +37,10 @@ interface Script {
   readonly paused?: readonly SyncPause[]
   /** What a person answers on the terminal; nobody is there if left out. */
   readonly answer?: boolean
-  /** What the daemon did with its configuration; left out where none runs. */
+  /** What the daemon did with its configuration. */
   readonly reloaded?: ReloadReport
+  /** Who has the store before the command; without its command, it does the same as this one. */
+  readonly waitsFor?: DataDirOwner
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
 }
@@ -73,7 +77,11 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   let compared: ContractRequest | undefined
   const compose: Compose = {
     sourceProblem: () => undefined,
-    openControl: () => Promise.resolve(scriptedControl(script, seen)),
+    openControl: (_config, _log, { command, onWait }) => {
+      if (script.waitsFor !== undefined)
+        onWait({ ...script.waitsFor, command: script.waitsFor.command || command })
+      return Promise.resolve(scriptedControl(script, seen))
+    },
     collectBundle: () => Promise.resolve({ bundle: {}, missing: [] }),
     runDaemon(_config, _log, _signal, output) {
       output.announce('The admin page is at http://x.')
@@ -81,7 +89,10 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       return Promise.resolve()
     },
     runWorker: () => Promise.resolve(),
-    reload: () => Promise.resolve(script.reloaded),
+    reload: (_dataDir, { onWait }) => {
+      if (script.waitsFor !== undefined) onWait(script.waitsFor)
+      return Promise.resolve(script.reloaded!)
+    },
     runService: (config: Config) => {
       seen.faults = config.service?.faults
       return Promise.resolve()
@@ -893,9 +904,33 @@ test('reload prints a line for each sync that was added, changed or removed, and
   expect((await dirsyncd(['reload'], { reloaded: none })).stdout).toMatch(/^nothing was changed\n/)
 })
 
-test('without a daemon, reload says so in one sentence', async () => {
-  expect(await dirsyncd(['reload'])).toMatchObject({
+const OWNER: DataDirOwner = {
+  name: 'n',
+  pid: 2959,
+  host: hostname(),
+  since: '2026-11-25T07:29:03.000Z',
+  command: 'dirsyncd start',
+}
+
+test('reload says that it waits for a daemon that is starting', async () => {
+  const reloaded = { file: '', added: [], changed: [], removed: [], applied: [], needRestart: [] }
+  expect(await dirsyncd(['reload'], { reloaded, waitsFor: OWNER })).toMatchObject({
     code: 0,
-    stdout: 'No daemon runs with this configuration; each command reads the file anyway.\n',
+    stderr: 'Waiting for process 2959 (dirsyncd start, since 2026-11-25T07:29:03.000Z), which is starting.\n',
   })
+})
+
+async function waiting(command: string, ...argv: readonly string[]): Promise<string> {
+  return (await dirsyncd(argv, { waitsFor: { ...OWNER, command } })).stderr
+}
+
+test('a command says whom it waits for, and pause how to end it', async () => {
+  const advice = 'To stop it now, end that process: kill 2959; nothing is lost, and the next run goes on.'
+  expect(await waiting('dirsyncd sync', 'pause', 'corp')).toMatch(
+    /^Waiting for process 2959 \(dirsyncd sync, since \S+\), which uses the store in \S+\. To stop/,
+  )
+  expect(await waiting('dirsyncd sync', 'pause', 'corp')).toContain(advice)
+  expect(await waiting('dirsyncd start', 'pause', 'corp')).not.toContain('kill')
+  expect(await waiting('dirsyncd sync', 'runs')).toMatch(/^Waiting for process 2959 .*\.\n$/)
+  expect(await waiting('', 'quarantine', 'list')).toContain('(dirsyncd quarantine list, since')
 })

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { acquireDataDir } from '../../../src/store/owner.ts'
+import { acquireDataDir, ownerOf } from '../../../src/store/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 
 const IMPATIENT = { patienceMs: 50 }
@@ -12,6 +12,19 @@ test('a second owner is refused, and told who has the directory', async () => {
   const second = acquireDataDir(temp.path, IMPATIENT)
   await expect(second).rejects.toMatchObject({ code: 'store-owned' })
   await expect(second).rejects.toThrow(new RegExp(`process ${process.pid} on .* \\(dirsyncd start, since 20`))
+  await expect(second).rejects.toThrow(new RegExp(`End it first: kill ${process.pid}\\.$`))
+})
+
+test('an owner is one that lives and has the lock', async () => {
+  await using temp = await tempDir()
+  expect(await ownerOf(temp.path)).toBeUndefined()
+  const first = await acquireDataDir(temp.path, { command: 'dirsyncd start' })
+  expect(await ownerOf(temp.path)).toMatchObject({ pid: process.pid, command: 'dirsyncd start' })
+  const left = await readFile(join(temp.path, 'owner.json'))
+  await first[Symbol.asyncDispose]()
+  await writeFile(join(temp.path, 'owner.json'), left)
+  expect(await ownerOf(temp.path)).toBeUndefined()
+  await using _next = await acquireDataDir(temp.path, IMPATIENT)
 })
 
 test('what its owner has left can be owned again, and says nothing of the old one', async () => {

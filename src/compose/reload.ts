@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { socketPath } from '../admin/socket.ts'
+import type { ReloadReport } from '../control/reload.ts'
+import { reloadRemotely } from '../control/remote.ts'
+import { DirsyncdError } from '../errors.ts'
+import { DAEMON, type DataDirOwner, describeOwner, ownerOf } from '../store/owner.ts'
+
+export interface ReloadOptions {
+  readonly signal: AbortSignal
+  /** Called once when the daemon is starting and takes no commands yet. */
+  readonly onWait: (owner: DataDirOwner) => void
+  /** Milliseconds; default half a minute. */
+  readonly patienceMs?: number
+}
+
+/** A daemon that opens a large store, or the history of a new one, takes a while. */
+const PATIENCE_MS = 30_000
+
+/**
+ * Has the daemon of this data directory read its file again. One that is starting may have read the file before it was
+ * changed, so this waits for it. Throws `daemon-unreachable` where none runs.
+ */
+export async function reloadDaemon(dataDir: string, options: ReloadOptions): Promise<ReloadReport> {
+  const { signal, onWait, patienceMs = PATIENCE_MS } = options
+  const deadline = performance.now() + patienceMs
+  for (let waits = false; ; waits = true) {
+    const report = await reloadRemotely(socketPath(dataDir))
+    if (report !== undefined) return report
+    const owner = await ownerOf(dataDir)
+    if (owner?.command !== DAEMON) throw noDaemon(dataDir)
+    if (performance.now() > deadline) throw silentDaemon(owner, patienceMs)
+    if (!waits) onWait(owner)
+    await sleep(200)
+    signal.throwIfAborted()
+  }
+}
+
+function noDaemon(dataDir: string): DirsyncdError {
+  return new DirsyncdError(
+    'daemon-unreachable',
+    `No daemon runs with the data directory ${dataDir}, so there is nothing to reload; one that was started with ` +
+      'another dataDir gets its configuration by SIGHUP.',
+  )
+}
+
+function silentDaemon(owner: DataDirOwner, patienceMs: number): DirsyncdError {
+  const seconds = Math.round(patienceMs / 1000)
+  return new DirsyncdError(
+    'daemon-unreachable',
+    `The configuration was not reloaded: ${describeOwner(owner)} took no commands within ${seconds} s; see its log, ` +
+      'and repeat the command.',
+  )
+}
