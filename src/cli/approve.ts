@@ -3,7 +3,7 @@ import { type Control, isPlanStillHeld, PART_NAMES, type RunSummary } from '../c
 import { DirsyncdError } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import type { Part, PartName } from '../plan/part/part.ts'
-import { repeated, wholeNumber } from './arguments.ts'
+import { reasonText, repeated, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
 import { worstExitCode } from './exit-code.ts'
@@ -56,7 +56,7 @@ export function addApprove(program: Command, run: Runner): void {
     .option('--users', 'Only changes of users.')
     .option('--groups', 'Only changes of groups and their members.')
     .option('--id <id>', 'Only what concerns this user or group; may be given several times.', repeated)
-    .option('--reason <text>', 'Why, for everybody who looks at the run later.')
+    .option('--reason <text>', 'Why, for everybody who looks at the run later.', reasonText)
     .addHelpText('after', HELP)
     .action((number: number, options: ApproveOptions) => run((session) => approve(session, number, options)))
 }
@@ -68,7 +68,7 @@ async function approve(session: Session, number: number, options: ApproveOptions
   const approved = await control.approve({
     run: number,
     by: whoAmI(),
-    reason: options.reason,
+    reason: options.reason || undefined,
     ...choice,
   })
   const applying = await approvalRuns(control, approved)

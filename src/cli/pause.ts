@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { pauseText } from '../control/control.ts'
 import { howToEnd } from '../store/owner.ts'
+import { reasonText } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -19,7 +20,7 @@ export function addPause(program: Command, run: Runner): void {
     .command('pause')
     .description('Stop a sync until it is resumed.')
     .argument('<sync>', 'The name of a sync.')
-    .option('--reason <text>', 'Why, for everybody who looks at it.')
+    .option('--reason <text>', 'Why, for everybody who looks at it.', reasonText)
     .addHelpText('after', HELP)
     .action((sync: string, { reason }: { reason?: string }) => run((session) => pause(session, sync, reason)))
 }
@@ -32,7 +33,7 @@ async function pause(session: Session, sync: string, reason: string | undefined)
     (owner) =>
       `To stop it now, end that process: ${howToEnd(owner)}; nothing is lost, and the next run goes on.`,
   )
-  const paused = await control.pause({ sync, by: whoAmI(), ...(reason !== undefined && { reason }) })
+  const paused = await control.pause({ sync, by: whoAmI(), ...(reason && { reason }) })
   if (session.json) session.printJson(paused)
   else {
     const { stopped } = paused

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RunSummary } from '../control/control.ts'
 import { type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
-import { wholeNumber } from './arguments.ts'
+import { reasonText, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
 import { whoAmI } from './who-am-i.ts'
@@ -22,14 +22,14 @@ export function addReject(program: Command, run: Runner): void {
     .description('Reject the changes of a held run.')
     .argument('<run>', 'The number of the held run.', wholeNumber)
     .option('--only <name...>', 'Only the guards or findings of these names; the others stay open.')
-    .option('--reason <text>', 'Why, for everybody who looks at the run later.')
+    .option('--reason <text>', 'Why, for everybody who looks at the run later.', reasonText)
     .addHelpText('after', HELP)
     .action((number: number, options: DecisionOptions) => run((session) => reject(session, number, options)))
 }
 
 async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
   await using control = await openControl(session)
-  const rejected = await control.reject({ run: number, by: whoAmI(), only, reason })
+  const rejected = await control.reject({ run: number, by: whoAmI(), only, reason: reason || undefined })
   if (session.json) session.printJson(rejected)
   else {
     session.print(

@@ -934,3 +934,19 @@ test('a command says whom it waits for, and pause how to end it', async () => {
   expect(await waiting('dirsyncd sync', 'runs')).toMatch(/^Waiting for process 2959 .*\.\n$/)
   expect(await waiting('', 'quarantine', 'list')).toContain('(dirsyncd quarantine list, since')
 })
+
+test('an empty reason is none, and a long one is wrong usage', async () => {
+  for (const reason of ['', ' \n'])
+    expect((await dirsyncd(['pause', 'corp', '--reason', reason])).stdout).not.toContain('(')
+  expect((await dirsyncd(['pause', 'corp', '--reason', 'é'.repeat(500)])).code).toBe(0)
+  for (const argv of [
+    ['pause', 'corp'],
+    ['approve', '1'],
+    ['reject', '1'],
+  ])
+    expect(await dirsyncd([...argv, '--reason', 'x'.repeat(1501)])).toMatchObject({
+      code: 64,
+      stdout: '',
+      stderr: 'A reason may have at most 500 characters, and this one has 1,501.\n',
+    })
+})
