@@ -41,7 +41,7 @@ async function explainEntry(
 ): Promise<number> {
   selectSyncs(session.config, sync)
   await using control = await openControl(session)
-  const explanation = await control.explain({ sync, who, kind })
+  const explanation = await control.explain({ sync, who, kind }, session.signal)
   if (session.json) session.printJson(explanation)
   else session.print(...renderExplanation(explanation, session.columns))
   const isKnown = explanation.result === 'one' && !explanation.verdict.code.endsWith('-unreadable')

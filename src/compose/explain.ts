@@ -13,20 +13,24 @@ export function createExplain(
   { store, deviceId }: Site,
   opened: (sync: string) => ReadonlyMap<string, SyncParts> | Promise<ReadonlyMap<string, SyncParts>>,
 ): Control['explain'] {
-  return explainingOutage(async (request) => {
+  return explainingOutage(async (request, stopped) => {
     const syncs = await opened(request.sync)
     const parts = syncs.get(request.sync)
     if (parts === undefined) throw unknownSync(request.sync, [...syncs.keys()])
     const { sync } = parts
     const target = { sync: sync.name, target: targetOf(sync) }
-    return explain({ ...sidesOf(parts, deviceId), db: store.db, target }, request)
+    const sides = sidesOf(parts, deviceId, stopped)
+    const explanation = await explain({ ...sides, db: store.db, target }, request)
+    stopped?.throwIfAborted()
+    return explanation
   })
 }
 
-function sidesOf({ sync, source, client }: SyncParts, salt: string): Sides {
+function sidesOf({ sync, source, client }: SyncParts, salt: string, stopped: AbortSignal | undefined): Sides {
+  const or = (signal: AbortSignal) => (stopped === undefined ? signal : AbortSignal.any([signal, stopped]))
   return {
-    find: (wanted, signal) => source.find(wanted, signal),
-    lookUp: (key, signal) => lookUp(client, sync.directory.directoryId, key, signal),
+    find: (wanted, signal) => source.find(wanted, or(signal)),
+    lookUp: (key, signal) => lookUp(client, sync.directory.directoryId, key, or(signal)),
     rules: rulesOf(sync),
     grace: sync.grace,
     options: hashOptions(decisiveOptions(sync), salt),

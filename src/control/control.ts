@@ -208,8 +208,8 @@ export interface Control extends AsyncDisposable {
   quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
   /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
   release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
-  /** Tells why the directory has a user or group as it has it. Changes nothing. */
-  explain(request: ExplainRequest): Promise<Explanation>
+  /** Tells why the directory has a user or group as it has it. Changes nothing. Throws the signal's reason. */
+  explain(request: ExplainRequest, signal?: AbortSignal): Promise<Explanation>
 }
 
 /** Guards hold the whole plan, so nothing of it is applied before all of them are decided on. */

@@ -47,9 +47,9 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
     },
     release: (request) => daemon.call<readonly QuarantinedChange[]>('POST', '/quarantine/release', request),
     reject: ({ run, ...decision }) => daemon.call<RunSummary>('POST', `/runs/${run}/reject`, decision),
-    explain: ({ sync, who, kind }) => {
+    explain: ({ sync, who, kind }, signal) => {
       const query = new URLSearchParams({ sync, who, ...(kind !== undefined && { kind }) })
-      return daemon.call<Explanation>('GET', `/explain?${query.toString()}`)
+      return daemon.call<Explanation>('GET', `/explain?${query.toString()}`, undefined, signal)
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }

@@ -6,8 +6,8 @@ const ANSWER_MS = 60_000
 
 /** A connection to a process of this machine that takes commands. */
 export interface SocketClient extends AsyncDisposable {
-  /** Throws the `DirsyncdError` that the other side answers with, or `daemon-unreachable`. */
-  call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
+  /** Throws the `DirsyncdError` that the other side answers with, `daemon-unreachable`, or the signal's reason. */
+  call<T>(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<T>
 }
 
 export interface SocketOptions {
@@ -40,15 +40,17 @@ export async function connectSocket(
       const { statusCode, body } = await client.request(request)
       return { statusCode, json: await body.json() }
     } catch (error) {
+      if (request.signal instanceof AbortSignal) request.signal.throwIfAborted()
       throw unreachable(error, options)
     }
   }
 
   return {
-    async call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+    async call<T>(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
       const { statusCode, json } = await ask({
         method,
         path,
+        ...(signal !== undefined && { signal }),
         ...(body !== undefined && {
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(body),

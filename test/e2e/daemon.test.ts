@@ -51,8 +51,25 @@ test('a command waits for a daemon that has opened the store and does not listen
   await expect
     .poll(() => stat(join(site.dataDir, 'owner.json')).catch(() => undefined), { timeout: 60_000 })
     .toBeDefined()
-  expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+  expect(await site.run('runs')).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^(Waiting for process \d+ \(dirsyncd start, .*\n)?$/),
+  })
   await daemon.waitForOutput(/daemon started/)
+})
+
+test('Ctrl-C ends a question to a slow source at once', async () => {
+  const command = ['sh', '-c', 'touch asked; sleep 300']
+  const source = { type: 'command', command, users: { map: { external_id: 'id' } } }
+  await site.configure(embeddedConfig([{ name: 'slow', source, directory: directorySection(service) }]))
+  const explaining = stack.use(site.start('explain', 'slow', 'ana'))
+  await expect
+    .poll(() => stat(join(site.dir, 'asked')).catch(() => undefined), { timeout: 60_000 })
+    .toBeDefined()
+  const from = performance.now()
+  explaining.kill('SIGINT')
+  expect(await explaining.ended).toMatchObject({ code: 1, stdout: '', stderr: 'Interrupted by SIGINT.\n' })
+  expect(performance.now() - from).toBeLessThan(5000)
 })
 
 test('a command that is interrupted leaves the run to the daemon', async () => {

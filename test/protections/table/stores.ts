@@ -654,8 +654,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-lost-daemon-is-one-sentence',
     file: 'control/socket-client.ts',
-    find: 'json: await body.json() }\n    } catch (error) {\n      throw unreachable(error, options)',
-    replace: 'json: await body.json() }\n    } catch (error) {\n      throw error',
+    find: 'request.signal.throwIfAborted()\n      throw unreachable(error, options)',
+    replace: 'request.signal.throwIfAborted()\n      throw error',
     test: 'e2e/daemon.test.ts',
     only: 'a command whose daemon is killed',
   },
