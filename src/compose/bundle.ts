@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { dirname, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { socketPath } from '../admin/socket.ts'
 import type { Config, QueueConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
@@ -63,9 +64,10 @@ export async function collectBundle(place: ConfigPlace, log: Log): Promise<Colle
   const shown = [...textsIn(masked), file ?? '']
   const request = { salt, shown }
   const daemon = await orNothing(() => askDaemon(dataDirOf(config, raw), request))
+  const places = config ?? placesIn(raw)
   const own =
-    daemon === undefined && config !== undefined
-      ? await readOwnStores(config, request, log, orNothing)
+    daemon === undefined && places !== undefined
+      ? await readOwnStores(places, request, log, orNothing)
       : undefined
   const cleaner = cleanerFor(shown)
   const stores = daemon ?? own
@@ -95,6 +97,18 @@ function dataDirOf(config: Config | undefined, raw: RawConfig | undefined): stri
   return typeof dataDir === 'string' ? resolve(dirname(raw?.file ?? ''), dataDir) : DEFAULT_DATA_DIR
 }
 
+/** Where the stores are. */
+type Places = Pick<Config, 'dataDir' | 'store'> & Partial<Pick<Config, 'queue'>>
+
+/** The embedded store of a wrong configuration, where the folder has one; a bundle never creates it. */
+function placesIn(raw: RawConfig | undefined): Places | undefined {
+  const { value } = raw ?? {}
+  if (typeof value !== 'object' || value === null) return undefined
+  if ('store' in value && value.store !== 'embedded') return undefined
+  const dataDir = dataDirOf(undefined, raw)
+  return existsSync(join(dataDir, 'store')) ? { dataDir, store: { kind: 'embedded' } } : undefined
+}
+
 /** `undefined` where no daemon runs. */
 async function askDaemon(
   dataDir: string,
@@ -109,14 +123,14 @@ async function askDaemon(
 }
 
 async function readOwnStores(
-  config: Config,
+  config: Places,
   request: DiagnosticsRequest,
   log: Log,
   orNothing: <T>(work: () => Promise<T>) => Promise<T | undefined>,
 ): Promise<{ readonly queue: unknown; readonly diagnostics: Diagnostics | undefined }> {
   const { queue } = config
   return {
-    queue: queue.kind === 'store' ? { kind: 'store' } : await orNothing(() => readRedis(queue, log)),
+    queue: queue?.kind === 'redis' ? await orNothing(() => readRedis(queue, log)) : (queue ?? null),
     diagnostics: await orNothing(async () => {
       await using store = await openStore(storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log))
       return await diagnose(store.db, request)

@@ -130,6 +130,17 @@ describe('a bundle is made too', () => {
     expect(JSON.stringify(written)).not.toMatch(SECRETS)
   })
 
+  test('when the configuration is wrong and no daemon runs, with what the embedded store has', async () => {
+    await site.configure(embeddedConfig([corp()]))
+    await site.write('users.csv', HEAD)
+    await site.run('plan', 'corp')
+    await site.configure(embeddedConfig([corp()], { storePasword: 's3cret' }))
+    const written = await bundle()
+    expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: /)
+    expect(written.syncs).toMatchObject([{ sync: 'corp', runs: [{ mode: 'plan' }] }])
+    expect(JSON.stringify(written)).not.toMatch(SECRETS)
+  })
+
   test('when there is no configuration, or no YAML in it', async () => {
     expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing[0]).toContain(
       'There is no configuration file',
