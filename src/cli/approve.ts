@@ -56,7 +56,11 @@ export function addApprove(program: Command, run: Runner): void {
     .option('--users', 'Only changes of users.')
     .option('--groups', 'Only changes of groups and their members.')
     .option('--id <id>', 'Only what concerns this user or group; may be given several times.', repeated)
-    .option('--reason <text>', 'Why, for everybody who looks at the run later.', reasonText)
+    .option(
+      '--reason <text>',
+      'Why, for everybody who looks at the run later; up to 500 characters.',
+      reasonText,
+    )
     .addHelpText('after', HELP)
     .action((number: number, options: ApproveOptions) => run((session) => approve(session, number, options)))
 }

@@ -20,7 +20,7 @@ export function addPause(program: Command, run: Runner): void {
     .command('pause')
     .description('Stop a sync until it is resumed.')
     .argument('<sync>', 'The name of a sync.')
-    .option('--reason <text>', 'Why, for everybody who looks at it.', reasonText)
+    .option('--reason <text>', 'Why, for everybody who looks at it; up to 500 characters.', reasonText)
     .addHelpText('after', HELP)
     .action((sync: string, { reason }: { reason?: string }) => run((session) => pause(session, sync, reason)))
 }

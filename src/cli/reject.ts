@@ -22,7 +22,11 @@ export function addReject(program: Command, run: Runner): void {
     .description('Reject the changes of a held run.')
     .argument('<run>', 'The number of the held run.', wholeNumber)
     .option('--only <name...>', 'Only the guards or findings of these names; the others stay open.')
-    .option('--reason <text>', 'Why, for everybody who looks at the run later.', reasonText)
+    .option(
+      '--reason <text>',
+      'Why, for everybody who looks at the run later; up to 500 characters.',
+      reasonText,
+    )
     .addHelpText('after', HELP)
     .action((number: number, options: DecisionOptions) => run((session) => reject(session, number, options)))
 }
