@@ -531,6 +531,26 @@ describe('the members of a group', () => {
     expect(todo).toMatch(/dirsyncd approve 7 or dirsyncd reject 7/)
   })
 
+  test.each([
+    ['all of them are known', { story: {} }],
+    ['only their numbers are known', { members: undefined, story: { sameMembers: null } }],
+  ])('the last run took nobody out for want of proof: %s', async (_what, given) => {
+    const notices = [{ ...sales, code: 'members-kept' as const, detail: 'nobody is left' }]
+    const { verdict, next, todo } = await toldOf([], ['ana', 'ben'], {
+      users: ['ana', 'ben'],
+      ...given,
+      story: { ...given.story, lastRun: { run: 4, state: 'done', at: '', notices } },
+    })
+    expect(verdict).toEqual({
+      code: 'unproved',
+      sentence: expect.stringMatching(
+        /^Sales \(group sales\) keeps its members, .*: the source lists 0 members, and the directory has 2; nobody is left\.$/,
+      ),
+    })
+    expect(next).toMatch(/takes nobody out of it/)
+    expect(todo).toMatch(/^dirsyncd runs 4 names what waits/)
+  })
+
   test('the same people', async () => {
     const { verdict, next } = await toldOf(['ana', 'ben'], ['ana', 'ben'])
     expect(verdict.sentence).toMatch(/as the source has it, with the same members\.$/)
