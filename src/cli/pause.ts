@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { pauseText } from '../control/control.ts'
-import { howToEnd } from '../store/owner.ts'
 import { reasonText } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
@@ -31,7 +30,7 @@ async function pause(session: Session, sync: string, reason: string | undefined)
   await using control = await openControl(
     session,
     (owner) =>
-      `To stop it now, end that process: ${howToEnd(owner)}; nothing is lost, and the next run goes on.`,
+      `To stop it now, end that process: ${owner.howToEnd}; nothing is lost, and the next run goes on.`,
   )
   const paused = await control.pause({ sync, by: whoAmI(), ...(reason && { reason }) })
   if (session.json) session.printJson(paused)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type DataDirOwner, describeOwner } from '../store/owner.ts'
+import type { OwnerInWords } from '../store/owner.ts'
 import type { Runner, Session } from './context.ts'
 import { renderReload } from './render/reload.ts'
 
@@ -23,8 +23,8 @@ export function addReload(program: Command, run: Runner): void {
 }
 
 async function reload({ compose, config, signal, stderr, json, print, printJson }: Session): Promise<number> {
-  const onWait = (owner: DataDirOwner) => {
-    stderr.write(`Waiting for ${describeOwner(owner)}, which is starting.\n`)
+  const onWait = ({ who }: OwnerInWords) => {
+    stderr.write(`Waiting for ${who}, which is starting.\n`)
   }
   const report = await compose.reload(config.dataDir, { signal, onWait })
   if (json) printJson(report)

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
 import { isAway } from '../store/outage.ts'
-import { type DataDirOwner, ownerOf } from '../store/owner.ts'
+import { ownerInWords, type OwnerInWords, ownerOf } from '../store/owner.ts'
 import { describeProcess } from '../store/process-name.ts'
 import { endInterruptedRuns } from '../store/interruptions.ts'
 import { cancelRun, findRun, withLease } from '../store/runs.ts'
@@ -24,7 +24,7 @@ export interface ControlOptions {
   readonly command: string
   readonly signal: AbortSignal
   /** Called once when another process uses the embedded store: a command, or a daemon that is starting. */
-  readonly onWait: (owner: DataDirOwner) => void
+  readonly onWait: (owner: OwnerInWords) => void
 }
 
 /**
@@ -39,7 +39,7 @@ export async function openControl(
 ): Promise<Control> {
   const { signal, onWait } = options
   const deadline = performance.now() + times.daemon.starting
-  let waitsFor: DataDirOwner | undefined
+  let isTold = false
   for (;;) {
     const remote = await openRemoteControl(socketPath(config.dataDir))
     if (remote !== undefined) return remote
@@ -50,9 +50,11 @@ export async function openControl(
       if (!isOwned || performance.now() > deadline) throw error
     }
     signal.throwIfAborted()
-    const owner = waitsFor ?? (await ownerOf(config.dataDir))
-    if (waitsFor === undefined && owner !== undefined) onWait(owner)
-    waitsFor = owner
+    if (!isTold) {
+      const owner = await ownerOf(config.dataDir)
+      if (owner !== undefined) onWait(ownerInWords(owner))
+      isTold = owner !== undefined
+    }
     await sleep(200)
   }
 }

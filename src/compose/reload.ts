@@ -3,12 +3,19 @@ import { socketPath } from '../admin/socket.ts'
 import type { ReloadReport } from '../control/reload.ts'
 import { reloadRemotely } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
-import { DAEMON, type DataDirOwner, describeOwner, ownerOf } from '../store/owner.ts'
+import {
+  DAEMON,
+  type DataDirOwner,
+  describeOwner,
+  ownerInWords,
+  type OwnerInWords,
+  ownerOf,
+} from '../store/owner.ts'
 
 export interface ReloadOptions {
   readonly signal: AbortSignal
   /** Called once when the daemon is starting and takes no commands yet. */
-  readonly onWait: (owner: DataDirOwner) => void
+  readonly onWait: (owner: OwnerInWords) => void
   /** Milliseconds; default half a minute. */
   readonly patienceMs?: number
 }
@@ -29,7 +36,7 @@ export async function reloadDaemon(dataDir: string, options: ReloadOptions): Pro
     const owner = await ownerOf(dataDir)
     if (owner?.command !== DAEMON) throw noDaemon(dataDir)
     if (performance.now() > deadline) throw silentDaemon(owner, patienceMs)
-    if (!waits) onWait(owner)
+    if (!waits) onWait(ownerInWords(owner))
     await sleep(200)
     signal.throwIfAborted()
   }

@@ -165,8 +165,21 @@ export function describeOwner({ pid, host, since, command }: DataDirOwner): stri
   return `process ${pid}${place} (${command}, since ${since})`
 }
 
+/** The owner of a data directory, for people. */
+export interface OwnerInWords {
+  /** Such as `process 12 (dirsyncd sync, since …)`. */
+  readonly who: string
+  /** What ends it: a command. */
+  readonly howToEnd: string
+  readonly isDaemon: boolean
+}
+
+export function ownerInWords(owner: DataDirOwner): OwnerInWords {
+  return { who: describeOwner(owner), howToEnd: howToEnd(owner), isDaemon: owner.command === DAEMON }
+}
+
 /** What ends the owner: a command, or a sentence's part where it runs on another machine. */
-export function howToEnd({ pid, host }: DataDirOwner): string {
+function howToEnd({ pid, host }: DataDirOwner): string {
   return host === hostname() ? `kill ${pid}` : `kill ${pid} on ${host}`
 }
 

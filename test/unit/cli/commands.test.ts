@@ -18,7 +18,7 @@ import type {
   UndoRequest,
 } from '../../../src/control/control.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
-import type { DataDirOwner } from '../../../src/store/owner.ts'
+import { ownerInWords, type OwnerInWords } from '../../../src/store/owner.ts'
 import { createFolder } from '../config/folder.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
@@ -39,8 +39,8 @@ interface Script {
   readonly answer?: boolean
   /** What the daemon did with its configuration. */
   readonly reloaded?: ReloadReport
-  /** Who has the store before the command; without its command, it does the same as this one. */
-  readonly waitsFor?: DataDirOwner
+  /** What has the store before the command; an empty text: another process of the same command. */
+  readonly waitsFor?: string
   /** Runs that end while the daemon runs. */
   readonly ended?: readonly RunView[]
 }
@@ -78,8 +78,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
   const compose: Compose = {
     sourceProblem: () => undefined,
     openControl: (_config, _log, { command, onWait }) => {
-      if (script.waitsFor !== undefined)
-        onWait({ ...script.waitsFor, command: script.waitsFor.command || command })
+      if (script.waitsFor !== undefined) onWait(owner(script.waitsFor || command))
       return Promise.resolve(scriptedControl(script, seen))
     },
     collectBundle: () => Promise.resolve({ bundle: {}, missing: [] }),
@@ -90,7 +89,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
     },
     runWorker: () => Promise.resolve(),
     reload: (_dataDir, { onWait }) => {
-      if (script.waitsFor !== undefined) onWait(script.waitsFor)
+      if (script.waitsFor !== undefined) onWait(owner(script.waitsFor))
       return Promise.resolve(script.reloaded!)
     },
     runService: (config: Config) => {
@@ -904,24 +903,21 @@ test('reload prints a line for each sync that was added, changed or removed, and
   expect((await dirsyncd(['reload'], { reloaded: none })).stdout).toMatch(/^nothing was changed\n/)
 })
 
-const OWNER: DataDirOwner = {
-  name: 'n',
-  pid: 2959,
-  host: hostname(),
-  since: '2026-11-25T07:29:03.000Z',
-  command: 'dirsyncd start',
+function owner(command: string): OwnerInWords {
+  const since = '2026-11-25T07:29:03.000Z'
+  return ownerInWords({ name: 'n', pid: 2959, host: hostname(), since, command })
 }
 
 test('reload says that it waits for a daemon that is starting', async () => {
   const reloaded = { file: '', added: [], changed: [], removed: [], applied: [], needRestart: [] }
-  expect(await dirsyncd(['reload'], { reloaded, waitsFor: OWNER })).toMatchObject({
+  expect(await dirsyncd(['reload'], { reloaded, waitsFor: 'dirsyncd start' })).toMatchObject({
     code: 0,
     stderr: 'Waiting for process 2959 (dirsyncd start, since 2026-11-25T07:29:03.000Z), which is starting.\n',
   })
 })
 
 async function waiting(command: string, ...argv: readonly string[]): Promise<string> {
-  return (await dirsyncd(argv, { waitsFor: { ...OWNER, command } })).stderr
+  return (await dirsyncd(argv, { waitsFor: command })).stderr
 }
 
 test('a command says whom it waits for, and pause how to end it', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openControl } from '../../../src/compose/control.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { silentLog } from '../../../src/log.ts'
-import { acquireDataDir, type DataDirOwner } from '../../../src/store/owner.ts'
+import { acquireDataDir, type OwnerInWords } from '../../../src/store/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 import { QUICK } from '../../support/times.ts'
 
@@ -15,16 +15,16 @@ function configOf(dataDir: string): Config {
 test('who waits for another command is told once whom for, and in the end how to end it', async () => {
   await using temp = await tempDir()
   await using _owned = await acquireDataDir(temp.path, { command: 'dirsyncd sync' })
-  const waits: DataDirOwner[] = []
+  const waits: OwnerInWords[] = []
   const { signal } = new AbortController()
-  const options = { command: 'dirsyncd pause', signal, onWait: (owner: DataDirOwner) => waits.push(owner) }
+  const options = { command: 'dirsyncd pause', signal, onWait: (owner: OwnerInWords) => waits.push(owner) }
   const opening = openControl(configOf(temp.path), silentLog(), options, TIMES)
   await expect(opening).rejects.toThrow(
     new RegExp(
       `is in use by process ${process.pid} on .*Wait until it has ended, or end it: kill ${process.pid}\\.$`,
     ),
   )
-  expect(waits).toMatchObject([{ command: 'dirsyncd sync' }])
+  expect(waits).toMatchObject([{ who: expect.stringContaining('dirsyncd sync'), isDaemon: false }])
 })
 
 test('Ctrl-C ends the wait', async () => {

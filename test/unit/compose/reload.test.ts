@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { socketPath } from '../../../src/admin/socket.ts'
 import { reloadDaemon } from '../../../src/compose/reload.ts'
-import { acquireDataDir, type DataDirOwner } from '../../../src/store/owner.ts'
+import { acquireDataDir, type OwnerInWords } from '../../../src/store/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 
 const REPORT = { file: '/x', added: [], changed: [], removed: [], applied: [], needRestart: [] }
@@ -12,13 +12,13 @@ const { signal } = new AbortController()
 test('a reload waits for a daemon that has its data directory and does not listen yet', async () => {
   await using temp = await tempDir()
   await using _owned = await acquireDataDir(temp.path, { command: 'dirsyncd start' })
-  const waits: DataDirOwner[] = []
+  const waits: OwnerInWords[] = []
   const reloading = reloadDaemon(temp.path, { signal, onWait: (owner) => waits.push(owner) })
   await sleep(300)
   await using server = createServer((_request, response) => response.end(JSON.stringify(REPORT)))
   server.listen(socketPath(temp.path))
   expect(await reloading).toEqual(REPORT)
-  expect(waits).toMatchObject([{ pid: process.pid, command: 'dirsyncd start' }])
+  expect(waits).toMatchObject([{ howToEnd: `kill ${process.pid}`, isDaemon: true }])
 })
 
 test('a daemon that never listens is named, and the configuration is not called reloaded', async () => {
