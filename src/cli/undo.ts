@@ -55,11 +55,11 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   const plan = await readRun(control, shown, 0)
   if (dryRun || plan.state !== 'planned') return planned
   if (total(plan.counts?.planned ?? {}) === 0) {
-    session.print(
+    const why =
       plan.totalNotices === 0
         ? `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`
-        : 'Nothing can be put back now, for the reasons above.',
-    )
+        : 'Nothing can be put back now, for the reasons above.'
+    if (!session.json) session.print(why)
     return planned === EXIT.changes ? EXIT.incomplete : planned
   }
   if (!yes && !(await asker(session)(`Put this back, and pause ${plan.sync}?`, session.signal))) {
@@ -83,7 +83,7 @@ function whatOf(part: Part, run: number): string {
 }
 
 function asker({ ask, json }: Session): Ask {
-  if (ask !== undefined && !json) return ask
+  if (ask !== undefined) return ask
   const why = json ? 'With --json nobody is asked' : 'There is no terminal on which to ask'
   throw new DirsyncdError('usage', `${why}; add --dry-run to look at the undo, and then --yes to do it.`)
 }

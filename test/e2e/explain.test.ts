@@ -177,6 +177,17 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /its id back/,
   },
   {
+    title: 'the id was taken away of an entry that the sync does not read any more',
+    sources: LDAP,
+    act: async (scene) => {
+      await scene.runs([ana, ben])
+      await scene.write([{ ...ana, id: '', place: 'elsewhere' }, ben])
+    },
+    verdict: { code: 'changed', sentence: /is not in the source any more, and is still in the directory\.$/ },
+    next: /deletes it/,
+    todo: /put it back/,
+  },
+  {
     title: 'the id was changed',
     sources: LDAP,
     act: async (scene) => {

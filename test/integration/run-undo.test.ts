@@ -343,7 +343,7 @@ test('what the run did is put back although each answer was lost', async () => {
   expect(await seen()).toEqual(before)
 })
 
-test('who was there before a create, and what others had done before the run, is not undone', async () => {
+test('who was there before a create is not deleted by the undo of it', async () => {
   await open()
   hire('a', 'b')
   company.groups.set('g', { name: 'Group', members: ['a', 'b'] })

@@ -27,7 +27,7 @@ export function maybeUnread([first, ...others]: readonly string[]): readonly str
 export function absent(facts: VerdictFacts): Case {
   const title = titleOf(facts)
   if (facts.directory.entry !== null)
-    return withHeir(facts, leaving(facts, `${title} is not in the source any more`))
+    return withEmailHolder(facts, leaving(facts, `${title} is not in the source any more`))
   const next = 'The next run does nothing: neither side has it'
   const deletion = deletionOf(facts)
   const why =
@@ -45,12 +45,12 @@ export function absent(facts: VerdictFacts): Case {
 }
 
 /** With who has the e-mail in the source now: most likely the same person, whose id was changed or taken away. */
-function withHeir({ source: { sameEmail } }: VerdictFacts, plain: Case): Case {
-  const heir = sameEmail[0]
-  if (heir === undefined) return plain
-  const named = `the source has its e-mail at "${heir.from}"`
+function withEmailHolder({ source: { sameEmail } }: VerdictFacts, plain: Case): Case {
+  const holder = sameEmail[0]
+  if (holder === undefined) return plain
+  const named = `the source has its e-mail at "${holder.from}"`
   const why = (what: string) => `${plain.why}; ${named}, with ${what}`
-  if (heir.id !== null) return { ...plain, why: why(`the id ${heir.id}`) }
+  if (holder.id !== null) return { ...plain, why: why(`the id ${holder.id}`) }
   return {
     code: 'unusable',
     why: why('no id that can be used'),

@@ -81,7 +81,7 @@ async function storyOf(
   const planned = directory.error === null ? judged.planned : undefined
   const areMembersKnown = judged.sameMembers !== null
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
-  const heirs = found === null || entries.length > 0 ? [] : await heirsOf(deps, found, directory.entry)
+  const holders = found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry)
   const { membership, sameMembers, isAbsenceKnown } = judged
   const configurationChange = changeSince(await lastOptions(deps.db, deps.target.sync), deps.options)
   const facts = {
@@ -97,7 +97,7 @@ async function storyOf(
       entries,
       sameEmail: [
         ...sameEmail.map(({ id: other, name = null, from }) => ({ id: other, name, from })),
-        ...heirs,
+        ...holders,
       ],
     },
     directory,
@@ -130,16 +130,17 @@ function unreadableIn(found: Found | null): readonly string[] {
 
 /**
  * Those who have the directory's e-mail in the source, where the source does not have its id: perhaps the same person,
- * with another id or none. A source that reads everything each time is not asked.
+ * with another id or none. Only of those whom the sync reads; a source that reads everything each time is not asked.
  */
-async function heirsOf(
+async function emailHolders(
   deps: ExplainDeps,
   { server }: Found,
   entry: DirectoryUser | DirectoryGroup | null,
 ): Promise<Story['source']['sameEmail']> {
   if (server === undefined || entry === null || !('email' in entry) || !entry.email) return []
   const { found } = await askSource(deps, entry.email, ['user'])
-  return (found?.entries ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
+  const read = found?.entries.filter(({ standing }) => standing?.inBase === true && standing.inFilter)
+  return (read ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
 }
 
 async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {

@@ -337,6 +337,8 @@ test('an undo with nothing to put back pauses nothing', async () => {
   expect(result.stdout).toContain(
     'There is nothing to put back: the directory shows nothing any more of what run 12 wrote.',
   )
+  const asJson = await dirsyncd(['undo', '12', '--yes', '--json'], { runs: { 1: [nothing] } })
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ run: 1 })
   const noticed = runOf({ ...nothing, totalNotices: 1 })
   const left = await dirsyncd(['undo', '12'], { runs: { 1: [noticed] }, answer: true })
   expect(left.stdout).toContain('Nothing can be put back now, for the reasons above.')
