@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
+import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,10 +15,16 @@ export interface Unconverged {
 /**
  * Changes that were made twice in a row within the last day, and that no run has seen in the directory since. A first
  * run may create a million entries, so creates count only where the next run did not see the entry.
+ *
+ * @param ids the only entries that are asked about
  */
-export async function unconverged(db: Db, of: SyncTarget): Promise<readonly Unconverged[]> {
+export async function unconverged(
+  db: Db,
+  of: SyncTarget,
+  ids?: readonly string[],
+): Promise<readonly Unconverged[]> {
   const { rows } =
-    await sql<Unconverged>`SELECT fingerprint, detail FROM (${writtenTwice(of)}) AS twice`.execute(db)
+    await sql<Unconverged>`SELECT fingerprint, detail FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
   return rows
 }
 
@@ -121,7 +128,7 @@ export async function quarantineUnconverged(
 }
 
 /** The newest two writes to an entry with one operation, where both did the same. */
-function writtenTwice(of: SyncTarget) {
+function writtenTwice(of: SyncTarget, ids?: readonly string[]) {
   return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, max(intent_at) AS tried_at, CASE
       WHEN op LIKE 'create-%' AND bool_or(outcome = 'found')
       THEN 'was created, and the service says that it is there, but does not list it'
@@ -134,7 +141,7 @@ function writtenTwice(of: SyncTarget) {
       ELSE 'was written twice, and the directory still shows another value: the service cuts, changes or does not ' ||
         'keep it, or somebody changes it back' END AS detail
     FROM (
-      SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of)}) AS open
+      SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of, ids)}) AS open
     ) AS recent
     WHERE place <= 2
     GROUP BY op, entry_id
@@ -145,8 +152,8 @@ function writtenTwice(of: SyncTarget) {
  * Writes that no run has seen in the directory yet, and deletes of what the service says it does not have. Of creates
  * only those of entries that a run has missed.
  */
-function openWrites({ sync, target }: SyncTarget) {
-  return sql`SELECT id, op, entry_id, fingerprint, outcome, intent_at FROM dirsyncd.journal AS j
+function openWrites({ sync, target }: SyncTarget, ids?: readonly string[]) {
+  return sql`SELECT id, op, entry_id, fingerprint, outcome, intent_at FROM ${journalRows(ids)} AS j
     WHERE sync = ${sync} AND target = ${target} AND NOT settled AND intent_at > now() - interval '24 hours'
       AND CASE WHEN op LIKE 'create-%' THEN ${isCreated} AND (op, entry_id) IN (
           SELECT op, entry_id FROM dirsyncd.journal

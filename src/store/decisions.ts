@@ -4,6 +4,7 @@ import type { Breach } from '../plan/guards.ts'
 import { leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
 import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
+import { isOfEntries } from './of-entries.ts'
 import type { RecordedDecision, SyncTarget } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
@@ -148,9 +149,7 @@ export async function leftOutOf(db: Db, { sync, target }: SyncTarget): Promise<B
 
 /** Whether a part names a row of `changes`. */
 function namedBy(part: Part): RawBuilder<boolean> {
-  const { ids } = part
-  const ofIds = ids === undefined ? sql`true` : sql`entry_id = ANY(${ids}::text[])`
-  return sql<boolean>`(op = ANY(${opsOfPart(part)}::text[]) AND ${ofIds})`
+  return sql<boolean>`(op = ANY(${opsOfPart(part)}::text[]) AND ${isOfEntries(part.ids)})`
 }
 
 /** How many changes of a run a part names, and changes of members that concern a user of it. */

@@ -4,6 +4,7 @@ import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, DeleteReason, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
+import { journalRows } from './of-entries.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
@@ -41,9 +42,9 @@ export async function journalOf(
   const { rows } =
     await sql<JournalLine>`SELECT j.run, j.op, j.intent_at AS at, j.outcome, j.status, j.detail,
       j.approved, c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
-    FROM dirsyncd.journal AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
+    FROM ${journalRows([id])} AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
       LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
-    WHERE j.sync = ${sync} AND j.target = ${target} AND j.entry_id = ${id} AND ${isOf(kind, sql`j.op`)}
+    WHERE j.sync = ${sync} AND j.target = ${target} AND ${isOf(kind, sql`j.op`)}
     ORDER BY j.intent_at DESC LIMIT ${limit}`.execute(db)
   return rows
 }

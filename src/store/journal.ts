@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Op } from '../plan/change.ts'
 import { GUARDED, type Guarded } from '../plan/guards.ts'
+import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
@@ -28,21 +29,21 @@ export async function deletedLastDay(
   return counts
 }
 
-/** The ids of the entries that this sync deleted on this target within the last 24 hours, or may have deleted. */
+/**
+ * The ids of the entries that this sync deleted on this target within the last 24 hours, or may have deleted.
+ *
+ * @param ids the only ones that are asked about
+ */
 export async function deletedIdsLastDay(
   db: Db,
   { sync, target }: SyncTarget,
+  ids?: readonly string[],
 ): Promise<Readonly<Record<Kind, ReadonlySet<string>>>> {
-  const rows = await db
-    .selectFrom('dirsyncd.journal')
-    .select(['op', 'entry_id'])
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('op', 'in', ['delete-user', 'delete-group'])
-    .where('outcome', 'in', ['applied', 'found', 'already', 'unknown'])
-    .where(sql<boolean>`intent_at > now() - interval '24 hours'`)
-    .execute()
-  const ids = { user: new Set<string>(), group: new Set<string>() }
-  for (const { op, entry_id: id } of rows) ids[op === 'delete-user' ? 'user' : 'group'].add(id)
-  return ids
+  const { rows } = await sql<{ op: Op; entry_id: string }>`SELECT op, entry_id FROM ${journalRows(ids)} AS j
+    WHERE sync = ${sync} AND target = ${target} AND op IN ('delete-user', 'delete-group')
+      AND outcome IN ('applied', 'found', 'already', 'unknown')
+      AND intent_at > now() - interval '24 hours'`.execute(db)
+  const deleted = { user: new Set<string>(), group: new Set<string>() }
+  for (const { op, entry_id: id } of rows) deleted[op === 'delete-user' ? 'user' : 'group'].add(id)
+  return deleted
 }

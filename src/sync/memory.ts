@@ -31,10 +31,15 @@ import type { Memory, Planned } from './run.ts'
 
 type Db = Kysely<Tables>
 
-/** What keeps single changes of a plan back: decisions of people, answers of the service, and time. */
+/**
+ * What keeps single changes of a plan back: decisions of people, answers of the service, and time.
+ *
+ * @param ids the only entries that are asked about
+ */
 export async function recallReasons(
   db: Db,
   { sync, target }: SyncTarget,
+  ids?: readonly string[],
 ): Promise<Pick<Memory, 'withheld' | 'refused' | 'approved' | 'absences' | 'now'>> {
   const withheld = new Map<string, Withheld>()
   const decisions = await decisionsOf(db, { sync, target, isUndo: false })
@@ -42,11 +47,11 @@ export async function recallReasons(
     withheld.set(fingerprint, { code: 'rejected', detail })
   for (const { fingerprint, code, detail } of await quarantined(db, sync, target))
     withheld.set(fingerprint, { code, detail })
-  for (const { fingerprint, detail } of await unconverged(db, { sync, target }))
+  for (const { fingerprint, detail } of await unconverged(db, { sync, target }, ids))
     withheld.set(fingerprint, { code: 'does-not-converge', detail })
   return {
     withheld,
-    refused: await refusedInLastRun(db, { sync, target }),
+    refused: await refusedInLastRun(db, { sync, target }, ids),
     approved: decisions.approved,
     absences: await absencesOf(db, { sync, target }),
     now: await timeOf(db),

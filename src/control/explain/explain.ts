@@ -184,6 +184,7 @@ async function judgeEntry(
   )
   const isGroup = entry !== null && 'members' in entry
   const members = isGroup ? await membersInQuestion(deps, found, entry) : undefined
+  const ids = [key, ...sameEmail].map(({ id }) => id).concat(members?.ids ?? [])
   const judged = judge({
     key,
     found,
@@ -191,8 +192,8 @@ async function judgeEntry(
     directory: [entry, ...others.map((other) => other.entry)].filter((each) => each !== null),
     rules,
     grace,
-    memory: await recallReasons(db, target),
-    deletedLastDay: await deletedIdsLastDay(db, target),
+    memory: await recallReasons(db, target, ids),
+    deletedLastDay: await deletedIdsLastDay(db, target, ids),
   })
   const membership = found.snapshot.covers.members ? rules.membership : 'off'
   return { ...judged, sameEmail, membership, sameMembers: members?.isSame ?? null }
