@@ -1,13 +1,8 @@
-import { runApiContract } from './compose/api-contract.ts'
-import { collectBundle } from './compose/bundle.ts'
-import { runCheck } from './compose/check.ts'
+import type { CheckRequest } from './compose/check.ts'
+import type { ContractRequest } from './compose/api-contract.ts'
 import { type ControlOptions, openControl } from './compose/control.ts'
-import { type DaemonOutput, runDaemon } from './compose/daemon.ts'
-import { reloadDaemon } from './compose/reload.ts'
-import { createServiceKey, openServiceAdmin } from './compose/service-admin.ts'
-import { runService } from './compose/service.ts'
+import type { DaemonOutput } from './compose/daemon.ts'
 import { sourceProblem } from './compose/site.ts'
-import { runWorker } from './compose/worker.ts'
 import type { Config } from './config/config.ts'
 import type { Log } from './log.ts'
 import type { Times } from './queue/times.ts'
@@ -21,21 +16,35 @@ export function createCompose(times?: Times) {
     sourceProblem,
     openControl: (config: Config, log: Log, options: ControlOptions) =>
       openControl(config, log, options, times),
-    collectBundle,
-    runDaemon: (
+    collectBundle: onDemand(async () => (await import('./compose/bundle.ts')).collectBundle),
+    runDaemon: async (
       config: Config,
       log: Log,
       signal: AbortSignal,
       output: DaemonOutput,
       readAgain: () => Promise<Config>,
-    ) => runDaemon(config, log, signal, output, readAgain, times),
-    runWorker: (config: Config, log: Log, signal: AbortSignal, readAgain: () => Promise<Config>) =>
-      runWorker(config, log, signal, readAgain, times),
-    reload: reloadDaemon,
-    runService,
-    openServiceAdmin,
-    createServiceKey,
-    runCheck,
-    runApiContract,
+    ) => (await import('./compose/daemon.ts')).runDaemon(config, log, signal, output, readAgain, times),
+    runWorker: async (config: Config, log: Log, signal: AbortSignal, readAgain: () => Promise<Config>) =>
+      (await import('./compose/worker.ts')).runWorker(config, log, signal, readAgain, times),
+    reload: onDemand(async () => (await import('./compose/reload.ts')).reloadDaemon),
+    runService: onDemand(async () => (await import('./compose/service.ts')).runService),
+    openServiceAdmin: onDemand(async () => (await import('./compose/service-admin.ts')).openServiceAdmin),
+    createServiceKey: onDemand(async () => (await import('./compose/service-admin.ts')).createServiceKey),
+    runCheck: async function* (config: Config, log: Log, request: CheckRequest, signal: AbortSignal) {
+      yield* (await import('./compose/check.ts')).runCheck(config, log, request, signal)
+    },
+    runApiContract: async function* (
+      config: Config,
+      log: Log,
+      request: ContractRequest,
+      signal: AbortSignal,
+    ) {
+      yield* (await import('./compose/api-contract.ts')).runApiContract(config, log, request, signal)
+    },
   }
+}
+
+/** A function whose module is loaded by its call: a command that needs only some of them begins sooner. */
+function onDemand<Args extends unknown[], Result>(load: () => Promise<(...args: Args) => Promise<Result>>) {
+  return async (...args: Args): Promise<Result> => (await load())(...args)
 }

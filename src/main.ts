@@ -10,6 +10,7 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   )
   process.exitCode = 1
 } else {
+  await keepCompiled()
   // A closed pipe, as in `dirsyncd runs | head`, must not stop the work.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
@@ -23,6 +24,13 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
     stderr: process.stderr,
     ask: isForPerson ? askOn({ input: process.stdin, output: process.stderr }) : undefined,
   })
+}
+
+/** So that no command compiles its modules again. Where the directory cannot be written, it does. */
+async function keepCompiled(): Promise<void> {
+  const { enableCompileCache } = await import('node:module')
+  const { fileURLToPath } = await import('node:url')
+  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/dirsyncd/compiled', import.meta.url)))
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
