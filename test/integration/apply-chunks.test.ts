@@ -264,7 +264,7 @@ describe('a claim', () => {
     })
     await locked.promise
     const claiming = claimOf(fenced)
-    await expect.poll(waitingForLocks).toBe(1)
+    await expect.poll(waitingForLocks, { timeout: 20_000 }).toBe(1)
     await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, renewed_at = now() WHERE sync = ${sync}`.execute(
       db,
     )
@@ -572,7 +572,7 @@ describe('when the store does not answer', () => {
     const chunk = (await claimOf(away))!
     away.isAway = true
     const sending = send(away, chunk, async () => APPLIED)
-    await expect.poll(() => away.tries).toBeGreaterThan(2)
+    await expect.poll(() => away.tries, { timeout: 20_000 }).toBeGreaterThan(2)
     away.isAway = false
     await sending
     expect(await journal(away)).toEqual(['a applied', 'b applied'])
