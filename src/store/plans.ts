@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { PlannedChange } from '../plan/changes.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
-import { journalRows } from './of-entries.ts'
+import { isOfEntries } from './of-entries.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import { storable, storableJson } from './storable.ts'
@@ -90,17 +90,11 @@ export async function refusedInLastRun(
   const { rows } = await sql<{ id: string }>`SELECT entry_id AS id FROM dirsyncd.changes
     WHERE run = (SELECT max(run) FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
         AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0)
-      AND ${wasTried(ids)}
+      AND ${isOfEntries(ids)}
       AND state IN ('pending', 'unknown') AND refusals > 0 AND op IN ('update-user', 'delete-user')`.execute(
     db,
   )
   return new Set(rows.map(({ id }) => id))
-}
-
-/** Whether a change is of one of these entries, which the journal tells, as a refused change was tried. */
-function wasTried(ids: readonly string[] | undefined): RawBuilder<boolean> {
-  if (ids === undefined) return sql<boolean>`true`
-  return sql<boolean>`(run, number) IN (SELECT run, number FROM ${journalRows(ids)} AS j)`
 }
 
 /** Stores notices under the numbers after `start`: a negative one puts them before those of the plan. */

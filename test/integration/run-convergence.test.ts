@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { createLocalControl } from '../../src/control/local.ts'
+import { unconverged } from '../../src/store/convergence.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
@@ -41,6 +42,10 @@ function control() {
   return createLocalControl({ db: bed.opened.store.db, targets, wake: async () => undefined })
 }
 
+/** What was written twice, to these entries or to all. */
+const twiceOf = (ids?: readonly string[]) =>
+  unconverged(bed.opened.store.db, { sync: bed.sync, target: bed.target }, ids)
+
 /** The service says that it did what these requests ask for, and does nothing. */
 function ignore(method: string, status: number): void {
   bed.proxy.intercept = (request) => (request.method === method ? { status, answer: {} } : undefined)
@@ -68,6 +73,9 @@ test('a change without effect is left alone after two runs, and is in quarantine
   ignore('PATCH', 200)
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
+  expect(await twiceOf()).toHaveLength(1)
+  expect(await twiceOf(['u1', 'g1'])).toEqual(await twiceOf())
+  expect(await twiceOf(['u1'])).toEqual([])
   bed.proxy.intercept = () => undefined
   const left = await run()
   await expectLeftAlone(left, 'written twice')

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { TIMES } from '../../src/queue/times.ts'
 import { absencesOf, countAbsences } from '../../src/store/absences.ts'
 import { deletedIdsLastDay } from '../../src/store/journal.ts'
-import { countChanges, countNotices, storePlan } from '../../src/store/plans.ts'
+import { refusedInLastRun, countChanges, countNotices, storePlan } from '../../src/store/plans.ts'
 import { prune, type Retention } from '../../src/store/retention.ts'
 import { addRun, finishRun, listRuns } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
@@ -177,7 +177,20 @@ test('whom the sync deleted within the last day stays known, however little is t
   await pruneNow({ timeMs: 1, rows: 0 })
   expect(await runsLeft()).toContain(run)
   expect((await deletedIdsLastDay(db, { sync, target: TARGET })).user).toEqual(new Set(['u0', 'u23']))
+  expect((await deletedIdsLastDay(db, { sync, target: TARGET }, ['u23', 'u26'])).user).toEqual(
+    new Set(['u23']),
+  )
   expect(await count('journal')).toBe(3)
+})
+
+test('whose change the last run saw refused stays known although its journal is gone, also one by one', async () => {
+  const run = await ended({ days: 91, changes: 3 })
+  await sql`UPDATE dirsyncd.changes SET refusals = 1 WHERE run = ${run} AND entry_id <> 'u2'`.execute(db)
+  await pruneNow()
+  expect(await count('journal')).toBe(0)
+  const of = { sync, target: TARGET }
+  expect(await refusedInLastRun(db, of)).toEqual(new Set(['u0', 'u1']))
+  expect(await refusedInLastRun(db, of, ['u1', 'u2'])).toEqual(new Set(['u1']))
 })
 
 test('who waits for the delete is forgotten after 90 days without a read that counts, whatever else is kept', async () => {

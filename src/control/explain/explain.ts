@@ -12,7 +12,7 @@ import { listPaused } from '../paused.ts'
 import { maybeUnread } from './absent.ts'
 import { type VerdictFacts, withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
-import { judge, type Judged } from './judge.ts'
+import { judge, type Judged, type PlanFacts } from './judge.ts'
 import { matchesOf, matchOf } from './matches.ts'
 import { membersInQuestion } from './members.ts'
 import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.ts'
@@ -171,6 +171,8 @@ const NOTHING: JudgedEntry = {
   sameMembers: null,
 }
 
+const NOBODY: PlanFacts['deletedLastDay'] = { user: new Set(), group: new Set() }
+
 async function judgeEntry(
   deps: ExplainDeps,
   found: Found,
@@ -193,7 +195,8 @@ async function judgeEntry(
     rules,
     grace,
     memory: await recallReasons(db, target, ids),
-    deletedLastDay: await deletedIdsLastDay(db, target, ids),
+    // Only what a lagging server shows again can be reborn.
+    deletedLastDay: found.server === undefined ? NOBODY : await deletedIdsLastDay(db, target, ids),
   })
   const membership = found.snapshot.covers.members ? rules.membership : 'off'
   return { ...judged, sameEmail, membership, sameMembers: members?.isSame ?? null }
