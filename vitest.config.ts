@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { keepCompiled } from './test/support/compile-cache.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
 
+keepCompiled()
 useMemoryForFiles()
 
 export default defineConfig({

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config'
+import { keepCompiled } from './test/support/compile-cache.ts'
+
+keepCompiled()
 
 /** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
@@ -7,9 +10,9 @@ export default defineConfig({
     include: [
       'test/faults/**/*.test.ts',
       'test/contract/{blocks,conformance-faults,event-filters,fuzz,fuzz-load}.test.ts',
-      'test/integration/{backend,large-groups,request-budget,run-behaviour-*,run-{holds,identity,refusals,parts-random,undo,undo-random},service-admin,store}.test.ts',
+      'test/integration/{backend,client-library,large-groups,request-budget,run-behaviour-*,run-{canary,holds,identity,refusals,parts-random,undo,undo-random},service-admin,store}.test.ts',
       'test/e2e/**/*.test.ts',
-      'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection}.test.ts',
+      'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
       'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
       'test/unit/source/ldap/connection/broken-messages.test.ts',
     ],

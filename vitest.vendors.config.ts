@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config'
+import { keepCompiled } from './test/support/compile-cache.ts'
+
+keepCompiled()
 
 /** Separate from `npm test`, because Samba and 389-ds are large to install and Samba needs root for its ports. */
 export default defineConfig({

@@ -4,16 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { runCli } from '../../src/cli/run.ts'
 import { createCompose } from '../../src/compose.ts'
 import { TIMES } from '../../src/queue/times.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 import { isLong } from './long.ts'
 import { QUICK } from './times.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const QUICK_PROGRAM = fileURLToPath(new URL('quick-program.ts', import.meta.url))
-
-/** The compile cache of Node.js, because the tests start the program hundreds of times. */
-const COMPILE_CACHE = fileURLToPath(
-  new URL('../../node_modules/.cache/dirsyncd-tests/compiled', import.meta.url),
-)
 
 export interface ProgramResult {
   readonly code: number | null
