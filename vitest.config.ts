@@ -28,14 +28,15 @@ export default defineConfig({
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
           // Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the
-          // service be away for long, send requests at random, follow several LDAP servers, and let a daemon go through one
-          // outage of LDAP after the other: here backend.test.ts and others use the queue on Redis, and other tests
-          // have each kind of failure, of request and of read.
+          // service be away for long, send requests at random, follow several LDAP servers, let a daemon go through one
+          // outage of LDAP after the other, have three processes share a limit of requests, and pack the client: here
+          // backend.test.ts and others use the queue on Redis, and other tests have each kind of failure, of request, of
+          // read and of limit.
           exclude: [
             'test/integration/run-behaviour-{embedded,redis}.test.ts',
-            'test/faults/{directory-outage,service-faults}.test.ts',
-            'test/contract/fuzz.test.ts',
-            'test/integration/request-budget.test.ts',
+            'test/faults/{directory-outage,rate-limit,service-faults}.test.ts',
+            'test/contract/{fuzz,fuzz-load}.test.ts',
+            'test/integration/{client-library,request-budget}.test.ts',
             'test/e2e/{ldap-outage,openldap-replica,openldap-servers}.test.ts',
           ],
           globalSetup: 'test/support/global-setup.ts',
@@ -43,7 +44,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // Even on fewer cores, because many of these tests mostly wait.
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },

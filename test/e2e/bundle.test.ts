@@ -6,6 +6,7 @@ import { FIXTURE } from '../support/fixture.ts'
 import { startRedis } from '../support/redis.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { embeddedConfig, directorySection } from '../support/sync-config.ts'
+import { isLong } from '../support/long.ts'
 
 let stack: AsyncDisposableStack
 let service: ServiceSite
@@ -152,7 +153,7 @@ describe('a bundle is made too', () => {
   })
 })
 
-test('a bundle has the version of Redis, with a daemon and without one', async () => {
+test.skipIf(!isLong())('a bundle has the version of Redis, with a daemon and without one', async () => {
   const redis = await startRedis()
   stack.defer(() => redis.close())
   await site.configure({ ...embeddedConfig([corp()]), queue: redis.url })

@@ -176,14 +176,14 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
   })
 
   test('many reloads lose no change of another sync, whose run goes on', async () => {
-    const people = inLong(1000, 2000)
+    const people = inLong(600, 2000)
     await writePeople('big', people)
     await writePeople('small', 2)
     const small = (more: object) => syncOf('small', 1, { ...NIGHTLY, ...more })
     await site.configure(configOf([syncOf('big', 0, NIGHTLY), small({})]))
     const daemon = await startDaemon()
     await untilWritten(0, 100)
-    for (let round = 1; round <= inLong(5, 10); round++) {
+    for (let round = 1; round <= inLong(3, 10); round++) {
       const entries = { users: { protected: [`nobody-${round}`] } }
       await site.configure(configOf([syncOf('big', 0, NIGHTLY), small({ entries })]))
       const { stdout } = await site.run('reload')
@@ -267,22 +267,25 @@ test('a worker whose configuration is older sends nothing to the old directory, 
   expect(await writesTo(1)).toBe(400)
 })
 
-test('a changed mapping is found between two commands without a daemon, and its updates wait for a person', async () => {
-  await writePeople('corp', 30)
-  await site.configure(embeddedConfig([syncOf('corp', 0)]))
-  expect(await site.run('sync')).toMatchObject({ code: 0 })
-  const users = { path: './corp.csv', map: { external_id: 'id', name: '{name} ({id})' } }
-  await site.configure(embeddedConfig([syncOf('corp', 0, { source: { type: 'csv', users } })]))
-  expect(await site.run('reload')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`No daemon runs with the data directory ${site.dataDir}, `),
-  })
-  const held = await site.run('sync')
-  expect(held).toMatchObject({ code: 3 })
-  expect(held.stdout).toContain(
-    'configuration-changed: the configuration was changed since run 1 (users.map.name)',
-  )
-  const [, run = ''] = /approve (\d+)/.exec(held.stdout) ?? []
-  expect(await site.run('approve', run)).toMatchObject({ code: 0 })
-  expect(await site.run('sync')).toMatchObject({ code: 0 })
-})
+test.skipIf(!isLong())(
+  'a changed mapping is found between two commands without a daemon, and its updates wait for a person',
+  async () => {
+    await writePeople('corp', 30)
+    await site.configure(embeddedConfig([syncOf('corp', 0)]))
+    expect(await site.run('sync')).toMatchObject({ code: 0 })
+    const users = { path: './corp.csv', map: { external_id: 'id', name: '{name} ({id})' } }
+    await site.configure(embeddedConfig([syncOf('corp', 0, { source: { type: 'csv', users } })]))
+    expect(await site.run('reload')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`No daemon runs with the data directory ${site.dataDir}, `),
+    })
+    const held = await site.run('sync')
+    expect(held).toMatchObject({ code: 3 })
+    expect(held.stdout).toContain(
+      'configuration-changed: the configuration was changed since run 1 (users.map.name)',
+    )
+    const [, run = ''] = /approve (\d+)/.exec(held.stdout) ?? []
+    expect(await site.run('approve', run)).toMatchObject({ code: 0 })
+    expect(await site.run('sync')).toMatchObject({ code: 0 })
+  },
+)

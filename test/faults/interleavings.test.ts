@@ -181,10 +181,8 @@ async function freezeInTransaction(worker: Program): Promise<void> {
   await database.query('COMMIT')
 }
 
-test.each([
-  ['one by one', 1],
-  ['five with one request', 5],
-])(
+const ONE_BY_ONE = ['one by one', 1] as const
+test.each(inLong([ONE_BY_ONE], [ONE_BY_ONE, ['five with one request', 5] as const]))(
   'a worker that creates %s was frozen while another daemon took its run over: it sends nothing of it any more',
   async (_how, createBatch) => {
     const options = { queue: redis.url, directory: { createBatch } }

@@ -8,11 +8,10 @@ import { type RedisServer, startRedis } from '../support/redis.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection } from '../support/sync-config.ts'
-import { inLong, isLong } from '../support/long.ts'
 import { watchStalls } from '../support/machine-load.ts'
 
 const LIMIT = 50
-const COMPANY = people(inLong(100, 500))
+const COMPANY = people(500)
 const SECOND_DIRECTORY = 9
 
 let redis: RedisServer
@@ -54,7 +53,7 @@ async function startThreeProcesses(store: string, queue: string): Promise<void> 
 }
 
 // The budget itself is tested on both (request-budget.test.ts).
-test.each(inLong<readonly ('redis' | 'store')[]>(['store'], ['store', 'redis']))(
+test.each<'redis' | 'store'>(['store', 'redis'])(
   'with a limit of 50 a second and three processes, queue on %s, no second of the request log is a tenth above it',
   async (queue) => {
     const store = await createDatabase()
@@ -77,7 +76,7 @@ test.each(inLong<readonly ('redis' | 'store')[]>(['store'], ['store', 'redis']))
         `${rate.toFixed(1)} a second while writing, changes by process ${shares.join(' ')}`,
     )
     expect(fullest).toBeLessThanOrEqual(allowed)
-    if (isLong()) expect(rate).toBeGreaterThanOrEqual(0.8 * LIMIT)
+    expect(rate).toBeGreaterThanOrEqual(0.8 * LIMIT)
     expect(shares).toHaveLength(3)
     for (const directoryId of [FIXTURE.directoryId, SECOND_DIRECTORY]) {
       const seen = await readService({ ...FIXTURE, directoryId, baseUrl: service.baseUrl })

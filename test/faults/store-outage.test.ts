@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
-import { inLong } from '../support/long.ts'
+import { inLong, isLong } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
@@ -137,7 +137,7 @@ describe('in the middle of a run', () => {
     },
   )
 
-  test('every connection to PostgreSQL is cut: the run goes on', async () => {
+  test.skipIf(!isLong())('every connection to PostgreSQL is cut: the run goes on', async () => {
     const daemon = await startRun('redis')
     const client = new Client({ connectionString: postgres.url })
     await client.connect()
@@ -150,7 +150,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test.each(inLong<readonly Queue[]>(['embedded'], ['embedded', 'redis']))(
+  test.skipIf(!isLong()).each<Queue>(['embedded', 'redis'])(
     'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
     async (queue) => {
       const daemon = await startRun(queue)

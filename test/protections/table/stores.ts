@@ -513,7 +513,7 @@ export const STORES: readonly Protection[] = [
     find: '      this.#findings.refusedBeforeSuccess = Math',
     replace: '      if (refusedBefore < 0) this.#findings.refusedBeforeSuccess = Math',
     test: REFUSALS,
-    only: 'a quarter, scattered',
+    only: 'scattered users',
   },
   {
     name: 'stores-what-was-in-quarantine-needs-no-new-decision',

@@ -303,7 +303,7 @@ describe('whatever e-mails both sides have', () => {
         }
         expect([...planOf(source, directoryOf(after)).changes]).toEqual([])
       }),
-      { numRuns: inLong(200, 1000) },
+      { numRuns: inLong(80, 1000) },
     )
   })
 
@@ -334,7 +334,7 @@ describe('whatever e-mails both sides have', () => {
         }
         expect([...planOf(source, directoryOf(have)).changes]).toEqual([])
       }),
-      { numRuns: inLong(200, 1000) },
+      { numRuns: inLong(80, 1000) },
     )
   })
 

@@ -158,6 +158,6 @@ test('whatever lists, people and the service say, runs come to an end, and who d
         if (mail !== undefined && !hasEmail) expect(codes).toContain('duplicate-email')
       }
     }),
-    { numRuns: inLong(400, 2000) },
+    { numRuns: inLong(200, 2000) },
   )
 })

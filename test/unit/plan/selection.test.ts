@@ -45,7 +45,7 @@ describe('patterns', () => {
           new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(text),
         )
       }),
-      { numRuns: inLong(400, 2000) },
+      { numRuns: inLong(200, 2000) },
     )
   })
 
