@@ -3,6 +3,7 @@ import { Pool } from 'pg'
 import { openEmbeddedPool } from '../../src/store/embedded.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
+import { inLong } from '../support/long.ts'
 import { tempDir } from '../support/temp.ts'
 
 /** A store that outlives the pools that are opened on it, as that of a service that is started again does. */
@@ -11,11 +12,11 @@ export interface Backend {
   remove(): Promise<void>
 }
 
-/** The suites here run on all of them, but for long ones, which do so in `npm run test:long` only. */
-export const backends: readonly { readonly name: string; readonly create: () => Promise<Backend> }[] = [
-  { name: 'embedded', create: createEmbedded },
-  { name: 'PostgreSQL', create: createPostgres },
-]
+const POSTGRES = { name: 'PostgreSQL', create: createPostgres }
+const EMBEDDED = { name: 'embedded', create: createEmbedded }
+
+/** Both have the same SQL, so only `npm run test:long` runs the suites on the embedded store as well. */
+export const backends = inLong([POSTGRES], [POSTGRES, EMBEDDED])
 
 async function createEmbedded(): Promise<Backend> {
   const dir = await tempDir()

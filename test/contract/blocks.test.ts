@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { directoriesFixture } from '../support/fixture.ts'
 import type { RunningService } from '../support/service.ts'
 import { type ApiAnswer, ask } from './api.ts'
-import { backends } from './backends.ts'
 import { describeService } from './with-service.ts'
 import { inLong } from '../support/long.ts'
 
@@ -58,12 +57,4 @@ function testBlocks(service: () => RunningService): void {
   })
 }
 
-describeService(
-  'pages over many blocks of ids',
-  { fixture: TWO },
-  testBlocks,
-  inLong(
-    backends.filter(({ name }) => name === 'PostgreSQL'),
-    backends,
-  ),
-)
+describeService('pages over many blocks of ids', { fixture: TWO }, testBlocks)

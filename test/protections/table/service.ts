@@ -22,7 +22,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'canonicalDomain(allowed) === domain',
     replace: 'domain.endsWith(canonicalDomain(allowed))',
     test: 'contract/users.test.ts',
-    only: 'users, on embedded > refuses an e-mail',
+    only: 'users, on PostgreSQL > refuses an e-mail',
   },
   {
     name: 'service-an-id-longer-than-a-path-carries-is-refused',
@@ -30,7 +30,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES)',
     replace: "if (text === '\\0')",
     test: 'contract/users.test.ts',
-    only: 'users, on embedded > refuses an external id',
+    only: 'users, on PostgreSQL > refuses an external id',
   },
   {
     name: 'service-a-new-password-begins-like-no-option-or-formula',
@@ -111,7 +111,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (wrong !== undefined) throw keyWrong(wrong)',
     replace: "if (wrong === '') throw keyWrong(wrong)",
     test: 'integration/service-keys.test.ts',
-    only: 'the keys of a store, on embedded > a key that is gone',
+    only: 'the keys of a store, on PostgreSQL > a key that is gone',
   },
   {
     name: 'service-a-value-that-does-not-open-stops-no-rotation',
@@ -119,7 +119,7 @@ export const SERVICE: readonly Protection[] = [
     find: '        failures.set(purpose, sentence(error))',
     replace: '        throw error',
     test: 'integration/service-keys.test.ts',
-    only: 'the keys of a store, on embedded > a value that does not open',
+    only: 'the keys of a store, on PostgreSQL > a value that does not open',
   },
   {
     name: 'service-the-saml-key-is-sealed-again-in-a-rotation',
@@ -127,7 +127,7 @@ export const SERVICE: readonly Protection[] = [
     find: "  { table: 'signing_keys', value: 'private_key' },\n",
     replace: '',
     test: 'integration/service-keys.test.ts',
-    only: 'the keys of a store, on embedded > a rotation seals',
+    only: 'the keys of a store, on PostgreSQL > a rotation seals',
   },
   {
     name: 'service-a-sealed-value-belongs-to-its-row',
@@ -135,7 +135,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'return `${PURPOSES[table]}:${id}`',
     replace: 'return PURPOSES[table]',
     test: 'contract/credentials-broken.test.ts',
-    only: 'on embedded > a row that got',
+    only: 'on PostgreSQL > a row that got',
   },
   {
     name: 'service-text-in-xml-is-escaped',
@@ -183,7 +183,7 @@ export const SERVICE: readonly Protection[] = [
     find: "      element('saml:AudienceRestriction', {}, element('saml:Audience', {}, input.to.entityId)),\n",
     replace: '',
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > names the contact',
+    only: 'a SAML assertion, on PostgreSQL > names the contact',
   },
   {
     name: 'service-an-assertion-can-be-told-from-a-replay',
@@ -191,7 +191,7 @@ export const SERVICE: readonly Protection[] = [
     find: "return `_${randomBytes(20).toString('hex')}`",
     replace: "return `_${Buffer.alloc(20).toString('hex')}`",
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > is another one',
+    only: 'a SAML assertion, on PostgreSQL > is another one',
   },
   {
     name: 'service-no-assertion-where-saml-is-off',
@@ -199,7 +199,7 @@ export const SERVICE: readonly Protection[] = [
     find: "  if (!configuration.saml) throw unsupported('The installation is not set up for SAML.')\n",
     replace: '',
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > is not supported > ',
+    only: 'a SAML assertion, on PostgreSQL > is not supported > ',
   },
   {
     name: 'service-a-name-id-is-refused-and-not-changed',
@@ -207,7 +207,7 @@ export const SERVICE: readonly Protection[] = [
     find: "if (value !== value.trim() || value === '' || !isClean(value)) {",
     replace: "if (value === 'nobody') {",
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > is not supported > ',
+    only: 'a SAML assertion, on PostgreSQL > is not supported > ',
   },
   {
     name: 'service-an-assertion-leaves-an-event',
@@ -215,7 +215,7 @@ export const SERVICE: readonly Protection[] = [
     find: '    await recordEvents(trx, origin, [\n',
     replace: '    if (origin.ip === null) await recordEvents(trx, origin, [\n',
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > is an event',
+    only: 'a SAML assertion, on PostgreSQL > is an event',
   },
   {
     name: 'service-the-saml-key-is-sealed',
@@ -223,7 +223,7 @@ export const SERVICE: readonly Protection[] = [
     find: "private_key: vault.seal(pair.privateKey, purposeOf('signing_keys', made.id))",
     replace: 'private_key: pair.privateKey',
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > the identity provider > has a private key',
+    only: 'a SAML assertion, on PostgreSQL > the identity provider > has a private key',
   },
   {
     name: 'service-all-processes-sign-with-the-key-that-was-first',
@@ -231,7 +231,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'const made = await openCurrent(db, vault, organizationId)',
     replace: 'const made: SigningKey | undefined = await createKeyPair(organizationId, now)',
     test: 'contract/assertion.test.ts',
-    only: 'a SAML assertion, on embedded > the identity provider > is the same',
+    only: 'a SAML assertion, on PostgreSQL > the identity provider > is the same',
   },
   {
     name: 'service-the-metadata-names-the-key-that-follows',
@@ -255,7 +255,7 @@ export const SERVICE: readonly Protection[] = [
     find: "  if (grant.expiresAt <= now) throw unauthorized('The token has expired.')\n",
     replace: '',
     test: 'contract/endpoints.test.ts',
-    only: 'beside the table, on embedded > a refused token',
+    only: 'beside the table, on PostgreSQL > a refused token',
   },
   {
     name: 'service-a-token-does-only-what-its-scopes-say',
@@ -263,7 +263,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (!grant.scopes.includes(scope)) {',
     replace: 'if (grant.scopes.length === 0) {',
     test: 'contract/credentials.test.ts',
-    only: 'on embedded > is refused with a token',
+    only: 'on PostgreSQL > is refused with a token',
   },
   {
     name: 'service-a-token-is-for-its-organization-only',
@@ -271,7 +271,7 @@ export const SERVICE: readonly Protection[] = [
     find: '  if (organization !== String(grant.organizationId)) throw notFound()\n',
     replace: '',
     test: 'contract/events.test.ts',
-    only: "on embedded > is not the other organization's",
+    only: "on PostgreSQL > is not the other organization's",
   },
   {
     name: 'service-a-token-is-kept-as-a-hash',
@@ -279,7 +279,7 @@ export const SERVICE: readonly Protection[] = [
     find: "return hash('sha256', token)",
     replace: "return token + hash('sha256', token)",
     test: 'contract/restart.test.ts',
-    only: 'on embedded > keeps no token',
+    only: 'on PostgreSQL > keeps no token',
   },
   {
     name: 'service-a-token-is-long-and-random',
@@ -343,7 +343,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .where('entity_id', '=', entityId)\n",
     replace: "    .where('entity_id', '=', `${entityId}.`)\n",
     test: 'integration/operator-refusals.test.ts',
-    only: 'on embedded > which organization has a SAML entity id',
+    only: 'on PostgreSQL > which organization has a SAML entity id',
   },
   {
     name: 'service-a-body-is-read-in-its-own-charset',
@@ -470,7 +470,7 @@ export const SERVICE: readonly Protection[] = [
     find: "      reply.header('cache-control', 'no-store')\n",
     replace: '',
     test: 'contract/credentials.test.ts',
-    only: 'on embedded > of an app gives',
+    only: 'on PostgreSQL > of an app gives',
   },
   {
     name: 'service-nothing-is-done-for-a-client-that-has-gone',
@@ -486,7 +486,7 @@ export const SERVICE: readonly Protection[] = [
     find: "new Problem('internal', 'The service failed; its log says why.')",
     replace: "new Problem('internal', (error as Error).message)",
     test: 'contract/credentials-broken.test.ts',
-    only: 'on embedded > a value whose key is gone',
+    only: 'on PostgreSQL > a value whose key is gone',
   },
   {
     name: 'service-a-hostile-host-is-not-repeated',
@@ -494,7 +494,7 @@ export const SERVICE: readonly Protection[] = [
     find: "return /^[\\w.:[\\]-]{1,300}$/.test(request.host) ? `${request.protocol}://${request.host}` : ''",
     replace: 'return `${request.protocol}://${request.host}`',
     test: 'contract/pages.test.ts',
-    only: 'on embedded > what a query holds',
+    only: 'on PostgreSQL > what a query holds',
   },
   {
     name: 'service-a-request-creates-a-hundred-at-most',
@@ -502,7 +502,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'entries.length > 0 && entries.length <= MAX_ENTRIES',
     replace: 'entries.length > 0',
     test: 'contract/users.test.ts',
-    only: 'on embedded > 101 entries',
+    only: 'on PostgreSQL > 101 entries',
   },
   {
     name: 'service-a-form-has-a-largest-number-of-fields',
@@ -541,7 +541,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'clientIp(request)?.text ?? null',
     replace: 'clientIp(request) === undefined ? null : request.ip',
     test: 'contract/events.test.ts',
-    only: 'behind a proxy, on embedded',
+    only: 'behind a proxy, on PostgreSQL',
   },
   {
     name: 'service-the-history-of-another-organization-is-not-shown',
@@ -549,7 +549,7 @@ export const SERVICE: readonly Protection[] = [
     find: "          .select(['id', 'created_at'])\n          .where('organization_id', '=', organizationId)",
     replace: "          .select(['id', 'created_at'])",
     test: 'contract/events.test.ts',
-    only: 'on embedded > is shown newest first',
+    only: 'on PostgreSQL > is shown newest first',
   },
   {
     name: 'service-a-range-that-holds-nothing-is-refused',
@@ -581,7 +581,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (!row.permissions.can_view_password) {',
     replace: "if (row.name === '') {",
     test: 'contract/credentials.test.ts',
-    only: 'reading credentials, on embedded > is refused',
+    only: 'reading credentials, on PostgreSQL > is refused',
   },
   {
     name: 'service-a-password-that-may-not-be-reset-is-not',
@@ -589,7 +589,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (!row.permissions.can_reset_password) {',
     replace: "if (row.name === '') {",
     test: 'contract/credentials.test.ts',
-    only: 'resetting a password, on embedded > is refused',
+    only: 'resetting a password, on PostgreSQL > is refused',
   },
   {
     name: 'service-credentials-are-for-their-contact-only',
@@ -597,7 +597,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .where('s.id', '=', id)\n    .where('s.contact_id', '=', contactId)",
     replace: "    .where('s.id', '=', id)",
     test: 'contract/credentials.test.ts',
-    only: 'reading credentials, on embedded > is refused',
+    only: 'reading credentials, on PostgreSQL > is refused',
   },
   {
     name: 'service-values-of-a-vault-item-are-secrets-whatever-their-names',
@@ -605,7 +605,7 @@ export const SERVICE: readonly Protection[] = [
     find: "= kind === 'app' ? credentials : {}",
     replace: '= credentials',
     test: 'contract/credentials.test.ts',
-    only: 'a vault item with properties .*, on embedded',
+    only: 'a vault item with properties .*, on PostgreSQL',
   },
   {
     name: 'service-a-subscription-of-another-contact-is-not-changed',
@@ -613,7 +613,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .where('s.contact_id', '=', contactId)\n    .forUpdate('s')",
     replace: "    .forUpdate('s')",
     test: 'contract/subscriptions.test.ts',
-    only: 'reading a subscription, on embedded > updateSubscription',
+    only: 'reading a subscription, on PostgreSQL > updateSubscription',
   },
   {
     name: 'service-writers-of-a-directory-take-turns',
@@ -669,7 +669,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'where d.id = directory and d.organization_id = organization for update',
     replace: 'where d.id = directory for update',
     test: 'contract/endpoints.test.ts',
-    only: 'every endpoint, on embedded > #4 ',
+    only: 'every endpoint, on PostgreSQL > #4 ',
   },
   {
     name: 'service-an-entry-that-nobody-could-find-is-refused',
@@ -677,7 +677,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (!isFindable(entry))',
     replace: "if (entry.name === '' && !isFindable(entry))",
     test: 'contract/users.test.ts',
-    only: 'users, on embedded > refuses an entry with',
+    only: 'users, on PostgreSQL > refuses an entry with',
   },
   {
     name: 'service-an-external-id-that-is-taken-is-refused',
@@ -685,7 +685,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if found then taken := taken || external; end if;',
     replace: '',
     test: 'contract/users.test.ts',
-    only: 'on embedded > a taken external id',
+    only: 'on PostgreSQL > a taken external id',
   },
   {
     name: 'service-an-external-id-twice-in-one-request-is-refused',
@@ -693,7 +693,7 @@ export const SERVICE: readonly Protection[] = [
     find: '    seen.add(id)\n',
     replace: '',
     test: 'contract/users.test.ts',
-    only: 'on embedded > an external id that is twice',
+    only: 'on PostgreSQL > an external id that is twice',
   },
   {
     name: 'service-a-new-user-inherits-no-membership',
@@ -701,7 +701,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .deleteFrom('group_members')\n    .where(",
     replace: "    .deleteFrom('group_members')\n    .where('group_id', '<', 0)\n    .where(",
     test: 'contract/users.test.ts',
-    only: 'on embedded > a deleted user leaves',
+    only: 'on PostgreSQL > a deleted user leaves',
   },
   {
     name: 'service-a-deleted-user-is-not-counted',
@@ -709,7 +709,7 @@ export const SERVICE: readonly Protection[] = [
     find: "  await uncountEntry(trx, directoryId, 'user', user.id)\n",
     replace: '',
     test: 'contract/pages.test.ts',
-    only: 'on embedded > the total follows',
+    only: 'on PostgreSQL > the total follows',
   },
   {
     name: 'service-users-of-another-organization-are-not-listed',
@@ -717,7 +717,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .where('d.organization_id', '=', organizationId)\n    .orderBy('u.id')\n    .execute()",
     replace: "    .orderBy('u.id')\n    .execute()",
     test: 'contract/events.test.ts',
-    only: 'on embedded > what is refused or changes nothing',
+    only: 'on PostgreSQL > what is refused or changes nothing',
   },
   {
     name: 'service-renaming-a-group-keeps-its-members',
@@ -725,7 +725,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'if (values.members !== undefined && (await setMembers(trx, directoryId, group.id, values.members))) {',
     replace: 'if (await setMembers(trx, directoryId, group.id, values.members ?? [])) {',
     test: 'contract/groups.test.ts',
-    only: 'on embedded > an update of the name',
+    only: 'on PostgreSQL > an update of the name',
   },
   {
     name: 'service-members-that-left-are-taken-out',
@@ -733,7 +733,7 @@ export const SERVICE: readonly Protection[] = [
     find: 'and external_id <> all(${members}::text[])`',
     replace: 'and external_id = all(${members}::text[])`',
     test: 'contract/groups.test.ts',
-    only: 'on embedded > an update sets',
+    only: 'on PostgreSQL > an update sets',
   },
   {
     name: 'service-a-group-of-another-organization-is-not-shown',
@@ -741,7 +741,7 @@ export const SERVICE: readonly Protection[] = [
     find: "    .where('g.organization_id', '=', organizationId)\n    .executeTakeFirst()",
     replace: '    .executeTakeFirst()',
     test: 'contract/organization-groups.test.ts',
-    only: 'on embedded > one of another organization',
+    only: 'on PostgreSQL > one of another organization',
   },
   {
     name: 'service-a-fixture-points-to-nothing-of-another-organization',
@@ -905,7 +905,7 @@ export const SERVICE: readonly Protection[] = [
     find: '.map(parseForwardedIp)',
     replace: '.map((text) => (text.endsWith("4711") ? undefined : parseForwardedIp(text)))',
     test: 'contract/events.test.ts',
-    only: 'behind a proxy, on embedded',
+    only: 'behind a proxy, on PostgreSQL',
   },
   {
     name: 'service-the-history-goes-with-its-organization',
