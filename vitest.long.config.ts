@@ -3,23 +3,38 @@ import { keepCompiled } from './test/support/compile-cache.ts'
 
 keepCompiled()
 
+const LONG = {
+  globalSetup: 'test/support/global-setup.ts',
+  provide: { long: true },
+  testTimeout: 600_000,
+  hookTimeout: 300_000,
+}
+/** It says how long the service keeps others waiting, so nothing else may use the processor. */
+const LOAD = 'test/contract/fuzz-load.test.ts'
+
 /** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
   test: {
-    name: 'long',
-    include: [
-      'test/faults/**/*.test.ts',
-      'test/contract/**/*.test.ts',
-      'test/integration/{backend,operator-refusals,service-keys,service-resources,client-library,large-groups,request-budget,run-behaviour-*,run-{canary,holds,identity,refusals,parts-random,undo,undo-random},service-admin,store}.test.ts',
-      'test/e2e/**/*.test.ts',
-      'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
-      'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
-      'test/unit/source/ldap/connection/broken-messages.test.ts',
+    projects: [
+      {
+        test: {
+          ...LONG,
+          name: 'long',
+          include: [
+            'test/faults/**/*.test.ts',
+            'test/contract/**/*.test.ts',
+            'test/integration/{backend,operator-refusals,service-keys,service-resources,client-library,large-groups,request-budget,run-behaviour-*,run-{canary,holds,identity,refusals,parts-random,undo,undo-random},service-admin,store}.test.ts',
+            'test/e2e/**/*.test.ts',
+            'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
+            'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
+            'test/unit/source/ldap/connection/broken-messages.test.ts',
+          ],
+          exclude: [LOAD],
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { test: { ...LONG, name: 'load', include: [LOAD], maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
-    globalSetup: 'test/support/global-setup.ts',
-    provide: { long: true },
-    testTimeout: 600_000,
-    hookTimeout: 300_000,
-    maxWorkers: 2,
   },
 })
