@@ -6,6 +6,7 @@ import { Pool } from 'pg'
 import { stringify, parse } from 'yaml'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
+import { COMPILE_CACHE } from '../support/compile-cache.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
 import type { LdapProxy } from '../support/ldap-proxy.ts'
@@ -126,7 +127,7 @@ export async function openWorld(schedule: Schedule, options: WorldOptions): Prom
   const entry = join(tree, relative(ROOT, schedule.times === 'real' ? REAL_PROGRAM : TENTH_PROGRAM))
   const command = (...args: readonly string[]) => ({
     args: [entry, ...args, '--config', config],
-    env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/dirsyncd-tests/compiled') },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
   })
   const clock = join(dir, 'clock')
   const processes = new Map<ProcessName, Supervisor>()

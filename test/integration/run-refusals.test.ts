@@ -122,7 +122,10 @@ test('a service that forbids the last changes of a run for a short while costs n
 })
 
 /** The last third is accepted: who is sent after a refusal has to show that others are accepted. */
-/** Of a quarter, four in a row are answered after each other where a busy machine mixes what three workers send. */
+/**
+ * One person of so many is refused. Three workers on a busy machine mix the answers, and four refusals in a row would
+ * stop the run.
+ */
 const SHARE = inLong(8, 4)
 const SCATTERED = Array.from({ length: PEOPLE / SHARE }, (_, n) => idOf(Math.floor((n * SHARE * 2) / 3)))
 
