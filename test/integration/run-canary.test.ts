@@ -235,10 +235,7 @@ describe('a run stops after the first 20 changes', () => {
         ? { body: body.replace(/u\d\d(?=%40)/, next), afterwards: { status: 422, answer: { title: 'no' } } }
         : undefined
     const stopped = await run()
-    expect(stopped).toMatchObject({
-      state: 'failed',
-      counts: { outcomes: { quarantined: 20, dropped: 20 } },
-    })
+    expect(stopped).toMatchObject({ state: 'failed', counts: { outcomes: { quarantined: 20, dropped: 20 } } })
     expect(stopped.error).toMatch(
       /"u01" was created \(answer 422\) with the e-mail "u01@example\.org", and shows the e-mail "u02@example\.org"/,
     )

@@ -121,12 +121,12 @@ test('a service that forbids the last changes of a run for a short while costs n
   expect(await quarantined()).toEqual([])
 })
 
-/** The last third is accepted: who is sent after a refusal has to show that others are accepted. */
 /**
  * One person of so many is refused. Three workers on a busy machine mix the answers, and four refusals in a row would
  * stop the run.
  */
 const SHARE = inLong(8, 4)
+/** The last third is accepted: who is sent after a refusal has to show that others are accepted. */
 const SCATTERED = Array.from({ length: PEOPLE / SHARE }, (_, n) => idOf(Math.floor((n * SHARE * 2) / 3)))
 
 const FORBIDDEN: [string, readonly string[]][] = [

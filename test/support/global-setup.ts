@@ -16,7 +16,7 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL server for the whole test run, with template databases that contain the tables. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Nothing here lives long enough to be vacuumed, and one after the other its hundreds of databases would be looked at.
+  // Autovacuum would visit hundreds of databases in turn, and none of them lives long enough to need it.
   const server = await startPostgres(['autovacuum_naptime=1h'])
   await makeTemplateStore()
   const store = { kind: 'postgres', url: await server.createDatabase(STORE_TEMPLATE) } as const
