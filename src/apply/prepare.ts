@@ -35,12 +35,19 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
 }
 
 /**
- * Readies the members that groups are about to get. Groups that wait for a user, or for themselves, to be created at
+ * Readies the members that groups are about to get. A group that the run has renamed is sent its new name with them. Groups that wait for a user, or for themselves, to be created at
  * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
  * cost a group its other members; the change that is left is another one than was planned, so it has another
  * fingerprint. The next run adds whoever is there by then.
  */
 export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
+  await sql`WITH renamed AS MATERIALIZED (
+      SELECT entry_id, change #> '{want,name}' AS name FROM dirsyncd.changes
+      WHERE run = ${run} AND op = 'update-group' AND state IN ('applied', 'found')
+    )
+    UPDATE dirsyncd.changes AS members SET change = jsonb_set(members.change, '{name}', renamed.name) FROM renamed
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND members.entry_id = renamed.entry_id`.execute(trx)
   await sql`UPDATE dirsyncd.changes AS members SET tail = true
     FROM dirsyncd.changes AS awaited
     WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'

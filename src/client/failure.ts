@@ -122,7 +122,9 @@ export class ClientClosed extends Error {
 /** Explains the end of a call whose signal is aborted. */
 export function abortedFailure(signal: AbortSignal): Failure {
   if (signal.reason instanceof ClientClosed) return { kind: 'closed', reason: 'the client is closed' }
-  return { kind: 'aborted', reason: 'the call was aborted', cause: signal.reason }
+  const isOverdue = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+  const reason = isOverdue ? 'there was no answer in time' : 'the call was aborted'
+  return { kind: 'aborted', reason, cause: signal.reason }
 }
 
 /** The error text in a body of RFC 9457 or a similar one, as one line of at most 300 characters. */

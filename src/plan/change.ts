@@ -74,7 +74,7 @@ export interface DeleteGroup {
 export interface SetMembers {
   readonly op: 'set-members'
   readonly id: string
-  /** The group's name, for the report. */
+  /** The group's name, which the API wants with its members: as the group has it when they are sent. */
   readonly name: string
   /** Sorted ids of users, before and after. */
   readonly have: readonly string[]

@@ -85,7 +85,8 @@ function* differenceOf(
   const change = {
     op: 'set-members',
     id: group.id,
-    name: group.name,
+    // Whether the group may be renamed, too, is another change.
+    name: have?.name ?? group.name,
     have: have?.members ?? [],
     want,
   } as const

@@ -282,7 +282,7 @@ test('where the last run failed, or the configuration was changed since, the sto
       ),
     },
     lastFailure: { run: Number(failed) },
-    next: 'The next run creates it, unless a guard or the evidence holds it.',
+    next: 'The next run creates it, unless a guard or the evidence holds it; its e-mail is not written while somebody else there keeps it.',
   })
   await scene.run()
   expect(await scene.explain('ana')).toMatchObject({ verdict: { code: 'unchanged' }, lastFailure: null })

@@ -22,7 +22,7 @@ const somePart: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ ids: fc.subarray([...PEOPLE, ...GROUPS], { minLength: 1 }) }),
 )
 
-/** Approves a part of what is held, and tests that nobody of another part is deleted. */
+/** Approves a part of what is held, and tests that nobody of another part is deleted, and no group renamed. */
 async function approvePart(run: number, part: Part): Promise<void> {
   const before = await seen()
   const approved = harness.control.approve({ run, by: 'ana', part })
@@ -38,6 +38,11 @@ async function approvePart(run: number, part: Part): Promise<void> {
   for (const id of before.users.keys()) {
     const deletion = { op: 'delete-user', id, have: { email: null, name: null }, why: 'gone' } as const
     if (!after.users.has(id)) expect(isInPart(part, deletion)).toBe(true)
+  }
+  for (const [id, have] of before.groups) {
+    const want = after.groups.get(id)
+    if (want === undefined || want.name === have.name) continue
+    expect(isInPart(part, { op: 'update-group', id, have, want })).toBe(true)
   }
 }
 

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { renderReport } from '../../src/cli/render/report.ts'
 import type { ApproveRequest } from '../../src/control/control.ts'
@@ -23,6 +23,8 @@ const rename = (id: string, email = `${id}@example.org`) =>
   company.users.set(id, { name: `Renamed ${id}`, email })
 
 const names = async () => [...(await seen()).users.values()].map(({ name }) => name).toSorted()
+
+const groupG = async () => (await seen()).groups.get('g')
 
 const askFor = (run: number, part: Part) => harness.control.approve({ run, by: 'ana', part })
 
@@ -124,6 +126,41 @@ test('members alone leave those in their groups who are not deleted yet', async 
   const { rest } = await approve(held, { names: ['members'] })
   expect((await seen()).groups.get('g')?.members).toEqual(['a', 'b', 'c', 'e'])
   expect(rest).toMatchObject({ state: 'held' })
+})
+
+describe('a group is renamed, and gets other members', () => {
+  beforeEach(() => {
+    company.groups.set('g', { name: 'Other name', members: ['e', 'f'] })
+  })
+
+  test('with the whole plan, both are written', async () => {
+    expect(await harness.sync()).toMatchObject({
+      state: 'done',
+      counts: { planned: { 'update-group': 1, 'set-members': 1 }, outcomes: { applied: 2 } },
+    })
+    expect(await groupG()).toMatchObject({ name: 'Other name', members: ['e', 'f'] })
+  })
+
+  test('whoever approves the members only leaves the name, also after a rejection', async () => {
+    fire('a', 'b')
+    const { rest } = await approve(await harness.sync(), { names: ['members'] })
+    expect(await groupG()).toMatchObject({ name: 'Group', members: ['a', 'b', 'e', 'f'] })
+    expect(rest.counts?.planned).toMatchObject({ 'update-group': 1 })
+    await harness.control.reject({ run: rest.run, by: 'ana' })
+    company.groups.set('g', { name: 'Other name', members: ['d', 'f'] })
+    expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: { 'set-members': 1 } } })
+    expect(await groupG()).toMatchObject({ name: 'Group', members: ['a', 'b', 'd', 'f'] })
+  })
+
+  test('a name that the service refuses is not sent with the members either', async () => {
+    bed.proxy.intercept = ({ method, body }) =>
+      method === 'PATCH' && body === 'name=Other+name' ? { status: 422, answer: { title: 'no' } } : undefined
+    expect(await harness.sync()).toMatchObject({
+      state: 'done',
+      counts: { outcomes: { quarantined: 1, applied: 1 } },
+    })
+    expect(await groupG()).toMatchObject({ name: 'Group', members: ['e', 'f'] })
+  })
 })
 
 test('what came since the approval is not applied with the part', async () => {

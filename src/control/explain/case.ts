@@ -16,6 +16,8 @@ export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | '
   readonly configurationChange: ConfigurationChange | undefined
   /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
   readonly sameMembers: boolean | null
+  /** Whether several users of the directory may have one e-mail. */
+  readonly sharesEmails: boolean
   /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
   readonly heldRun: number | null
 }
@@ -26,6 +28,8 @@ export interface Case {
   readonly why: string
   /** Default: what the plan says. */
   readonly next?: string
+  /** A condition of what the next run does. */
+  readonly but?: string
   readonly todo?: string
 }
 

@@ -2,7 +2,7 @@ import type { Change } from '../../plan/change.ts'
 import type { DirectorySide } from '../story.ts'
 import { afterName, type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
 import { sameGroup, withOtherMembers } from './group.ts'
-import { remedyOf, remedyOfDoubt, troubleOf } from './remedies.ts'
+import { remedyOf, remedyOfDoubt, troubleOf, writesEmail } from './remedies.ts'
 
 /** The source wants something else than the directory has, or cannot have what it wants. */
 export function differing(facts: VerdictFacts): Case | undefined {
@@ -44,10 +44,11 @@ function emailKept(facts: VerdictFacts): Case | undefined {
   const { email } = planned.want
   const said = lastRun?.notices.find(({ code }) => code === 'duplicate-email')?.detail
   if (lastRun === null || email === undefined || said?.includes(email) !== true) return undefined
+  const did = lastRun.state === 'held' ? 'would not give' : 'did not give'
   return {
     code: 'email-taken',
-    why: `${titleOf(facts)} did not get its e-mail in run ${lastRun.run}: ${withoutRest(said)}`,
-    next: 'The next run gives it the e-mail if nobody has it then',
+    why: `${whatDiffers(facts, planned)}; run ${lastRun.run} ${did} it the e-mail: ${withoutRest(said)}`,
+    but: 'the e-mail is written only if nobody there has it then',
     todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
   }
 }
@@ -78,16 +79,22 @@ function changed(facts: VerdictFacts): Case | undefined {
   const { planned } = facts
   if (planned === undefined) return undefined
   if (planned.op === 'set-members') return withOtherMembers(facts, planned)
-  const title = titleOf(facts)
-  const what = planned.op.startsWith('create')
-    ? `${title} is in the source, and not in the directory yet`
-    : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`
+  const what = whatDiffers(facts, planned)
   const trouble = troubleOf(facts, planned)
   return {
     code: trouble === undefined ? 'changed' : 'failed',
     why: trouble === undefined ? what : `${what}; ${trouble}`,
+    ...(writesEmail(planned) &&
+      !facts.sharesEmails && { but: 'its e-mail is not written while somebody else there keeps it' }),
     todo: remedyOf(facts, planned, trouble !== undefined),
   }
+}
+
+function whatDiffers(facts: VerdictFacts, planned: Change): string {
+  const title = titleOf(facts)
+  return planned.op.startsWith('create')
+    ? `${title} is in the source, and not in the directory yet`
+    : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`
 }
 
 /** `the name is "Ana" there and "Anna" in the source` */

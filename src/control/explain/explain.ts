@@ -95,10 +95,7 @@ async function storyOf(
       searched: found?.searched ?? '',
       unreadable: unreadableIn(found),
       entries,
-      sameEmail: [
-        ...sameEmail.map(({ id: other, name = null, from }) => ({ id: other, name, from })),
-        ...holders,
-      ],
+      sameEmail: [...sameEmail.map(holderOf), ...holders],
     },
     directory,
     change: directory.error === null ? (hold.held ?? judged.difference ?? null) : null,
@@ -117,6 +114,7 @@ async function storyOf(
       isAbsenceKnown,
       membership,
       sameMembers,
+      sharesEmails: deps.rules.emails === 'shared',
       configurationChange,
       heldRun: hold.heldRun,
     }),
@@ -130,17 +128,23 @@ function unreadableIn(found: Found | null): readonly string[] {
 
 /**
  * Those who have the directory's e-mail in the source, where the source does not have its id: perhaps the same person,
- * with another id or none. Only of those whom the sync reads; a source that reads everything each time is not asked.
+ * with another id or none. Only of those whom the sync reads. A source that reads everything each time is not asked
+ * again, and the entries without an id are not in what it has read.
  */
 async function emailHolders(
   deps: ExplainDeps,
-  { server }: Found,
+  { server, snapshot: { users } }: Found,
   entry: DirectoryUser | DirectoryGroup | null,
 ): Promise<Story['source']['sameEmail']> {
-  if (server === undefined || entry === null || !('email' in entry) || !entry.email) return []
+  if (entry === null || !('email' in entry) || !entry.email) return []
+  if (server === undefined) return othersWith(users, entry.email, entry.id).map(holderOf)
   const { found } = await askSource(deps, entry.email, ['user'])
   const read = found?.entries.filter(({ standing }) => standing?.inBase === true && standing.inFilter)
   return (read ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
+}
+
+function holderOf({ id, name, from }: UserEntry): Story['source']['sameEmail'][number] {
+  return { id, name: name ?? null, from }
 }
 
 async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
@@ -203,7 +207,11 @@ async function judgeEntry(
 }
 
 function sharingEmail({ snapshot: { users } }: Found, id: string): readonly UserEntry[] {
-  const email = canonicalEmail(users.get(id)?.email ?? '')
-  if (email === '') return []
-  return [...users.values()].filter((user) => user.id !== id && canonicalEmail(user.email ?? '') === email)
+  return othersWith(users, users.get(id)?.email ?? '', id)
+}
+
+function othersWith(users: Found['snapshot']['users'], email: string, id: string): readonly UserEntry[] {
+  const wanted = canonicalEmail(email)
+  if (wanted === '') return []
+  return [...users.values()].filter((user) => user.id !== id && canonicalEmail(user.email ?? '') === wanted)
 }

@@ -21,8 +21,15 @@ export function keptBack(facts: VerdictFacts): Case | undefined {
 function subjectOf(facts: VerdictFacts): string {
   const { change, kind } = facts
   const who = kind === 'user' ? 'who' : 'which'
-  const why = change !== null && 'why' in change ? `, ${who} ${UNWANTED[change.why]}` : ''
+  const why = change !== null && 'why' in change ? `, ${who} ${unwanted(facts, change.why)}` : ''
   return `${titleOf(facts)}${why}`
+}
+
+/** A run does not see an entry outside of the bases, and takes it for gone. */
+function unwanted({ source: { entries } }: VerdictFacts, why: DeleteReason): string {
+  return why === 'gone' && entries.some(({ standing }) => standing?.inBase === false)
+    ? 'is not where the sync looks'
+    : UNWANTED[why]
 }
 
 const UNWANTED: Readonly<Record<DeleteReason, string>> = {
@@ -40,12 +47,18 @@ function rejected(facts: VerdictFacts): Case | undefined {
   return {
     code: 'rejected',
     why: `${subjectOf(facts)}, is left as it is, because its ${nounOf(facts.change)} was ${who}`,
-    next: 'The next run leaves it as it is',
+    next: leftAlone(facts) ?? 'The next run leaves it as it is',
     todo:
       release === undefined
         ? 'The change is planned again when the source wants another one'
         : `${release} releases the change`,
   }
+}
+
+/** What becomes of a group whose name is left as it is, while its members are not. */
+function leftAlone({ planned, change }: VerdictFacts): string | undefined {
+  if (planned?.op !== 'set-members' || change?.op === 'set-members') return undefined
+  return 'The next run leaves its name as it is, and changes its members, unless a guard or the evidence holds that'
 }
 
 function refused(facts: VerdictFacts): Case | undefined {
@@ -56,7 +69,9 @@ function refused(facts: VerdictFacts): Case | undefined {
   return {
     code: 'quarantined',
     why: `The service did not ${verbOf(facts.change)} ${subjectOf(facts)}, so the change is in quarantine: ${withoutStop(answerIn(said))}`,
-    next: 'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
+    next:
+      leftAlone(facts) ??
+      'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
     todo: `Correct the entry in the source, or use ${release} and let the next run try again`,
   }
 }

@@ -2,6 +2,7 @@ import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { FoundEntry, VerdictCode } from '../story.ts'
 import { leaving } from './absent.ts'
 import { type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import { directoryDown } from './unreadable.ts'
 
 /** What keeps the entry of the source out of the sync. */
 export function outOfReach(facts: VerdictFacts): Case | undefined {
@@ -32,7 +33,10 @@ function isWithin({ standing }: FoundEntry): boolean {
 }
 
 function out(facts: VerdictFacts, what: string, code: VerdictCode, todo: string): Case {
-  if (facts.directory.entry !== null) return leaving(facts, what, { code, todo })
+  const { error, entry } = facts.directory
+  // Whoever the directory has all the same may be deleted by the next run that can read it.
+  if (error !== null) return directoryDown(facts, error, what)
+  if (entry !== null) return leaving(facts, what, { code, todo })
   const deletion = deletionOf(facts)
   const why = deletion === undefined ? what : `${what}; it was ${inWords(deletion)}`
   return { code, why, todo, next: 'The next run does nothing' }

@@ -38,6 +38,10 @@ export function remedyOf(
 
 function exceptionOf(change: Change): string {
   if (change.op === 'set-members') return ', but for users who are to be created or deleted'
-  const isOfUser = change.op === 'create-user' || change.op === 'update-user'
-  return isOfUser && change.want.email !== undefined ? ', but for an e-mail that somebody else still has' : ''
+  return writesEmail(change) ? ', but for an e-mail that somebody else still has' : ''
+}
+
+/** Nobody can be asked who has an e-mail in the directory: its API finds users by their ids only. */
+export function writesEmail(change: Change): boolean {
+  return (change.op === 'create-user' || change.op === 'update-user') && change.want.email !== undefined
 }

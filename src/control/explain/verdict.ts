@@ -2,18 +2,19 @@ import type { Op } from '../../plan/change.ts'
 import { keysText } from '../../plan/configuration.ts'
 import type { Story } from '../story.ts'
 import { absent } from './absent.ts'
-import { type Case, titleOf, type VerdictFacts, withoutStop } from './case.ts'
+import type { Case, VerdictFacts } from './case.ts'
 import { differing, same } from './differing.ts'
 import { keptBack } from './kept-back.ts'
 import { outOfReach } from './out-of-reach.ts'
 import { undone } from './undone.ts'
+import { directoryDown, sourceDown } from './unreadable.ts'
 
 /** The verdict is the first reason that fits. */
 export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next' | 'todo'> {
-  const { code, why, next = nextOf(facts), todo } = caseOf(facts)
+  const { code, why, next = nextOf(facts), but, todo } = caseOf(facts)
   return {
     verdict: { code, sentence: `${why}.` },
-    next: `${whilePaused(facts, next)}.`,
+    next: `${whilePaused(facts, but === undefined ? next : `${next}; ${but}`)}.`,
     todo: todo === undefined ? null : `${todo}.`,
   }
 }
@@ -26,25 +27,6 @@ function caseOf(facts: VerdictFacts): Case {
   const kept = keptBack(facts) ?? undone(facts)
   if (kept !== undefined) return kept
   return reach ?? (source.entries.length === 0 ? absent(facts) : (differing(facts) ?? same(facts)))
-}
-
-function sourceDown({ sync }: VerdictFacts, error: string): Case {
-  return {
-    code: 'source-unreadable',
-    why: `The source cannot be read now, so only what earlier runs saw is known: ${withoutStop(error)}`,
-    next: 'While the source cannot be read, a run changes nothing',
-    todo: `dirsyncd check ${sync} shows whether the source can be read again`,
-  }
-}
-
-function directoryDown(facts: VerdictFacts, error: string): Case {
-  const has = facts.source.entries.length === 0 ? 'does not have' : 'has'
-  return {
-    code: 'directory-unreadable',
-    why: `The source ${has} ${titleOf(facts)}, and what the directory has cannot be asked now: ${withoutStop(error)}`,
-    next: 'While the directory cannot be read, a run changes nothing',
-    todo: `dirsyncd check ${facts.sync} shows whether the directory can be read again`,
-  }
 }
 
 function nextOf({ planned, heldRun, configurationChange }: VerdictFacts): string {

@@ -11,6 +11,14 @@ export const EDGES: readonly Protection[] = [
     only: 'nothing that a story shows',
   },
   {
+    name: 'edges-explain-promises-nothing-of-a-directory-that-it-cannot-read',
+    file: 'control/explain/out-of-reach.ts',
+    find: 'if (error !== null) return directoryDown(facts, error, what)',
+    replace: '',
+    test: 'unit/control/explain.test.ts',
+    only: 'the directory cannot be asked for somebody outside',
+  },
+  {
     name: 'edges-explain-quotes-ids-in-commands',
     file: 'control/explain/case.ts',
     find: 'test(id) ? id :',

@@ -68,4 +68,28 @@ export const PARTS_OF_PLANS: readonly Protection[] = [
     test: PARTS,
     only: 'a hold expires',
   },
+  {
+    name: 'parts-members-are-sent-with-the-name-that-the-group-has',
+    file: 'plan/members.ts',
+    find: 'name: have?.name ?? group.name,',
+    replace: 'name: group.name,',
+    test: PARTS,
+    only: 'whoever approves the members only',
+  },
+  {
+    name: 'parts-members-are-sent-with-the-name-that-the-run-has-written',
+    file: 'apply/prepare.ts',
+    find: "op = 'update-group' AND state IN ('applied', 'found')",
+    replace: "op = 'update-group' AND state IN ('dropped')",
+    test: PARTS,
+    only: 'with the whole plan, both are written',
+  },
+  {
+    name: 'parts-members-are-not-sent-with-a-name-that-was-refused',
+    file: 'apply/prepare.ts',
+    find: "op = 'update-group' AND state IN ('applied', 'found')",
+    replace: "op = 'update-group' AND state IN ('applied', 'found', 'quarantined')",
+    test: PARTS,
+    only: 'a name that the service refuses',
+  },
 ]

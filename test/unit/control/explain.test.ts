@@ -102,6 +102,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     isAbsenceKnown,
     membership: 'write',
     sameMembers: null,
+    sharesEmails: false,
     configurationChange: undefined,
     ...given.story,
   })
@@ -325,9 +326,51 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
     {
       code: 'email-taken',
-      sentence: /did not get its e-mail in run 7: "own" has the e-mail .* and keeps it/,
-      next: /if nobody has it then/,
+      sentence:
+        /^Ana \(user ana\) is in the directory with other values .*; run 7 did not give it the e-mail: "own" has the e-mail .* and keeps it\.$/,
+      next: /^The next run updates it, unless .* holds it; the e-mail is written only if nobody there has it then\.$/,
       todo: /dirsyncd explain tells why that one keeps it/,
+    },
+  ],
+  [
+    'somebody new in a run that a guard holds, whose e-mail somebody there keeps',
+    {
+      found: foundAs({ ...RENAMED, email: 'own@example.org' }),
+      directory: [],
+      story: {
+        heldRun: 7,
+        lastRun: {
+          run: 7,
+          state: 'held',
+          at: '',
+          notices: [{ kind: 'user', id: KEY.id, code: 'duplicate-email', detail: KEPT_EMAIL }],
+        },
+      },
+    },
+    {
+      code: 'email-taken',
+      sentence:
+        /^Ana \(user ana\) is in the source, and not in the directory yet; run 7 would not give it the e-mail/,
+      next: /^Run 7 waits for a decision; .* creates it unless .*; the e-mail is written only if nobody there has it then\.$/,
+      todo: /dirsyncd explain tells why that one keeps it/,
+    },
+  ],
+  [
+    'the directory cannot be asked for somebody outside the filter',
+    {
+      found: foundAs(undefined, {
+        entries: [{ ...entry, standing: { ...UNIT.standing!, inBase: true, inFilter: false } }],
+        server: 'ldap://a',
+      }),
+      directory: [],
+      story: { directory: { error: 'The service answered 500.', entry: null } },
+    },
+    {
+      code: 'directory-unreadable',
+      sentence:
+        /outside the sync's filter \(uid=\*\), and what the directory has cannot be asked now: The service/,
+      next: /^While the directory cannot be read, a run changes nothing\.$/,
+      todo: /dirsyncd check corp/,
     },
   ],
   [
@@ -379,8 +422,18 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'changed',
       sentence: /not in the directory yet/,
-      next: /^The next run creates it, unless a guard or the evidence holds it\.$/,
+      next: /^The next run creates it, unless a guard or the evidence holds it; its e-mail is not written while somebody else there keeps it\.$/,
       todo: /^dirsyncd sync corp --user ana does it at once, but for an e-mail that somebody else still has\.$/,
+    },
+  ],
+  [
+    'somebody new, where several users may have one e-mail',
+    { found: foundAs(THERE), directory: [], story: { sharesEmails: true } },
+    {
+      code: 'changed',
+      sentence: /not in the directory yet/,
+      next: /^The next run creates it, unless a guard or the evidence holds it\.$/,
+      todo: /^dirsyncd sync corp --user ana does it at once/,
     },
   ],
   [
@@ -510,6 +563,18 @@ describe('the members of a group', () => {
     expect(todo).toBe(
       'dirsyncd sync corp --group sales does it at once, but for users who are to be created or deleted.',
     )
+  })
+
+  test('a person rejected the new name: the members are changed all the same', async () => {
+    const name = {
+      op: 'update-group',
+      id: 'sales',
+      have: { name: 'Sales' },
+      want: { name: 'Sales' },
+    } as const
+    const notice = { ...sales, code: 'rejected' as const, detail: 'rejected by ana in the hold of run 7' }
+    const { next } = await toldOf(['ana', 'ben'], ['ben'], { story: { change: name, notices: [notice] } })
+    expect(next).toMatch(/^The next run leaves its name as it is, and changes its members, unless a guard/)
   })
 
   test('a guard holds the change of members', async () => {
