@@ -69,7 +69,8 @@ export function openSetup(
     name: sync.name,
     target: targetOf(sync),
     source,
-    readDirectory: (signal, table) => readDirectory(client, directory, signal, table),
+    readDirectory: (signal, table, membership) =>
+      readDirectory(client, { ...directory, membership }, signal, table),
     rules: rulesOf(sync),
     limits: sync.guards,
     holdMs: sync.holdMs,

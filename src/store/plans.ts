@@ -4,6 +4,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { PlannedChange } from '../plan/changes.ts'
+import type { LaterAttempt } from '../plan/undo/undo-draft.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
@@ -318,4 +319,23 @@ export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly
     if (last === undefined) return undefined
     after = last.number
   }
+}
+
+/**
+ * The entries that a run created and later runs of its sync created or deleted, or may have: each with the last of
+ * these attempts.
+ */
+export async function createdAgain(db: Db, run: number): Promise<readonly LaterAttempt[]> {
+  const { rows } = await sql<LaterAttempt>`
+    WITH own AS MATERIALIZED (
+      SELECT sync, target, substr(op, 8) AS kind, entry_id, max(intent_at) AS at FROM dirsyncd.journal
+      WHERE run = ${run} AND op IN ('create-user', 'create-group') GROUP BY 1, 2, 3, 4
+    )
+    SELECT DISTINCT ON (own.kind, own.entry_id) own.kind, own.entry_id AS id, later.run, later.op
+    FROM own JOIN dirsyncd.journal AS later ON later.entry_id = own.entry_id AND substr(later.op, 8) = own.kind
+      AND later.sync = own.sync AND later.target = own.target AND later.intent_at > own.at
+    WHERE later.run <> ${run} AND (later.op LIKE 'create-%' OR later.op LIKE 'delete-%')
+      AND later.outcome IN ('applied', 'found', 'already', 'unknown')
+    ORDER BY own.kind, own.entry_id, later.intent_at DESC`.execute(db)
+  return rows
 }

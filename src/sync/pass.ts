@@ -14,6 +14,7 @@ import type { GuardLimits } from '../plan/guards.ts'
 import type { Grace } from '../plan/grace.ts'
 import { incompleteDirectory } from '../plan/incomplete-read.ts'
 import type { PlanRules } from '../plan/inputs.ts'
+import type { Membership } from '../plan/policy.ts'
 import type { Plan } from '../plan/changes.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
@@ -24,6 +25,7 @@ import { deletedIdsLastDay } from '../store/journal.ts'
 import { isAway } from '../store/outage.ts'
 import {
   countThereBefore,
+  createdAgain,
   doneChanges,
   listNotices,
   outcomesAtEnd,
@@ -56,7 +58,11 @@ export interface SyncSetup {
   /** The URL of the directory: what the sync writes to. */
   readonly target: string
   readonly source: Source
-  readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
+  readonly readDirectory: (
+    signal: AbortSignal,
+    table: UserTable,
+    membership: Membership,
+  ) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
   /** For how long a person may decide about what the guards hold, in milliseconds. */
@@ -141,6 +147,8 @@ export class Pass implements Disposable {
     const shared = this.#sharedParts()
     return {
       ...shared,
+      // Whom others have put into a group, or who is in it, is not as the run left it: also where the sync reads no members.
+      readDirectory: this.#readDirectory('write'),
       // Whoever once approved a delete of the sync has not approved that of an undo.
       recall: async () => ({
         ...(await shared.recall()),
@@ -148,18 +156,23 @@ export class Pass implements Disposable {
       }),
       undo,
       doneChanges: () => doneChanges(db, undo.run),
+      createdAgain: () => createdAgain(db, undo.run),
     }
+  }
+
+  #readDirectory(membership: Membership): RunDeps['readDirectory'] {
+    return (signal, table) => this.#setup.readDirectory(signal, table, membership)
   }
 
   #sharedParts() {
     const { db } = this.#deps
-    const { name: sync, target, readDirectory, rules, limits, options } = this.#setup
+    const { name: sync, target, rules, limits, options } = this.#setup
     const run = this.#run
     const fenced = this.#fenced
     return {
       mode: run.mode,
       table: this.#table,
-      readDirectory,
+      readDirectory: this.#readDirectory(rules.membership),
       rules,
       limits,
       options,

@@ -7,7 +7,7 @@ import { type Breach, checkGuards, type GuardFacts, isApproved } from '../plan/g
 import type { PlanInputs } from '../plan/inputs.ts'
 import { planInSteps } from '../plan/plan.ts'
 import { compileSelections } from '../plan/selection.ts'
-import { UndoDraft, type UndoSides } from '../plan/undo/undo-draft.ts'
+import { type LaterAttempt, UndoDraft, type UndoSides } from '../plan/undo/undo-draft.ts'
 import type { DoneChange } from '../store/plans.ts'
 import type { Undo } from '../store/run-types.ts'
 import { inTurns } from '../turns.ts'
@@ -36,6 +36,8 @@ export interface UndoDeps extends Omit<
   readonly undo: Undo
   /** What the run that is undone did, in its order. */
   readonly doneChanges: () => AsyncIterable<readonly DoneChange[]>
+  /** What later runs created or deleted of that which it had created. */
+  readonly createdAgain: () => Promise<readonly LaterAttempt[]>
 }
 
 /**
@@ -73,7 +75,7 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
 const NOBODY = { user: [], group: [] }
 
 async function wantedSides(
-  { undo, rules, table, doneChanges }: UndoDeps,
+  { undo, rules, table, doneChanges, createdAgain }: UndoDeps,
   directory: DirectorySnapshot,
   signal: AbortSignal,
 ): Promise<UndoSides> {
@@ -83,6 +85,7 @@ async function wantedSides(
     users: new SourceUsers(table),
     writesMembers: rules.membership === 'write',
     selections: compileSelections(rules.entries),
+    createdAgain: await createdAgain(),
   })
   for await (const some of doneChanges()) {
     signal.throwIfAborted()

@@ -425,3 +425,55 @@ test('half of an exchange of e-mails is not undone, and says that both belong to
     `"b" has the e-mail a@example.org in the directory and keeps it; where run ${changing.run} gave it that e-mail, undo both together`,
   )
 })
+
+test('people and groups whose members others changed are not deleted where the sync reads no members', async () => {
+  await open({ rules: { membership: 'off' } })
+  hire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: [] })
+  company.groups.set('h', { name: 'House', members: [] })
+  const creating = await harness.sync()
+  await call(
+    'POST',
+    '/groups',
+    new URLSearchParams([
+      ['groups[][name]', 'Theirs'],
+      ['groups[][external_id]', 'theirs'],
+      ['groups[][external_member_ids][]', 'a'],
+    ]),
+  )
+  await call(
+    'PATCH',
+    '/groups/g',
+    new URLSearchParams([
+      ['name', 'Group'],
+      ['external_member_ids[]', 'b'],
+    ]),
+  )
+  const undone = await harness.undo(creating.run)
+  expect(await noticed(undone)).toEqual(['changed-since a', 'changed-since b', 'changed-since g'])
+  const { users, groups } = await seen()
+  expect([...users.keys()].toSorted()).toEqual(['a', 'b'])
+  expect([...groups.keys()].toSorted()).toEqual(['g', 'theirs'])
+})
+
+test('who was created again since is not deleted by the undo of the first run', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  const first = await harness.sync()
+  fire('a', 'b')
+  const deleting = await harness.sync()
+  hire('a')
+  const again = await harness.sync()
+  await call('POST', '/users', {
+    'users[][external_id]': 'b',
+    'users[][name]': 'Person b',
+    'users[][email]': 'b@example.org',
+  })
+  const undone = await harness.undo(first.run)
+  const details = (await noticesOf(bed.db, undone.run, 10)).map(({ id, detail }) => `${id}: ${detail}`)
+  expect(details).toEqual([
+    `a: run ${again.run} created it again since: left as it is; dirsyncd undo ${again.run} is about it`,
+    `b: is there again after run ${deleting.run} deleted it: left as it is`,
+  ])
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
+})

@@ -128,13 +128,13 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       pause: new ReadPause({ db, target, longestMs: QUICK.limited.longest, log }),
     }),
   )
-  const read = { directoryId: service.directoryId, readConcurrency: 2, membership: 'write' } as const
+  const read = { directoryId: service.directoryId, readConcurrency: 2 }
   const setup: SyncSetup = {
     name: sync,
     target,
     source: memorySource(options),
-    readDirectory: async (signal) => {
-      const snapshot = await readDirectory(client, read, signal)
+    readDirectory: async (signal, _table, membership) => {
+      const snapshot = await readDirectory(client, { ...read, membership }, signal)
       await options.afterRead?.()
       return snapshot
     },

@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<DeleteReason, string>> = {
   gone: 'not in the source any more',
   'left-filter': "outside the sync's filter",
   disabled: 'disabled in the source',
-  undone: 'created by the run that is undone',
+  undone: 'as the run that is undone created it',
 }
 
 /** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with its state unless it is pending or applied. */

@@ -29,6 +29,14 @@ import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
 import { hasValues, isWithoutEmail, personText, restoredFields } from './values.ts'
 
+/** An attempt of a later run to create or delete an entry. */
+export interface LaterAttempt {
+  readonly kind: Kind
+  readonly id: string
+  readonly run: number
+  readonly op: 'create-user' | 'create-group' | 'delete-user' | 'delete-group'
+}
+
 /** What an undo starts from. */
 export interface UndoFacts {
   /** The run that is undone. */
@@ -40,6 +48,8 @@ export interface UndoFacts {
   /** Whether the sync writes the members of groups. */
   readonly writesMembers: boolean
   readonly selections: Readonly<Record<Kind, Selection>>
+  /** What later runs did to entries that the run had created. */
+  readonly createdAgain: readonly LaterAttempt[]
 }
 
 /** The directory as it shall be, in the place of a source: a plan makes the directory equal to it. */
@@ -57,8 +67,10 @@ export interface UndoSides {
 export class UndoDraft {
   readonly #facts: UndoFacts
   readonly #notices: Notice[] = []
+  readonly #createdAgain: Readonly<Record<Kind, ReadonlyMap<string, LaterAttempt>>>
   /** Ids that several entries of the directory share. */
   readonly #shared: Readonly<Record<Kind, ReadonlySet<string>>>
+  readonly #leftCreatedAgain = { user: new Set<string>(), group: new Set<string>() }
   readonly #deletes = { user: new Set<string>(), group: new Set<string>() }
   /** Users whom the run created or deleted, and somebody else has changed since. */
   readonly #changedUsers = new Set<string>()
@@ -72,6 +84,11 @@ export class UndoDraft {
     const ofKind = (wanted: Kind) =>
       new Set(shared.flatMap(({ kind, id = '' }) => (kind === wanted ? [id] : [])))
     this.#shared = { user: ofKind('user'), group: ofKind('group') }
+    const again = (wanted: Kind) =>
+      new Map(
+        facts.createdAgain.flatMap((attempt) => (attempt.kind === wanted ? [[attempt.id, attempt]] : [])),
+      )
+    this.#createdAgain = { user: again('user'), group: again('group') }
   }
 
   /** Takes a change that the run made, or may have made. In their order. */
@@ -85,8 +102,11 @@ export class UndoDraft {
         'changed-since',
         'several entries of the directory have this id: left as they are',
       )
-    if (op === 'set-members') this.#memberChanges.set(id, change)
-    else if (isInPart(this.#facts.part, change)) this.#undo(change)
+    const isWanted = isInPart(this.#facts.part, change)
+    if (this.#isCreatedAgain(kind, id)) {
+      if (isWanted) this.#leaveCreatedAgain(kind, id)
+    } else if (op === 'set-members') this.#memberChanges.set(id, change)
+    else if (isWanted) this.#undo(change)
     else this.#undoEndedMemberships(change)
   }
 
@@ -259,7 +279,12 @@ export class UndoDraft {
     const now = this.#groupNow(group)
     if (now === undefined || this.#deletes.group.has(group)) return undefined
     const { added, removed } = membersDifference(change)
-    const isWanted = (user: string) => isMembershipInPart(part, group, user) && !this.#changedUsers.has(user)
+    const isWanted = (user: string) => {
+      if (!isMembershipInPart(part, group, user) || this.#changedUsers.has(user)) return false
+      if (!this.#isCreatedAgain('user', user)) return true
+      this.#leaveCreatedAgain('user', user)
+      return false
+    }
     const [leaving, coming] = [added.filter(isWanted), removed.filter(isWanted)]
     if (!writesMembers) {
       if (leaving.length + coming.length > 0)
@@ -342,6 +367,23 @@ export class UndoDraft {
     if (!this.#facts.selections[kind].isProtected(id)) this.#deletes[kind].add(id)
     else
       this.#note(kind, id, 'protected', 'was created by the run, and is on the list protected: not deleted')
+  }
+
+  #isCreatedAgain(kind: Kind, id: string): boolean {
+    const isThere = kind === 'user' ? this.#userNow(id) !== undefined : this.#groupNow(id) !== undefined
+    return isThere && this.#createdAgain[kind].has(id)
+  }
+
+  /** Says once that the entry is not the one that the run created, nor are its memberships. */
+  #leaveCreatedAgain(kind: Kind, id: string): void {
+    const again = this.#createdAgain[kind].get(id)
+    if (again === undefined || this.#leftCreatedAgain[kind].has(id)) return
+    this.#leftCreatedAgain[kind].add(id)
+    const { run, op } = again
+    const detail = op.startsWith('create-')
+      ? `run ${run} created it again since: left as it is; dirsyncd undo ${run} is about it`
+      : `is there again after run ${run} deleted it: left as it is`
+    this.#note(kind, id, 'changed-since', detail)
   }
 
   /** `undefined` where there is nobody. An id that several entries have is of none of them. */

@@ -7,7 +7,7 @@ import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import type { Part } from '../../../src/plan/part/part.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
-import { UndoDraft } from '../../../src/plan/undo/undo-draft.ts'
+import { type LaterAttempt, UndoDraft } from '../../../src/plan/undo/undo-draft.ts'
 import { directoryOf, haveGroup, haveUser } from './build.ts'
 
 interface Options {
@@ -15,11 +15,12 @@ interface Options {
   readonly writesMembers?: boolean
   readonly entries?: EntryRules
   readonly found?: readonly Change[]
+  readonly createdAgain?: readonly LaterAttempt[]
 }
 
 /** What the undo of these changes of run 12 would do, and what it says. */
 function undoOf(changes: readonly Change[], directory: DirectorySnapshot, options: Options = {}) {
-  const { part = {}, writesMembers = true, entries, found = [] } = options
+  const { part = {}, writesMembers = true, entries, found = [], createdAgain = [] } = options
   const draft = new UndoDraft({
     run: 12,
     part,
@@ -27,6 +28,7 @@ function undoOf(changes: readonly Change[], directory: DirectorySnapshot, option
     users: new SourceUsers(new UserTable()),
     writesMembers,
     selections: compileSelections(entries),
+    createdAgain,
   })
   for (const change of changes) draft.add(change)
   for (const change of found) draft.addFound(change)
@@ -180,4 +182,35 @@ test('what was there before the run wrote it is left alone, and named', () => {
 test('somebody who came back without the e-mail gets it when nobody has it any more', () => {
   const directory = directoryOf([haveUser('a', 'Name a', null)])
   expect(undoOf([deleted('a', [])], directory).does).toEqual(['update-user a'])
+})
+
+test('what a later run created again is left alone with its memberships, and is named once', () => {
+  const directory = directoryOf(
+    [haveUser('a'), haveUser('b'), haveUser('c')],
+    [haveGroup('g', 'Group g', ['a', 'b', 'c']), haveGroup('h', 'Group h', ['b'])],
+  )
+  const changes = [
+    created('a'),
+    created('b'),
+    { op: 'create-group', id: 'h', want: { name: 'Group h' } } as const,
+    members('g', ['c'], ['a', 'b', 'c']),
+    members('h', [], ['b']),
+  ]
+  const createdAgain = [
+    { kind: 'user', id: 'a', run: 14, op: 'create-user' },
+    { kind: 'group', id: 'h', run: 15, op: 'delete-group' },
+    { kind: 'user', id: 'nobody', run: 14, op: 'create-user' },
+  ] as const
+  const ofA = 'changed-since a: run 14 created it again since: left as it is; dirsyncd undo 14 is about it'
+  const ofH = 'changed-since h: is there again after run 15 deleted it: left as it is'
+  const whole = undoOf(changes, directory, { createdAgain })
+  expect(whole.does).toEqual([])
+  expect(whole.says).toEqual([
+    ofA,
+    'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
+    ofH,
+  ])
+  const part = undoOf(changes, directory, { createdAgain, part: { names: ['members'] } })
+  expect(part.does).toEqual(['set-members g: a c'])
+  expect(part.says).toEqual([ofA, ofH].toSorted())
 })
