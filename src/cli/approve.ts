@@ -10,7 +10,7 @@ import { worstExitCode } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { partOf } from './part.ts'
 import { total } from './total.ts'
-import { pausedLine } from './undo.ts'
+import { afterUndo } from './undo.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
@@ -84,7 +84,8 @@ async function approve(session: Session, number: number, options: ApproveOptions
     codes.push(await followRun(session, control, run, { all: false }))
     if (!session.json && (await appliedNothing(control, run))) session.print(NOTHING_APPLIED, '')
   }
-  if (approved.undo !== null && applying.length > 0 && !session.json) session.print(pausedLine(approved.sync))
+  if (approved.undo !== null && applying.length > 0 && !session.json)
+    session.print(afterUndo(await readRun(control, applying.at(-1)!, 0)))
   return worstExitCode(codes)
 }
 

@@ -37,8 +37,10 @@ async function resume(session: Session, sync: string, options: ResumeOptions): P
   await using control = await openControl(session)
   if (!(await control.paused()).some((paused) => paused.sync === sync))
     throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)
+  if (options.plan) await showNextRun(session, control, sync)
+  const undo = await unfinishedUndo(control, sync)
+  if (undo !== undefined && !session.json) session.print(undo)
   if (options.plan) {
-    await showNextRun(session, control, sync)
     const isAsked = options.yes !== true && ask !== undefined
     if (isAsked && !(await ask(`Let ${sync} run again?`, session.signal))) {
       session.print(`${sync} stays paused.`)
@@ -61,3 +63,20 @@ async function showNextRun(session: Session, control: Control, sync: string): Pr
     `${what}; dirsyncd resume ${sync} --no-plan resumes it without a look.`,
   )
 }
+
+/** What becomes of an undo that is under way, or waits for a decision, when the sync runs again. */
+async function unfinishedUndo(control: Control, sync: string): Promise<string | undefined> {
+  const runs = await control.runs({ sync, limit: NEWEST })
+  for (const { run, mode, undo, hold, finishedAt } of runs) {
+    if (undo === null || mode === 'plan') continue
+    const named = `Run ${run}, the undo of run ${undo.run},`
+    if (hold === 'open')
+      return `${named} waits for a decision, and the next run of ${sync} closes it: what is not put back by then stays so. dirsyncd approve ${run} goes on with it.`
+    if (finishedAt === null)
+      return `${named} is under way, and the next run of ${sync} does again what it puts back.`
+  }
+  return undefined
+}
+
+/** Of a sync that is paused hardly any run is newer than its undo. */
+const NEWEST = 50

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { RunSummary } from '../control/control.ts'
 import { type Part } from '../plan/part/part.ts'
 import { DirsyncdError } from '../errors.ts'
 import { wholeNumber } from './arguments.ts'
@@ -53,7 +54,7 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   const shown = await control.undo({ ...request, mode: 'plan' })
   const planned = await followRun(session, control, shown, { all })
   const plan = await readRun(control, shown, 0)
-  if (dryRun || plan.state !== 'planned') return planned
+  if (plan.state !== 'planned') return planned
   if (total(plan.counts?.planned ?? {}) === 0) {
     const why =
       plan.totalNotices === 0
@@ -62,20 +63,25 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
     if (!session.json) session.print(why)
     return planned === EXIT.changes ? EXIT.incomplete : planned
   }
+  if (dryRun) return planned
   if (!yes && !(await asker(session)(`Put this back, and pause ${plan.sync}?`, session.signal))) {
     session.print('Nothing was changed.')
     return EXIT.done
   }
   const undoing = await control.undo({ ...request, mode: 'sync' })
   const code = await followRun(session, control, undoing, { all })
-  const { paused } = await readRun(control, undoing, 0)
-  if (paused !== null && !session.json) session.print(pausedLine(paused.sync))
+  if (!session.json) session.print(afterUndo(await readRun(control, undoing, 0)))
   return code
 }
 
-/** What comes after an undo. */
-export function pausedLine(sync: string): string {
-  return `${sync} is paused. dirsyncd resume ${sync} shows what its next run would do, and lets it run again.`
+/** What comes after an undo: its sync is paused, unless somebody has resumed it meanwhile. */
+export function afterUndo({ sync, paused }: Pick<RunSummary, 'sync' | 'paused'>): string {
+  if (paused !== null)
+    return `${sync} is paused. dirsyncd resume ${sync} shows what its next run would do, and lets it run again.`
+  return (
+    `${sync} is not paused any more, because somebody resumed it: its next run does again what this undo puts back. ` +
+    `dirsyncd pause ${sync} stops it.`
+  )
 }
 
 function whatOf(part: Part, run: number): string {

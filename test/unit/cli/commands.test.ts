@@ -330,6 +330,13 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
   })
 })
 
+test('undo says so where somebody has resumed the sync meanwhile', async () => {
+  const script = { runs: { 1: [UNDO_PLAN], 2: [runOf({ ...UNDONE, paused: null })] } }
+  expect((await dirsyncd(['undo', '12', '--yes'], script)).stdout).toMatch(
+    /corp is not paused any more, .*: its next run does again what this undo puts back\. dirsyncd pause corp stops it\.\n$/,
+  )
+})
+
 test('an undo with nothing to put back pauses nothing', async () => {
   const nothing = runOf({ ...UNDO_PLAN, counts: countsOf({}) })
   const result = await dirsyncd(['undo', '12'], { runs: { 1: [nothing] }, answer: true })
@@ -343,6 +350,26 @@ test('an undo with nothing to put back pauses nothing', async () => {
   const left = await dirsyncd(['undo', '12'], { runs: { 1: [noticed] }, answer: true })
   expect(left.stdout).toContain('Nothing can be put back now, for the reasons above.')
   expect(left.undone).toMatchObject([{ mode: 'plan' }])
+  const dry = await dirsyncd(['undo', '12', '--dry-run'], { runs: { 1: [nothing] } })
+  expect(dry.stdout).toContain('There is nothing to put back')
+})
+
+test('resume says what becomes of an undo that is not at its end', async () => {
+  const paused = [{ sync: 'corp', by: 'ana', reason: null, since: '2026-11-25T07:29:03.000Z' }]
+  const resume = async (undo: RunView) => {
+    const runs = { 14: [undo], 15: [runOf({ run: 15, mode: 'plan', undo: { run: 12, part: {} } })] }
+    const { stdout, resumed } = await dirsyncd(['resume', 'corp', '--no-plan'], { paused, runs })
+    expect(resumed).toEqual(['corp'])
+    return stdout
+  }
+  const undo = { run: 14, undo: { run: 12, part: {} } }
+  expect(await resume(runOf({ ...undo, state: 'held', hold: 'open' }))).toMatch(
+    /^Run 14, the undo of run 12, waits for a decision, and the next run of corp closes it: .* dirsyncd approve 14 /,
+  )
+  expect(await resume(runOf({ ...undo, state: 'applying', finishedAt: null }))).toMatch(
+    /^Run 14, the undo of run 12, is under way, and the next run of corp does again what it puts back\.\n/,
+  )
+  expect(await resume(runOf({ ...undo, state: 'done' }))).toMatch(/^corp runs again/)
 })
 
 test('resume shows what the next run would do, and asks', async () => {
