@@ -50,7 +50,7 @@ function requireNoUndo({ run, undo, hold }: RunRecord): void {
   if (undo === null || hold === null) return
   throw new DirsyncdError(
     'usage',
-    `Run ${run} is an undo: approve it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
+    `Run ${run} is an undo${hold === 'open' ? ': approve it as a whole, or' : ' whose hold is over:'} undo a part with the options of dirsyncd undo ${undo.run}.`,
   )
 }
 

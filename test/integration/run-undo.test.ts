@@ -477,3 +477,20 @@ test('who was created again since is not deleted by the undo of the first run', 
   ])
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
 })
+
+test('an undo whose hold a run of the sync has closed says how to do it all the same', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  const { control } = harness
+  const undoing = await control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await control.resume(bed.sync)
+  await harness.sync()
+  await expect(control.approve({ run: undoing, by: 'ana' })).rejects.toThrow(
+    `Run ${undoing} has no open hold: a later run took its place; dirsyncd undo ${creating.run} shows what can be put back now.`,
+  )
+  await expect(control.approve({ run: undoing, by: 'ana', part: { names: ['deletes'] } })).rejects.toThrow(
+    `Run ${undoing} is an undo whose hold is over: undo a part with the options of dirsyncd undo ${creating.run}.`,
+  )
+})
