@@ -7,6 +7,7 @@ import { type Breach, checkGuards, type GuardFacts, isApproved } from '../plan/g
 import type { PlanInputs } from '../plan/inputs.ts'
 import { planInSteps } from '../plan/plan.ts'
 import { compileSelections } from '../plan/selection.ts'
+import { EmailAdvice } from '../plan/undo/email-advice.ts'
 import { type LaterAttempt, UndoDraft, type UndoSides } from '../plan/undo/undo-draft.ts'
 import type { DoneChange } from '../store/plans.ts'
 import type { Undo } from '../store/run-types.ts'
@@ -51,7 +52,7 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
   const inputs = inputsOf(deps, directory, await wantedSides(deps, directory, signal))
-  const plan = withoutSourceNotices(await inTurns(planInSteps(inputs), signal), deps.undo.run)
+  const plan = await withNoticesOfUndo(deps, await inTurns(planInSteps(inputs), signal), inputs)
   const breaches = await inTurns(guardsOf(deps, inputs, plan, memory), signal)
   const { approved } = memory
   const planned: Planned = {
@@ -123,17 +124,23 @@ function inputsOf(
 }
 
 /** What is noticed of a source says nothing of what was in the directory before. */
-function withoutSourceNotices(plan: Plan, run: number): Plan {
+async function withNoticesOfUndo(
+  { undo, doneChanges }: UndoDeps,
+  plan: Plan,
+  { source, directory }: PlanInputs,
+): Promise<Plan> {
   const notices = plan.notices.filter(({ code }) => code !== 'no-email' && code !== 'new-id')
-  return { ...plan, notices: notices.map((notice) => ofUndo(notice, run)) }
+  const advice = new EmailAdvice({ ...undo, directory, users: source.users }, notices)
+  if (advice.isAsked)
+    for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
+  return { ...plan, notices: notices.map((notice) => ofUndo(advice.tell(notice), undo.run)) }
 }
 
-/** Whoever has the e-mail may have got it from the same run, and be in another part of it. */
 function ofUndo(notice: Notice, run: number): Notice {
-  if (notice.code !== 'duplicate-email') return notice
+  if (notice.code !== 'id-moved') return notice
   const detail = notice.detail.replace(
-    /; the rest of this user .*/,
-    `; where run ${run} gave it that e-mail, undo both together`,
+    / and is (.*) in the source \(.*$/s,
+    ` and becomes $1 again, as before run ${run}`,
   )
   return { ...notice, detail }
 }

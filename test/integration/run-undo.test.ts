@@ -422,7 +422,7 @@ test('half of an exchange of e-mails is not undone, and says that both belong to
   const undone = await harness.undo(changing.run, { ids: ['a'] })
   const [notice] = await noticesOf(bed.db, undone.run, 10)
   expect(notice?.detail).toBe(
-    `"b" has the e-mail a@example.org in the directory and keeps it; where run ${changing.run} gave it that e-mail, undo both together`,
+    `"b" has the e-mail a@example.org in the directory and keeps it; run ${changing.run} gave it that e-mail: undo both together`,
   )
 })
 
@@ -493,4 +493,45 @@ test('an undo whose hold a run of the sync has closed says how to do it all the 
   await expect(control.approve({ run: undoing, by: 'ana', part: { names: ['deletes'] } })).rejects.toThrow(
     `Run ${undoing} is an undo whose hold is over: undo a part with the options of dirsyncd undo ${creating.run}.`,
   )
+})
+
+const has = (id: string, email: string) => `"${id}" has the e-mail ${email} in the directory and keeps it`
+
+test('whoever comes back without the e-mail is told why somebody else keeps it', async () => {
+  await open()
+  hire('a', 'c', 'd')
+  await harness.sync()
+  await call('POST', '/users', { 'users[][external_id]': 'b', 'users[][name]': 'Person b' })
+  fire('a', 'c', 'd')
+  company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+  company.users.set('new', { name: 'Person new', email: 'c@example.org' })
+  const changing = await harness.sync()
+  company.users.set('later', { name: 'Person later', email: 'd@example.org' })
+  await harness.sync()
+  await call('PATCH', '/users/new', { name: 'Renamed' })
+  const undone = await harness.undo(changing.run)
+  const notices = await noticesOf(bed.db, undone.run, 10)
+  const { run } = changing
+  expect(
+    notices.flatMap(({ code, id, detail }) => (code === 'duplicate-email' ? [`${id}: ${detail}`] : [])),
+  ).toEqual([
+    `a: ${has('b', 'a@example.org')}; run ${run} gave it that e-mail, it had none before, and no endpoint of the API takes one away`,
+    `c: ${has('new', 'c@example.org')}; run ${run} gave it that e-mail, and this undo leaves it as it is`,
+    `d: ${has('later', 'd@example.org')}; run ${run} did not give it that e-mail: where a later run did, undo that one first`,
+  ])
+})
+
+test('an id that went to another person goes back, and the notice says so', async () => {
+  await open()
+  company.users.set('a', { name: 'Ana Novak', email: 'ana@example.org' })
+  await harness.sync()
+  company.users.set('a', { name: 'Carl Maier', email: 'carl@example.org' })
+  const changing = await harness.sync()
+  const undone = await harness.undo(changing.run)
+  expect(await noticesOf(bed.db, undone.run, 10)).toMatchObject([
+    {
+      code: 'id-moved',
+      detail: `was Carl Maier <carl@example.org> and becomes Ana Novak <ana@example.org> again, as before run ${changing.run}`,
+    },
+  ])
 })

@@ -47,7 +47,7 @@ function whatChanges(change: Change): string {
   switch (change.op) {
     case 'create-user': {
       const { name = null, email = null } = change.want
-      return `${person({ name, email })}${createReason(change)}`
+      return `${person({ name, email })}${email === null ? ' (no e-mail)' : ''}${createReason(change)}`.trimStart()
     }
     case 'update-user':
       return [

@@ -17,7 +17,7 @@ const HEADINGS: Readonly<Record<NoticeCode, string>> = {
     'has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
   'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
   'no-email': 'has no e-mail address',
-  'duplicate-email': 'shares its e-mail address with another user; the address was not touched',
+  'duplicate-email': 'shares its e-mail address with another user, who keeps it',
   'email-swap': 'exchanges its e-mail address with another user',
   'id-moved': 'seems to be another person than before',
   'new-id': 'seems to be a deleted person under a new id',

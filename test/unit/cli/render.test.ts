@@ -15,7 +15,7 @@ const CHANGES: readonly [Change, string][] = [
     { op: 'create-user', id: 'e-1001', want: { name: 'Ana Šimić', email: 'ana@example.org' } },
     '+ create user   e-1001  Ana Šimić <ana@example.org>',
   ],
-  [{ op: 'create-user', id: 'e-1', want: {} }, '+ create user   e-1'],
+  [{ op: 'create-user', id: 'e-1', want: {} }, '+ create user   e-1  (no e-mail)'],
   [
     { op: 'update-user', id: 'e-2', have: { name: 'A', email: null }, want: { name: 'B', email: 'b@x.org' } },
     '~ update user   e-2  name: A → B, email: (none) → b@x.org',
