@@ -322,8 +322,8 @@ export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly
 }
 
 /**
- * The entries that a run created and later runs of its sync created or deleted, or may have: each with the last of
- * these attempts.
+ * The entries that a run created and later runs of its sync deleted, or created, or may have created: each with the last
+ * of these attempts.
  */
 export async function createdAgain(db: Db, run: number): Promise<readonly LaterAttempt[]> {
   const { rows } = await sql<LaterAttempt>`
@@ -334,7 +334,7 @@ export async function createdAgain(db: Db, run: number): Promise<readonly LaterA
     SELECT DISTINCT ON (own.kind, own.entry_id) own.kind, own.entry_id AS id, later.run, later.op
     FROM own JOIN dirsyncd.journal AS later ON later.entry_id = own.entry_id AND substr(later.op, 8) = own.kind
       AND later.sync = own.sync AND later.target = own.target AND later.intent_at > own.at
-    WHERE later.run <> ${run} AND (later.op LIKE 'create-%' OR later.op LIKE 'delete-%')
+    WHERE later.run <> ${run} AND (later.op LIKE 'create-%' OR later.op LIKE 'delete-%' AND later.outcome <> 'unknown')
       AND later.outcome IN ('applied', 'found', 'already', 'unknown')
     ORDER BY own.kind, own.entry_id, later.intent_at DESC`.execute(db)
   return rows

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
 import { DirsyncdError } from '../../src/errors.ts'
@@ -534,4 +535,19 @@ test('an id that went to another person goes back, and the notice says so', asyn
       detail: `was Carl Maier <carl@example.org> and becomes Ana Novak <ana@example.org> again, as before run ${changing.run}`,
     },
   ])
+})
+
+test('a user whose delete may have been sent by a process that died is deleted by the undo all the same', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,
+      intent_at, outcome)
+    SELECT run + 1, 1, sync, target, 'delete-user', entry_id, 'of a delete', 1, 'dead', 1,
+      intent_at + interval '1 ms', 'unknown' FROM dirsyncd.journal WHERE run = ${creating.run}`.execute(
+    bed.db,
+  )
+  const undone = await harness.undo(creating.run)
+  expect(await noticed(undone)).toEqual([])
+  expect((await seen()).users.size).toBe(0)
 })

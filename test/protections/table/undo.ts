@@ -72,7 +72,7 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
   {
     name: 'undo-asks-what-later-runs-created-again',
     file: 'store/plans.ts',
-    find: "(later.op LIKE 'create-%' OR later.op LIKE 'delete-%')",
+    find: "(later.op LIKE 'create-%' OR later.op LIKE 'delete-%' AND later.outcome <> 'unknown')",
     replace: "(later.op LIKE 'create-%' AND later.op LIKE 'delete-%')",
     test: UNDO,
     only: 'who was created again since',
