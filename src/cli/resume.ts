@@ -71,9 +71,9 @@ async function unfinishedUndo(control: Control, sync: string): Promise<string | 
     if (undo === null || mode === 'plan') continue
     const named = `Run ${run}, the undo of run ${undo.run},`
     if (hold === 'open')
-      return `${named} waits for a decision, and the next run of ${sync} closes it: what is not put back by then stays so. dirsyncd approve ${run} goes on with it.`
+      return `${named} waits for a decision, and the next whole run of ${sync} ends that: what is not put back by then stays so. dirsyncd approve ${run} goes on with it.`
     if (finishedAt === null)
-      return `${named} is under way, and the next run of ${sync} does again what it puts back.`
+      return `${named} has not ended, and the next run of ${sync} does again what it puts back.`
   }
   return undefined
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import { type RecordedBreach, undecided } from '../plan/decide.ts'
 import { type Breach, heldChanges } from '../plan/guards.ts'
@@ -131,7 +132,8 @@ interface Held {
  * least these, so that the hold of a whole run stays.
  */
 async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
-  if (open.undo?.run !== run.undo?.run) return false
+  // Whoever approves an undo approves all that it puts back, not only what is held.
+  if (!isDeepStrictEqual(open.undo, run.undo)) return false
   // What is left of a plan whose part was approved is a hold of its own.
   if (open.decisions.some(({ part }) => part !== undefined)) return false
   const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })

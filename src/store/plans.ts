@@ -4,7 +4,7 @@ import type { Kind } from '../directory/entry.ts'
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Change, Op } from '../plan/change.ts'
 import type { PlannedChange } from '../plan/changes.ts'
-import type { LaterAttempt } from '../plan/undo/undo-draft.ts'
+import type { LaterAttempt } from '../plan/undo/later-attempts.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
@@ -321,21 +321,18 @@ export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly
   }
 }
 
-/**
- * The entries that a run created and later runs of its sync deleted, or created, or may have created: each with the last
- * of these attempts.
- */
-export async function createdAgain(db: Db, run: number): Promise<readonly LaterAttempt[]> {
+/** What the runs after this one created and deleted for the same sync, in the order of time. */
+export async function laterAttempts(db: Db, run: number): Promise<readonly LaterAttempt[]> {
   const { rows } = await sql<LaterAttempt>`
     WITH own AS MATERIALIZED (
-      SELECT sync, target, substr(op, 8) AS kind, entry_id, max(intent_at) AS at FROM dirsyncd.journal
-      WHERE run = ${run} AND op IN ('create-user', 'create-group') GROUP BY 1, 2, 3, 4
+      SELECT sync, target, min(intent_at) AS at FROM dirsyncd.journal WHERE run = ${run} GROUP BY sync, target
     )
-    SELECT DISTINCT ON (own.kind, own.entry_id) own.kind, own.entry_id AS id, later.run, later.op
-    FROM own JOIN dirsyncd.journal AS later ON later.entry_id = own.entry_id AND substr(later.op, 8) = own.kind
-      AND later.sync = own.sync AND later.target = own.target AND later.intent_at > own.at
-    WHERE later.run <> ${run} AND (later.op LIKE 'create-%' OR later.op LIKE 'delete-%' AND later.outcome <> 'unknown')
-      AND later.outcome IN ('applied', 'found', 'already', 'unknown')
-    ORDER BY own.kind, own.entry_id, later.intent_at DESC`.execute(db)
+    SELECT substr(j.op, 8) AS kind, j.entry_id AS id, j.run, left(j.op, 6) AS does,
+      (r.undo ->> 'run')::integer AS undoes
+    FROM own JOIN dirsyncd.journal AS j ON j.sync = own.sync AND j.target = own.target AND j.intent_at > own.at
+      LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
+    WHERE j.run <> ${run} AND (j.outcome IN ('applied', 'found', 'already') AND j.op LIKE 'delete-%'
+      OR j.outcome IN ('applied', 'found', 'already', 'unknown') AND j.op LIKE 'create-%')
+    ORDER BY j.intent_at, j.id`.execute(db)
   return rows
 }

@@ -25,8 +25,8 @@ import { deletedIdsLastDay } from '../store/journal.ts'
 import { isAway } from '../store/outage.ts'
 import {
   countThereBefore,
-  createdAgain,
   doneChanges,
+  laterAttempts,
   listNotices,
   outcomesAtEnd,
   storeNotices,
@@ -156,7 +156,7 @@ export class Pass implements Disposable {
       }),
       undo,
       doneChanges: () => doneChanges(db, undo.run),
-      createdAgain: () => createdAgain(db, undo.run),
+      laterAttempts: () => laterAttempts(db, undo.run),
     }
   }
 

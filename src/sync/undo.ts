@@ -8,7 +8,8 @@ import type { PlanInputs } from '../plan/inputs.ts'
 import { planInSteps } from '../plan/plan.ts'
 import { compileSelections } from '../plan/selection.ts'
 import { EmailAdvice } from '../plan/undo/email-advice.ts'
-import { type LaterAttempt, UndoDraft, type UndoSides } from '../plan/undo/undo-draft.ts'
+import { type LaterAttempt, LaterAttempts } from '../plan/undo/later-attempts.ts'
+import { UndoDraft, type UndoFacts, type UndoSides } from '../plan/undo/undo-draft.ts'
 import type { DoneChange } from '../store/plans.ts'
 import type { Undo } from '../store/run-types.ts'
 import { inTurns } from '../turns.ts'
@@ -37,8 +38,8 @@ export interface UndoDeps extends Omit<
   readonly undo: Undo
   /** What the run that is undone did, in its order. */
   readonly doneChanges: () => AsyncIterable<readonly DoneChange[]>
-  /** What later runs created or deleted of that which it had created. */
-  readonly createdAgain: () => Promise<readonly LaterAttempt[]>
+  /** What later runs created and deleted, in their order. */
+  readonly laterAttempts: () => Promise<readonly LaterAttempt[]>
 }
 
 /**
@@ -51,8 +52,9 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
   await deps.enter('planning')
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
-  const inputs = inputsOf(deps, directory, await wantedSides(deps, directory, signal))
-  const plan = await withNoticesOfUndo(deps, await inTurns(planInSteps(inputs), signal), inputs)
+  const later = new LaterAttempts(deps.undo.run, await deps.laterAttempts())
+  const inputs = inputsOf(deps, directory, await wantedSides(deps, { directory, later }, signal))
+  const plan = await withNoticesOfUndo(deps, await inTurns(planInSteps(inputs), signal), inputs, later)
   const breaches = await inTurns(guardsOf(deps, inputs, plan, memory), signal)
   const { approved } = memory
   const planned: Planned = {
@@ -76,17 +78,16 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
 const NOBODY = { user: [], group: [] }
 
 async function wantedSides(
-  { undo, rules, table, doneChanges, createdAgain }: UndoDeps,
-  directory: DirectorySnapshot,
+  { undo, rules, table, doneChanges }: UndoDeps,
+  now: Pick<UndoFacts, 'directory' | 'later'>,
   signal: AbortSignal,
 ): Promise<UndoSides> {
   const draft = new UndoDraft({
     ...undo,
-    directory,
+    ...now,
     users: new SourceUsers(table),
     writesMembers: rules.membership === 'write',
     selections: compileSelections(rules.entries),
-    createdAgain: await createdAgain(),
   })
   for await (const some of doneChanges()) {
     signal.throwIfAborted()
@@ -128,9 +129,10 @@ async function withNoticesOfUndo(
   { undo, doneChanges }: UndoDeps,
   plan: Plan,
   { source, directory }: PlanInputs,
+  later: LaterAttempts,
 ): Promise<Plan> {
   const notices = plan.notices.filter(({ code }) => code !== 'no-email' && code !== 'new-id')
-  const advice = new EmailAdvice({ ...undo, directory, users: source.users }, notices)
+  const advice = new EmailAdvice({ ...undo, directory, later, users: source.users }, notices)
   if (advice.isAsked)
     for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
   return { ...plan, notices: notices.map((notice) => ofUndo(advice.tell(notice), undo.run)) }

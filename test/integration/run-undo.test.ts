@@ -473,7 +473,7 @@ test('who was created again since is not deleted by the undo of the first run', 
   const undone = await harness.undo(first.run)
   const details = (await noticesOf(bed.db, undone.run, 10)).map(({ id, detail }) => `${id}: ${detail}`)
   expect(details).toEqual([
-    `a: run ${again.run} created it again since: left as it is; dirsyncd undo ${again.run} is about it`,
+    `a: run ${again.run} created it since: left as it is; dirsyncd undo ${again.run} is about it`,
     `b: is there again after run ${deleting.run} deleted it: left as it is`,
   ])
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
@@ -550,4 +550,23 @@ test('a user whose delete may have been sent by a process that died is deleted b
   const undone = await harness.undo(creating.run)
   expect(await noticed(undone)).toEqual([])
   expect((await seen()).users.size).toBe(0)
+})
+
+test('an undo and an undo of a part of it have holds of their own', async () => {
+  await open()
+  hire('a')
+  await harness.sync()
+  hire('new')
+  company.users.set('a', { name: 'Ana', email: 'a@example.org' })
+  const changing = await harness.sync()
+  const { control } = harness
+  const whole = await control.undo({ run: changing.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  const part = await control.undo({ run: changing.run, part: { ids: ['new'] }, mode: 'sync', by: 'ana' })
+  await harness.work()
+  expect(await harness.getRun(part)).toMatchObject({ hold: 'open' })
+  expect(await harness.getRun(whole)).toMatchObject({ hold: 'replaced' })
+  await harness.approve(part)
+  const { users } = await seen()
+  expect(Object.fromEntries(users)).toEqual({ a: { name: 'Ana', email: 'a@example.org' } })
 })

@@ -3,12 +3,14 @@ import type { DirectorySnapshot, Notice } from '../../directory/snapshot.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Change } from '../change.ts'
 import { isInPart, type Part } from '../part/part.ts'
+import type { LaterAttempts } from './later-attempts.ts'
 
 interface AdviceFacts {
   /** The run that is undone. */
   readonly run: number
   readonly part: Part
   readonly directory: Pick<DirectorySnapshot, 'users'>
+  readonly later: LaterAttempts
   /** The users as the undo wants them. */
   readonly users: PlanInputs['source']['users']
 }
@@ -66,7 +68,9 @@ export class EmailAdvice {
     return email === undefined ? undefined : canonicalEmail(email)
   }
 
+  /** Whether it is the run's user who has the e-mail. */
   #hasNow(id: string, email: string): boolean {
+    if (this.#facts.later.of('user', id) !== undefined) return false
     return canonicalEmail(this.#facts.directory.users.get(id)?.email ?? '') === email
   }
 }

@@ -27,15 +27,9 @@ import { sizeOf } from '../members.ts'
 import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
-import { hasValues, isWithoutEmail, personText, restoredFields } from './values.ts'
-
-/** An attempt of a later run to create or delete an entry. */
-export interface LaterAttempt {
-  readonly kind: Kind
-  readonly id: string
-  readonly run: number
-  readonly op: 'create-user' | 'create-group' | 'delete-user' | 'delete-group'
-}
+import { type LaterAttempts } from './later-attempts.ts'
+import { LeftEntries } from './left-entries.ts'
+import { hasValues, personText, restoredFields } from './values.ts'
 
 /** What an undo starts from. */
 export interface UndoFacts {
@@ -48,8 +42,7 @@ export interface UndoFacts {
   /** Whether the sync writes the members of groups. */
   readonly writesMembers: boolean
   readonly selections: Readonly<Record<Kind, Selection>>
-  /** What later runs did to entries that the run had created. */
-  readonly createdAgain: readonly LaterAttempt[]
+  readonly later: LaterAttempts
 }
 
 /** The directory as it shall be, in the place of a source: a plan makes the directory equal to it. */
@@ -67,47 +60,30 @@ export interface UndoSides {
 export class UndoDraft {
   readonly #facts: UndoFacts
   readonly #notices: Notice[] = []
-  readonly #createdAgain: Readonly<Record<Kind, ReadonlyMap<string, LaterAttempt>>>
-  /** Ids that several entries of the directory share. */
-  readonly #shared: Readonly<Record<Kind, ReadonlySet<string>>>
-  readonly #leftCreatedAgain = { user: new Set<string>(), group: new Set<string>() }
+  readonly #left: LeftEntries
   readonly #deletes = { user: new Set<string>(), group: new Set<string>() }
-  /** Users whom the run created or deleted, and somebody else has changed since. */
-  readonly #changedUsers = new Set<string>()
   readonly #groups = new Map<string, { name: string; members: readonly string[] }>()
   readonly #memberChanges = new Map<string, SetMembers>()
   readonly #memberships = new Memberships()
 
   constructor(facts: UndoFacts) {
     this.#facts = facts
-    const shared = facts.directory.notices.filter(({ code }) => code === 'shared-id')
-    const ofKind = (wanted: Kind) =>
-      new Set(shared.flatMap(({ kind, id = '' }) => (kind === wanted ? [id] : [])))
-    this.#shared = { user: ofKind('user'), group: ofKind('group') }
-    const again = (wanted: Kind) =>
-      new Map(
-        facts.createdAgain.flatMap((attempt) => (attempt.kind === wanted ? [[attempt.id, attempt]] : [])),
-      )
-    this.#createdAgain = { user: again('user'), group: again('group') }
+    this.#left = new LeftEntries({
+      ...facts,
+      say: (kind, id, why) => this.#note(kind, id, 'changed-since', why),
+    })
   }
 
   /** Takes a change that the run made, or may have made. In their order. */
   add(change: Change): void {
     const { op, id } = change
     const kind = kindOf(op)
-    if (this.#shared[kind].has(id))
-      return this.#note(
-        kind,
-        id,
-        'changed-since',
-        'several entries of the directory have this id: left as they are',
-      )
+    this.#left.check(change)
     const isWanted = isInPart(this.#facts.part, change)
-    if (this.#isCreatedAgain(kind, id)) {
-      if (isWanted) this.#leaveCreatedAgain(kind, id)
-    } else if (op === 'set-members') this.#memberChanges.set(id, change)
-    else if (isWanted) this.#undo(change)
-    else this.#undoEndedMemberships(change)
+    if (op === 'set-members') this.#memberChanges.set(id, change)
+    else if (!isWanted) this.#undoEndedMemberships(change)
+    else if (this.#left.has(kind, id)) this.#left.say(kind, id)
+    else this.#undo(change)
   }
 
   /** A delete ended memberships, which may be in a part without it. */
@@ -166,19 +142,16 @@ export class UndoDraft {
     }
   }
 
-  #undoCreatedUser({ id, want }: CreateUser): void {
-    const now = this.#userNow(id)
-    if (now === undefined) return
-    const wanted = { email: want.email ?? null, name: want.name ?? null }
-    if (hasValues(now, wanted)) this.#delete('user', id)
-    else this.#leaveWithGroups(now, `wrote ${personText(wanted)}`)
+  #undoCreatedUser({ id }: CreateUser): void {
+    if (this.#userNow(id) !== undefined) this.#delete('user', id)
   }
 
   #undoUpdatedUser({ id, have, want }: UpdateUser): void {
     const now = this.#userNow(id)
     if (now === undefined) return this.#note('user', id, 'changed-since', 'is not in the directory any more')
     const fields = restoredFields(now, have, want)
-    if (fields === undefined) return this.#leaveUser(now, `wrote ${personText({ ...have, ...want })}`)
+    if (fields === undefined)
+      return this.#note('user', id, 'changed-since', this.#left.textOf(now, 'wrote', { ...have, ...want }))
     for (const field of fields.lost) {
       const what = field === 'email' ? 'e-mail' : 'name'
       this.#note('user', id, 'not-restored', `had no ${what}, and no endpoint of the API takes one away`)
@@ -193,10 +166,8 @@ export class UndoDraft {
 
   #undoDeletedUser({ id, have }: DeleteUser): void {
     const now = this.#userNow(id)
-    if (now !== undefined && isWithoutEmail(now, have)) this.#want({ ...now, email: have.email })
-    else if (now !== undefined && !hasValues(now, have))
-      return this.#leaveWithGroups(now, `deleted ${personText(have)}`)
     if (now === undefined) this.#want({ id, email: have.email, name: have.name })
+    else if (!hasValues(now, have)) this.#want({ ...now, email: have.email })
     if (have.groups === undefined) {
       this.#note(
         'user',
@@ -212,11 +183,8 @@ export class UndoDraft {
       this.#note('user', id, 'not-restored', `was a member of ${examples(have.groups)}: ${NO_MEMBERS}`)
   }
 
-  #undoCreatedGroup({ id, want }: CreateGroup): void {
-    const now = this.#groupNow(id)
-    if (now === undefined) return
-    if (canonicalName(now.name) === canonicalName(want.name)) return this.#delete('group', id)
-    this.#note('group', id, 'changed-since', `is called "${now.name}" now, and was created as "${want.name}"`)
+  #undoCreatedGroup({ id }: CreateGroup): void {
+    if (this.#groupNow(id) !== undefined) this.#delete('group', id)
   }
 
   #undoUpdatedGroup({ id, have, want }: UpdateGroup): void {
@@ -235,10 +203,7 @@ export class UndoDraft {
   }
 
   #undoDeletedGroup({ id, have: { name, members } }: DeleteGroup): void {
-    const now = this.#groupNow(id)
-    if (now !== undefined && canonicalName(now.name) !== canonicalName(name))
-      return this.#note('group', id, 'changed-since', `is there again as "${now.name}", and was "${name}"`)
-    if (now === undefined) this.#groups.set(id, { name, members: [] })
+    if (this.#groupNow(id) === undefined) this.#groups.set(id, { name, members: [] })
     if (this.#facts.writesMembers) for (const user of members) this.#memberships.add(id, user)
     else if (members.length > 0)
       this.#note('group', id, 'not-restored', `"${name}" had ${members.length} members: ${NO_MEMBERS}`)
@@ -252,7 +217,12 @@ export class UndoDraft {
       const added = new Set(this.#addedTo(id))
       return forEachInSteps(members, (user) => {
         if (added.has(user) || !this.#deletes.user.delete(user)) return
-        this.#leaveWithGroups(users.get(user)!, `did not make it a member of "${name}"`)
+        this.#left.leave(
+          'user',
+          user,
+          `is ${personText(users.get(user)!)} now, and run ${this.#facts.run} did not make it a member of "${name}"`,
+        )
+        this.#left.say('user', user)
       })
     })
   }
@@ -269,7 +239,7 @@ export class UndoDraft {
   }
 
   #addedTo(group: string): readonly string[] {
-    const change = this.#memberChanges.get(group)
+    const change = this.#left.has('group', group) ? undefined : this.#memberChanges.get(group)
     return change === undefined ? [] : membersDifference(change).added
   }
 
@@ -279,12 +249,7 @@ export class UndoDraft {
     const now = this.#groupNow(group)
     if (now === undefined || this.#deletes.group.has(group)) return undefined
     const { added, removed } = membersDifference(change)
-    const isWanted = (user: string) => {
-      if (!isMembershipInPart(part, group, user) || this.#changedUsers.has(user)) return false
-      if (!this.#isCreatedAgain('user', user)) return true
-      this.#leaveCreatedAgain('user', user)
-      return false
-    }
+    const isWanted = (user: string) => isMembershipInPart(part, group, user)
     const [leaving, coming] = [added.filter(isWanted), removed.filter(isWanted)]
     if (!writesMembers) {
       if (leaving.length + coming.length > 0)
@@ -300,6 +265,10 @@ export class UndoDraft {
     const { run } = this.#facts
     const ids = sortedUnique([...this.#groups.keys(), ...this.#memberships.groups()])
     for (const id of ids) {
+      if (this.#left.has('group', id)) {
+        this.#left.say('group', id)
+        continue
+      }
       const group = this.#groups.get(id) ?? this.#groupNow(id)
       if (group === undefined) {
         this.#note('group', id, 'not-restored', `is not in the directory any more, and gets no members back`)
@@ -317,7 +286,8 @@ export class UndoDraft {
     id: string,
     { members, name }: Pick<DirectoryGroup, 'members' | 'name'>,
   ): Steps<readonly string[]> {
-    const { added, removed } = this.#memberships.of(id)
+    const changes = this.#memberships.of(id)
+    const [added, removed] = [this.#notLeft(changes.added), this.#notLeft(changes.removed)]
     const missing: string[] = []
     const all = new Set(members)
     yield* forEachInSteps(added, (user) => {
@@ -335,6 +305,13 @@ export class UndoDraft {
         `"${name}" had members who are not in the directory: ${examples(missing)}`,
       )
     return sortedUnique(all)
+  }
+
+  #notLeft(users: Iterable<string>): readonly string[] {
+    return [...users].filter((user) => {
+      this.#left.say('user', user)
+      return !this.#left.has('user', user)
+    })
   }
 
   #willBe(user: string): boolean {
@@ -369,23 +346,6 @@ export class UndoDraft {
       this.#note(kind, id, 'protected', 'was created by the run, and is on the list protected: not deleted')
   }
 
-  #isCreatedAgain(kind: Kind, id: string): boolean {
-    const isThere = kind === 'user' ? this.#userNow(id) !== undefined : this.#groupNow(id) !== undefined
-    return isThere && this.#createdAgain[kind].has(id)
-  }
-
-  /** Says once that the entry is not the one that the run created, nor are its memberships. */
-  #leaveCreatedAgain(kind: Kind, id: string): void {
-    const again = this.#createdAgain[kind].get(id)
-    if (again === undefined || this.#leftCreatedAgain[kind].has(id)) return
-    this.#leftCreatedAgain[kind].add(id)
-    const { run, op } = again
-    const detail = op.startsWith('create-')
-      ? `run ${run} created it again since: left as it is; dirsyncd undo ${run} is about it`
-      : `is there again after run ${run} deleted it: left as it is`
-    this.#note(kind, id, 'changed-since', detail)
-  }
-
   /** `undefined` where there is nobody. An id that several entries have is of none of them. */
   #userNow(id: string): DirectoryUser | undefined {
     return this.#facts.directory.users.get(id)
@@ -393,16 +353,6 @@ export class UndoDraft {
 
   #groupNow(id: string): DirectoryGroup | undefined {
     return this.#facts.directory.groups.get(id)
-  }
-
-  #leaveWithGroups(now: DirectoryUser, whatRunDid: string): void {
-    this.#changedUsers.add(now.id)
-    this.#leaveUser(now, whatRunDid)
-  }
-
-  #leaveUser(now: DirectoryUser, whatRunDid: string): void {
-    const detail = `is ${personText(now)} now, and run ${this.#facts.run} ${whatRunDid}`
-    this.#note('user', now.id, 'changed-since', detail)
   }
 
   #note(kind: Kind, id: string, code: NoticeCode, detail: string): void {

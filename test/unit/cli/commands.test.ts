@@ -364,10 +364,10 @@ test('resume says what becomes of an undo that is not at its end', async () => {
   }
   const undo = { run: 14, undo: { run: 12, part: {} } }
   expect(await resume(runOf({ ...undo, state: 'held', hold: 'open' }))).toMatch(
-    /^Run 14, the undo of run 12, waits for a decision, and the next run of corp closes it: .* dirsyncd approve 14 /,
+    /^Run 14, the undo of run 12, waits for a decision, and the next whole run of corp ends that: .* dirsyncd approve 14 /,
   )
   expect(await resume(runOf({ ...undo, state: 'applying', finishedAt: null }))).toMatch(
-    /^Run 14, the undo of run 12, is under way, and the next run of corp does again what it puts back\.\n/,
+    /^Run 14, the undo of run 12, has not ended, and the next run of corp does again what it puts back\.\n/,
   )
   expect(await resume(runOf({ ...undo, state: 'done' }))).toMatch(/^corp runs again/)
 })

@@ -7,7 +7,8 @@ import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import type { Part } from '../../../src/plan/part/part.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
-import { type LaterAttempt, UndoDraft } from '../../../src/plan/undo/undo-draft.ts'
+import { type LaterAttempt, LaterAttempts } from '../../../src/plan/undo/later-attempts.ts'
+import { UndoDraft } from '../../../src/plan/undo/undo-draft.ts'
 import { directoryOf, haveGroup, haveUser } from './build.ts'
 
 interface Options {
@@ -15,12 +16,13 @@ interface Options {
   readonly writesMembers?: boolean
   readonly entries?: EntryRules
   readonly found?: readonly Change[]
-  readonly createdAgain?: readonly LaterAttempt[]
+  /** Of later runs. */
+  readonly attempts?: readonly LaterAttempt[]
 }
 
 /** What the undo of these changes of run 12 would do, and what it says. */
 function undoOf(changes: readonly Change[], directory: DirectorySnapshot, options: Options = {}) {
-  const { part = {}, writesMembers = true, entries, found = [], createdAgain = [] } = options
+  const { part = {}, writesMembers = true, entries, found = [], attempts = [] } = options
   const draft = new UndoDraft({
     run: 12,
     part,
@@ -28,7 +30,7 @@ function undoOf(changes: readonly Change[], directory: DirectorySnapshot, option
     users: new SourceUsers(new UserTable()),
     writesMembers,
     selections: compileSelections(entries),
-    createdAgain,
+    later: new LaterAttempts(12, attempts),
   })
   for (const change of changes) draft.add(change)
   for (const change of found) draft.addFound(change)
@@ -181,7 +183,13 @@ test('what was there before the run wrote it is left alone, and named', () => {
 
 test('somebody who came back without the e-mail gets it when nobody has it any more', () => {
   const directory = directoryOf([haveUser('a', 'Name a', null)])
-  expect(undoOf([deleted('a', [])], directory).does).toEqual(['update-user a'])
+  const attempts = [{ kind: 'user', id: 'a', run: 14, does: 'create', undoes: 12 }] as const
+  expect(undoOf([deleted('a', [])], directory, { attempts }).does).toEqual(['update-user a'])
+  // Without an undo that brought him back, somebody else did, and it may be another person.
+  expect(undoOf([deleted('a', [])], directory)).toMatchObject({
+    does: [],
+    says: ['changed-since a: is Name a now, and run 12 deleted Name a <a@example.org>'],
+  })
 })
 
 test('what a later run created again is left alone with its memberships, and is named once', () => {
@@ -196,21 +204,108 @@ test('what a later run created again is left alone with its memberships, and is 
     members('g', ['c'], ['a', 'b', 'c']),
     members('h', [], ['b']),
   ]
-  const createdAgain = [
-    { kind: 'user', id: 'a', run: 14, op: 'create-user' },
-    { kind: 'group', id: 'h', run: 15, op: 'delete-group' },
-    { kind: 'user', id: 'nobody', run: 14, op: 'create-user' },
+  const attempts = [
+    { kind: 'user', id: 'a', run: 14, does: 'create', undoes: null },
+    { kind: 'group', id: 'h', run: 15, does: 'delete', undoes: null },
+    { kind: 'user', id: 'nobody', run: 14, does: 'create', undoes: null },
   ] as const
-  const ofA = 'changed-since a: run 14 created it again since: left as it is; dirsyncd undo 14 is about it'
+  const ofA = 'changed-since a: run 14 created it since: left as it is; dirsyncd undo 14 is about it'
   const ofH = 'changed-since h: is there again after run 15 deleted it: left as it is'
-  const whole = undoOf(changes, directory, { createdAgain })
+  const whole = undoOf(changes, directory, { attempts })
   expect(whole.does).toEqual([])
   expect(whole.says).toEqual([
     ofA,
     'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
     ofH,
   ])
-  const part = undoOf(changes, directory, { createdAgain, part: { names: ['members'] } })
+  const part = undoOf(changes, directory, { attempts, part: { names: ['members'] } })
   expect(part.does).toEqual(['set-members g: a c'])
   expect(part.says).toEqual([ofA, ofH].toSorted())
+})
+
+const OTHER = (id: string) => haveUser(id, 'Somebody Else', 'else@example.org')
+const deletedGroup = (id: string, ...ids: readonly string[]): Change => ({
+  op: 'delete-group',
+  id,
+  have: { name: `Group ${id}`, members: ids },
+  why: 'gone',
+})
+
+test('nobody is put into a group that is another one now, nor is anybody else put into groups', () => {
+  const admins = directoryOf([haveUser('b')], [haveGroup('g', 'Admins', ['b'])])
+  const changes = [deleted('a', ['g']), deletedGroup('g', 'a', 'b')]
+  const isAdmins = 'changed-since g: is there again as "Admins", and was "Group g"'
+  expect(undoOf(changes, admins)).toMatchObject({ does: ['create-user a'], says: [isAdmins] })
+  for (const part of [{ names: ['members'] }, { ids: ['b'] }] as const)
+    expect(undoOf(changes, admins, { part })).toMatchObject({ does: [], says: [isAdmins] })
+  const another = directoryOf([OTHER('a'), haveUser('b')])
+  const isOther =
+    'changed-since a: is Somebody Else <else@example.org> now, and run 12 deleted Name a <a@example.org>'
+  expect(undoOf(changes, another)).toMatchObject({
+    does: ['create-group g', 'set-members g: b'],
+    says: [isOther],
+  })
+  const there = directoryOf([OTHER('a'), haveUser('b')], [haveGroup('h', 'Group h', ['b'])])
+  for (const part of [{ names: ['members'] }, { kinds: ['group'] }, { ids: ['h'] }] as const)
+    expect(undoOf([deleted('a', ['h'])], there, { part })).toMatchObject({ does: [], says: [isOther] })
+})
+
+test('somebody else under the id of a created user stays in the group that the run had put that one into', () => {
+  const directory = directoryOf([OTHER('n'), haveUser('b')], [haveGroup('g', 'Group g', ['b', 'n'])])
+  const changes = [created('n'), members('g', ['b'], ['b', 'n'])]
+  for (const part of [{}, { kinds: ['group'] }, { names: ['members'] }, { ids: ['g'] }] as const)
+    expect(undoOf(changes, directory, { part })).toMatchObject({
+      does: [],
+      says: [
+        'changed-since n: is Somebody Else <else@example.org> now, and run 12 wrote Name n <n@example.org>',
+      ],
+    })
+})
+
+test('who was deleted by a later run and is there again is put into no group, unless an undo brought him back', () => {
+  const directory = directoryOf([haveUser('u'), haveUser('b')], [haveGroup('g', 'Group g', ['b'])])
+  const gone = { kind: 'user', id: 'u', run: 13, does: 'delete', undoes: null } as const
+  const changes = [members('g', ['b', 'u'], ['b'])]
+  expect(undoOf(changes, directory, { attempts: [gone] })).toMatchObject({
+    does: [],
+    says: ['changed-since u: is there again after run 13 deleted it: left as it is'],
+  })
+  const back = { ...gone, run: 14, does: 'create', undoes: 13 } as const
+  expect(undoOf(changes, directory, { attempts: [gone, back] })).toMatchObject({
+    does: ['set-members g: b u'],
+    says: [],
+  })
+  const group = { kind: 'group', id: 'g', run: 13, does: 'delete', undoes: null } as const
+  expect(undoOf(changes, directory, { attempts: [group], part: { ids: ['u'] } })).toMatchObject({
+    does: [],
+    says: ['changed-since g: is there again after run 13 deleted it: left as it is'],
+  })
+})
+
+const attempt = (run: number, does: 'create' | 'delete', undoes: number | null = null): LaterAttempt => ({
+  kind: 'user',
+  id: 'a',
+  run,
+  does,
+  undoes,
+})
+
+test.each<[string, readonly LaterAttempt[], number | undefined]>([
+  ['nothing', [], undefined],
+  ['a delete', [attempt(13, 'delete')], 13],
+  ['a delete that was undone', [attempt(13, 'delete'), attempt(14, 'create', 13)], undefined],
+  [
+    'an undo that was undone',
+    [attempt(13, 'delete'), attempt(14, 'create', 13), attempt(15, 'delete', 14)],
+    15,
+  ],
+  ['a delete and a create', [attempt(13, 'delete'), attempt(14, 'create')], 14],
+  ['an undo of the run, and of that', [attempt(13, 'delete', 12), attempt(14, 'create', 13)], undefined],
+  [
+    'an undo that was begun twice',
+    [attempt(13, 'delete'), attempt(14, 'create', 13), attempt(15, 'create', 13)],
+    undefined,
+  ],
+])('what later runs did to somebody, after %s', (_, attempts, run) => {
+  expect(new LaterAttempts(12, attempts).of('user', 'a')?.run).toBe(run)
 })
