@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
-import type { RunSummary } from '../control/control.ts'
+import type { Control, RunSummary } from '../control/control.ts'
 import { type Part } from '../plan/part/part.ts'
 import { DirsyncdError } from '../errors.ts'
 import { wholeNumber } from './arguments.ts'
@@ -63,6 +64,8 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
     if (!session.json) session.print(why)
     return planned === EXIT.changes ? EXIT.incomplete : planned
   }
+  const replaced = await replacedHold(control, plan)
+  if (replaced !== undefined && !session.json) session.print(replaced)
   if (dryRun) return planned
   if (!yes && !(await asker(session)(`Put this back, and pause ${plan.sync}?`, session.signal))) {
     session.print('Nothing was changed.')
@@ -73,6 +76,23 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   if (!session.json) session.print(afterUndo(await readRun(control, undoing, 0)))
   return code
 }
+
+/** A sync has one open hold: what becomes of it where this undo has deletes, which are held. */
+async function replacedHold(control: Control, plan: RunSummary): Promise<string | undefined> {
+  const { sync, counts } = plan
+  const { 'delete-user': users = 0, 'delete-group': groups = 0 } = counts?.planned ?? {}
+  if (users + groups === 0) return undefined
+  const open = (await control.runs({ sync, limit: NEWEST })).find(({ hold }) => hold === 'open')
+  if (open === undefined || isDeepStrictEqual(open.undo, plan.undo)) return undefined
+  const later =
+    open.undo === null
+      ? `the next run after dirsyncd resume ${sync} holds anew what it finds`
+      : `dirsyncd undo ${open.undo.run} shows it again`
+  return `Run ${open.run} waits for a decision, and this undo takes its place; ${later}.`
+}
+
+/** Hardly any run is newer than the one that waits. */
+const NEWEST = 100
 
 /** What comes after an undo: its sync is paused, unless somebody has resumed it meanwhile. */
 export function afterUndo({ sync, paused }: Pick<RunSummary, 'sync' | 'paused'>): string {

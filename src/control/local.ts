@@ -208,8 +208,8 @@ function whyNoHold(run: RunRecord, awaits: boolean): string {
     return `it was approved before, and what of it is not applied yet is for the next run: \`dirsyncd sync ${run.sync}\``
   if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
   if (run.undo !== null && (run.hold === 'closed' || run.hold === 'replaced'))
-    return `a later run took its place; dirsyncd undo ${run.undo.run} shows what can be put back now`
-  if (run.hold === 'replaced') return 'a newer run holds other changes; see `dirsyncd runs`'
+    return `a later run ended it; dirsyncd undo ${run.undo.run} shows what can be put back now`
+  if (run.hold === 'replaced') return 'a newer run took its place; `dirsyncd runs` shows what waits now'
   if (run.hold === 'closed') return 'a newer run had nothing to hold'
   if (run.hold === 'expired') return 'it expired, because nobody decided in time; see `dirsyncd runs`'
   return `it is ${run.state}`

@@ -6,6 +6,7 @@ import type { Change, DeleteReason, Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import { journalRows } from './of-entries.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
+import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -113,16 +114,23 @@ export async function openHoldOf(
   db: Db,
   { sync, target }: SyncTarget,
 ): Promise<
-  { readonly run: number; readonly state: RunState; readonly breaches: readonly BreachSummary[] } | undefined
+  (Pick<RunRecord, 'run' | 'state' | 'undo'> & { readonly breaches: readonly BreachSummary[] }) | undefined
 > {
   const row = await db
     .selectFrom('dirsyncd.runs')
-    .select(['run', 'state', 'breaches'])
+    .select(['run', 'state', 'undo', 'breaches'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('hold', '=', 'open')
     .executeTakeFirst()
   return row && { ...row, breaches: row.breaches ?? [] }
+}
+
+/** What the plan of this run does to an entry first. */
+export async function plannedOp(db: Db, run: number, { kind, id }: EntryKey): Promise<Op | undefined> {
+  const { rows } = await sql<{ op: Op }>`SELECT op FROM dirsyncd.changes
+    WHERE run = ${run} AND entry_id = ${id} AND ${isOf(kind, sql`op`)} ORDER BY number LIMIT 1`.execute(db)
+  return rows[0]?.op
 }
 
 /** What the plan of this run makes of the members of a group. */

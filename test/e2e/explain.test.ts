@@ -79,7 +79,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'left-filter',
-      sentence: /is outside the sync's filter .*, and is still in the directory/,
+      sentence: /is outside the sync's filter .*, and is in the directory/,
     },
     next: /deletes it/,
     todo: /meets the filter/,
@@ -183,7 +183,7 @@ const SCENARIOS: readonly Scenario[] = [
       await scene.runs([ana, ben])
       await scene.write([{ ...ana, id: '', place: 'elsewhere' }, ben])
     },
-    verdict: { code: 'changed', sentence: /is not in the source any more, and is still in the directory\.$/ },
+    verdict: { code: 'changed', sentence: /is not in the source any more, and is in the directory\.$/ },
     next: /deletes it/,
     todo: /put it back/,
   },
@@ -406,7 +406,7 @@ const SCENARIOS: readonly Scenario[] = [
     who: 'Sales',
     verdict: {
       code: 'changed',
-      sentence: /^Sales \(group sales\) is not in the source any more, and is still in the directory/,
+      sentence: /^Sales \(group sales\) is not in the source any more, and is in the directory/,
     },
     next: /deletes it/,
     todo: /put it back/,

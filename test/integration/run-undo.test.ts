@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
+import { holdOf } from '../../src/control/explain/history.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { deleteFingerprint } from '../../src/plan/change.ts'
 import { noticesOf } from '../../src/store/plans.ts'
@@ -486,10 +487,18 @@ test('an undo whose hold a run of the sync has closed says how to do it all the 
   const { control } = harness
   const undoing = await control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
+  const { db, sync, target } = bed
+  const deps = { db, target: { sync, target } }
+  const held = await holdOf(deps, { kind: 'user', id: 'a' }, undefined, true)
+  expect(held.heldUndo).toEqual({ run: undoing, undoes: creating.run, op: 'delete-user' })
+  expect(await holdOf(deps, { kind: 'group', id: 'a' }, undefined, true)).toMatchObject({
+    heldRun: null,
+    heldUndo: undefined,
+  })
   await control.resume(bed.sync)
   await harness.sync()
   await expect(control.approve({ run: undoing, by: 'ana' })).rejects.toThrow(
-    `Run ${undoing} has no open hold: a later run took its place; dirsyncd undo ${creating.run} shows what can be put back now.`,
+    `Run ${undoing} has no open hold: a later run ended it; dirsyncd undo ${creating.run} shows what can be put back now.`,
   )
   await expect(control.approve({ run: undoing, by: 'ana', part: { names: ['deletes'] } })).rejects.toThrow(
     `Run ${undoing} is an undo whose hold is over: undo a part with the options of dirsyncd undo ${creating.run}.`,

@@ -159,5 +159,5 @@ export function leaving(
       todo,
     }
   }
-  return { code: known?.code ?? 'changed', why: `${what}, and is still in the directory`, todo }
+  return { code: known?.code ?? 'changed', why: `${what}, and is in the directory`, todo }
 }

@@ -1,3 +1,4 @@
+import type { HeldUndo } from './history.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { pointInTime } from '../../directory/wording.ts'
 import type { Change } from '../../plan/change.ts'
@@ -20,6 +21,7 @@ export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | '
   readonly sharesEmails: boolean
   /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
   readonly heldRun: number | null
+  readonly heldUndo: HeldUndo | undefined
 }
 
 /** A verdict, what the next run does, and what a person can do; clauses without a full stop. */

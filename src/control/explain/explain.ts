@@ -117,6 +117,7 @@ async function storyOf(
       sharesEmails: deps.rules.emails === 'shared',
       configurationChange,
       heldRun: hold.heldRun,
+      heldUndo: hold.heldUndo,
     }),
   }
 }

@@ -1,4 +1,4 @@
-import { type Change, fingerprint } from '../../plan/change.ts'
+import { type Change, fingerprint, type Op } from '../../plan/change.ts'
 import {
   approverOf,
   type EntryKey,
@@ -7,6 +7,7 @@ import {
   lastRunAbout,
   membersChangeOf,
   openHoldOf,
+  plannedOp,
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
 import type { JournalEntry, Story, StoryHold } from '../story.ts'
@@ -40,7 +41,18 @@ interface HoldOfEntry {
   readonly held: Change | undefined
   /** The run that holds everything. */
   readonly heldRun: number | null
+  /** What an undo does to the entry when somebody approves it. */
+  readonly heldUndo: HeldUndo | undefined
 }
+
+export interface HeldUndo {
+  readonly run: number
+  /** The run that is undone. */
+  readonly undoes: number
+  readonly op: Op
+}
+
+const NO_HOLD: HoldOfEntry = { ofChange: null, held: undefined, heldRun: null, heldUndo: undefined }
 
 /**
  * Whether a hold waits with this change, or with the members of this group.
@@ -48,14 +60,18 @@ interface HoldOfEntry {
  * @param areMembersKnown whether `change` would be the members, if they differ
  */
 export async function holdOf(
-  { db, target }: ExplainDeps,
+  { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
   { kind, id }: EntryKey,
   change: Change | undefined,
   areMembersKnown: boolean,
 ): Promise<HoldOfEntry> {
   const hold = await openHoldOf(db, target)
-  if (hold === undefined) return { ofChange: null, held: undefined, heldRun: null }
-  const { run, state, breaches } = hold
+  if (hold === undefined) return NO_HOLD
+  const { run, state, breaches, undo } = hold
+  if (undo !== null) {
+    const op = await plannedOp(db, run, { kind, id })
+    return { ...NO_HOLD, heldUndo: op && { run, undoes: undo.run, op } }
+  }
   const isPlanHeld = state === 'held'
   const undecided = (await heldBreaches(db, run, breaches)).filter(({ decided }) => decided === undefined)
   const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
@@ -67,7 +83,12 @@ export async function holdOf(
     const naming = undecided.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
     const named = naming.map(({ guard, detail }) => ({ guard, detail }))
-    return { ofChange: { run, isPlanHeld, breaches: named }, held, heldRun: isPlanHeld ? run : null }
+    return {
+      ...NO_HOLD,
+      ofChange: { run, isPlanHeld, breaches: named },
+      held,
+      heldRun: isPlanHeld ? run : null,
+    }
   }
-  return { ofChange: null, held: undefined, heldRun: isPlanHeld ? run : null }
+  return { ...NO_HOLD, heldRun: isPlanHeld ? run : null }
 }

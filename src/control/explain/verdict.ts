@@ -42,10 +42,15 @@ function nextOf({ planned, heldRun, configurationChange }: VerdictFacts): string
     : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
 }
 
-/** Whatever a run would do, none writes while the sync is paused. */
-function whilePaused({ paused, sync }: VerdictFacts, next: string): string {
-  if (paused === null) return next
-  return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
+/** Whatever a run would do, none writes while the sync is paused, but for an undo. */
+function whilePaused({ paused, sync, heldUndo }: VerdictFacts, next: string): string {
+  const undo =
+    heldUndo === undefined
+      ? ''
+      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, waits for a decision, and ${DOES[heldUndo.op]} when somebody approves it. `
+  if (paused === null) return `${undo}${next}`
+  const nothing = undo === '' ? 'Nothing' : 'Nothing else'
+  return `${undo}${nothing} is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
 }
 
 const DOES: Readonly<Record<Op, string>> = {

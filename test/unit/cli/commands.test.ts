@@ -330,6 +330,21 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
   })
 })
 
+test('undo says which hold it takes the place of', async () => {
+  const deletes = runOf({ ...UNDO_PLAN, counts: countsOf({ planned: { 'delete-user': 1 } }) })
+  const told = async (held: Partial<RunView>) => {
+    const heldRun = runOf({ run: 9, state: 'held', hold: 'open', ...held })
+    return (await dirsyncd(['undo', '12', '--dry-run'], { runs: { 1: [deletes], 9: [heldRun] } })).stdout
+  }
+  expect(await told({})).toContain(
+    'Run 9 waits for a decision, and this undo takes its place; the next run after dirsyncd resume corp holds anew what it finds.',
+  )
+  expect(await told({ undo: { run: 12, part: { ids: ['a'] } } })).toContain(
+    'and this undo takes its place; dirsyncd undo 12 shows it again.',
+  )
+  expect(await told({ undo: { run: 12, part: {} } })).not.toContain('takes its place')
+})
+
 test('undo says so where somebody has resumed the sync meanwhile', async () => {
   const script = { runs: { 1: [UNDO_PLAN], 2: [runOf({ ...UNDONE, paused: null })] } }
   expect((await dirsyncd(['undo', '12', '--yes'], script)).stdout).toMatch(

@@ -98,6 +98,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     lastFailure: null,
     hold: null,
     heldRun: null,
+    heldUndo: undefined,
     journal: [],
     isAbsenceKnown,
     membership: 'write',
@@ -504,6 +505,15 @@ describe('who waits for the delete', () => {
     expect(verdict.sentence).toMatch(/waits for its delete: absent since 1970-01-01 00:00:00Z; deleted after/)
     expect(next).toBe('The next run leaves it in the directory.')
   })
+})
+
+test('an undo that waits may delete somebody who is as the source has him, also while the sync is paused', () => {
+  const heldUndo = { run: 7, undoes: 5, op: 'delete-user' } as const
+  const undo = 'Run 7, the undo of run 5, waits for a decision, and deletes it when somebody approves it.'
+  expect(told({ story: { heldUndo, paused: PAUSED } }).next).toBe(
+    `${undo} Nothing else is written while corp is paused; after dirsyncd resume corp, the next run does nothing.`,
+  )
+  expect(told({ story: { heldUndo } }).next).toBe(`${undo} The next run does nothing.`)
 })
 
 describe('a paused sync writes nothing, whatever the verdict is', () => {
