@@ -27,8 +27,21 @@ const interference = fc.oneof(
     group: fc.constantFrom(...GROUPS),
   }),
   fc.record({ does: fc.constant('delete-group' as const), group: fc.constantFrom(...GROUPS) }),
+  fc.record({ does: fc.constant('other-user' as const), user: fc.constantFrom(...PEOPLE) }),
+  fc.record({ does: fc.constant('other-group' as const), group: fc.constantFrom(...GROUPS) }),
 )
 type Interference = typeof interference extends fc.Arbitrary<infer T> ? T : never
+
+const STRANGER = 'Made by somebody'
+const ADMINS = 'Admins'
+
+async function createOther(user: string): Promise<void> {
+  await call('POST', '/users', {
+    'users[][external_id]': user,
+    'users[][name]': STRANGER,
+    'users[][email]': `${user}-2@example.org`,
+  })
+}
 
 async function interfere(step: Interference): Promise<void> {
   switch (step.does) {
@@ -39,11 +52,15 @@ async function interfere(step: Interference): Promise<void> {
       await call('DELETE', `/users/${step.user}`)
       return
     case 'create':
-      await call('POST', '/users', {
-        'users[][external_id]': step.user,
-        'users[][name]': 'Made by somebody',
-        'users[][email]': `${step.user}-2@example.org`,
-      })
+      await createOther(step.user)
+      return
+    case 'other-user':
+      await call('DELETE', `/users/${step.user}`)
+      await createOther(step.user)
+      return
+    case 'other-group':
+      await call('DELETE', `/groups/${step.group}`)
+      await call('POST', '/groups', { 'groups[][external_id]': step.group, 'groups[][name]': ADMINS })
       return
     case 'delete-group':
       await call('DELETE', `/groups/${step.group}`)
@@ -125,6 +142,22 @@ function expectMembershipPutBack(
   else expect(now).toBe(isMember(before, group, user))
 }
 
+/** Somebody else's entry under an id that the run created or deleted, or a group of somebody else. */
+function expectOthersAlone({ before, written, changed, after }: States): void {
+  const isOfRun = (entries: 'users' | 'groups', id: string) =>
+    before[entries].has(id) !== written[entries].has(id)
+  for (const [id, { name }] of changed.users) {
+    if (name !== STRANGER || !isOfRun('users', id)) continue
+    expect(userIn(after, id)).toEqual(userIn(changed, id))
+    for (const group of GROUPS) expect(isMember(after, group, id)).toBe(isMember(changed, group, id))
+  }
+  for (const [id, { name, members }] of changed.groups) {
+    if (name !== ADMINS || !isOfRun('groups', id)) continue
+    expect(after.groups.get(id)?.name).toBe(ADMINS)
+    expect(after.groups.get(id)?.members).toEqual(members.filter((member) => after.users.has(member)))
+  }
+}
+
 test(
   'an undo puts back what nobody else has touched since, and touches nothing else',
   { timeout: 600_000 },
@@ -148,6 +181,7 @@ test(
           const changed = await seen()
           const left = await undo(run.run)
           const states = { before, written, changed, after: await seen() }
+          expectOthersAlone(states)
           for (const id of [...PEOPLE, 'stranger']) expectUserPutBack(states, left, id)
           for (const group of GROUPS)
             for (const user of PEOPLE) expectMembershipPutBack(states, left, group, user)
@@ -155,6 +189,43 @@ test(
         },
       ),
       { numRuns: inLong(8, 400) },
+    )
+  },
+)
+
+test(
+  'two runs are undone, the newest first, and then an undo of the undo does them again',
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(someCompany, someCompany, someCompany, async (first, second, third) => {
+        become(company, first)
+        await harness.sync()
+        const states: DirectoryContent[] = [await seen()]
+        const runs: number[] = []
+        for (const next of [second, third]) {
+          become(company, next)
+          const { run, counts } = await harness.sync()
+          if ((counts?.outcomes?.applied ?? 0) === 0) continue
+          runs.push(run)
+          states.push(await seen())
+        }
+        let last: number | undefined
+        for (const run of runs.toReversed()) {
+          states.pop()
+          const undone = await harness.undo(run)
+          await harness.control.resume(bed.sync)
+          expect(await seen()).toEqual(states.at(-1))
+          last = undone.run
+        }
+        if (last === undefined) return
+        const again = await harness.undo(last)
+        expect(again).toMatchObject({ state: 'done' })
+        await harness.undo(again.run)
+        await harness.control.resume(bed.sync)
+        expect(await seen()).toEqual(states[0])
+      }),
+      { numRuns: inLong(4, 100) },
     )
   },
 )
