@@ -76,8 +76,9 @@ export function leftBehind({
   const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
   for (const state of LEFT_STATES) add(state, counts?.outcomes[state])
   for (const code of LEFT_NOTICES) add(code, counts?.notices[code])
-  // Who came back without an e-mail is not as before.
-  if (undo !== null) add('duplicate-email', counts?.notices['duplicate-email'])
+  // Who came back without an e-mail, or must not be deleted, is not as before.
+  if (undo !== null)
+    for (const code of ['duplicate-email', 'protected'] as const) add(code, counts?.notices[code])
   return [...left].map(([what, count]) => `${digits(count)} ${what}`)
 }
 

@@ -108,7 +108,7 @@ export async function findInRead(
   return {
     entries,
     snapshot: await inTurns(partAbout(entries, snapshot)),
-    userOf: (id) => snapshot.users.get(id),
+    everybody: snapshot.users,
     searched,
     server: undefined,
   }

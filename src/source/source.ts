@@ -1,5 +1,5 @@
 import type { LossLook, PreferredServer } from '../directory/evidence.ts'
-import type { Kind, UserEntry } from '../directory/entry.ts'
+import type { Kind } from '../directory/entry.ts'
 import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
 import type { UserTable } from '../directory/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
@@ -67,8 +67,8 @@ export interface Found {
    * anybody else, or not, and an LDAP source leaves out the members of groups.
    */
   readonly snapshot: SourceSnapshot
-  /** Any user of the source, as a read passes it on; only where everything was read. */
-  readonly userOf?: (id: string) => UserEntry | undefined
+  /** Every user of the source, as a read passes it on; only where everything was read. */
+  readonly everybody?: SourceSnapshot['users']
   /** Where the source looked, such as `at and below ou=people,dc=example,dc=org`. */
   readonly searched: string
   /** The URL of the server that answered, where the source has servers. */

@@ -138,13 +138,26 @@ async function withNoticesOfUndo(
   return { ...plan, notices: notices.map((notice) => ofUndo(advice.tell(notice), undo.run)) }
 }
 
+/** What is said of a source, and of the next run, is not so of an undo. */
 function ofUndo(notice: Notice, run: number): Notice {
-  if (notice.code !== 'id-moved') return notice
-  const detail = notice.detail.replace(
-    / and is (.*) in the source \(.*$/s,
-    ` and becomes $1 again, as before run ${run}`,
-  )
-  return { ...notice, detail }
+  const { code, detail } = notice
+  if (code === 'id-moved')
+    return {
+      ...notice,
+      detail: detail.replace(
+        / and is (.*) in the source \(.*$/s,
+        ` and becomes $1 again, as before run ${run}`,
+      ),
+    }
+  if (code === 'email-swap')
+    return {
+      ...notice,
+      detail: detail.replace(
+        /\. If the service refuses this, .*$/s,
+        '. If the service refuses this, because it allows each e-mail only once, give them their e-mails back in the service',
+      ),
+    }
+  return notice
 }
 
 function* guardsOf(

@@ -426,6 +426,9 @@ test('half of an exchange of e-mails is not undone, and says that both belong to
   expect(notice?.detail).toBe(
     `"b" has the e-mail a@example.org in the directory and keeps it; run ${changing.run} gave it that e-mail: undo both together`,
   )
+  const both = await noticesOf(bed.db, (await harness.undo(changing.run)).run, 10)
+  expect(both.map(({ code }) => code)).toEqual(['email-swap', 'email-swap'])
+  expect(both[0]?.detail).toMatch(/only once, give them their e-mails back in the service$/)
 })
 
 test('people and groups whose members others changed are not deleted where the sync reads no members', async () => {
@@ -527,7 +530,7 @@ test('whoever comes back without the e-mail is told why somebody else keeps it',
   ).toEqual([
     `a: ${has('b', 'a@example.org')}; run ${run} gave it that e-mail, it had none before, and no endpoint of the API takes one away`,
     `c: ${has('new', 'c@example.org')}; run ${run} gave it that e-mail, and this undo leaves it as it is`,
-    `d: ${has('later', 'd@example.org')}; run ${run} did not give it that e-mail: where a later run did, undo that one first`,
+    `d: ${has('later', 'd@example.org')}; run ${run} did not give it that e-mail: undo the later run that did, or free the e-mail in the service, and then undo run ${run} again`,
   ])
 })
 

@@ -134,11 +134,11 @@ function unreadableIn(found: Found | null): readonly string[] {
  */
 async function emailHolders(
   deps: ExplainDeps,
-  { server, snapshot: { users } }: Found,
+  { everybody }: Found,
   entry: DirectoryUser | DirectoryGroup | null,
 ): Promise<Story['source']['sameEmail']> {
   if (entry === null || !('email' in entry) || !entry.email) return []
-  if (server === undefined) return othersWith(users, entry.email, entry.id).map(holderOf)
+  if (everybody !== undefined) return othersWith(everybody, entry.email, entry.id).map(holderOf)
   const { found } = await askSource(deps, entry.email, ['user'])
   const read = found?.entries.filter(({ standing }) => standing?.inBase === true && standing.inFilter)
   return (read ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
@@ -214,5 +214,8 @@ function sharingEmail({ snapshot: { users } }: Found, id: string): readonly User
 function othersWith(users: Found['snapshot']['users'], email: string, id: string): readonly UserEntry[] {
   const wanted = canonicalEmail(email)
   if (wanted === '') return []
-  return [...users.values()].filter((user) => user.id !== id && canonicalEmail(user.email ?? '') === wanted)
+  const others: UserEntry[] = []
+  for (const user of users.values())
+    if (user.id !== id && canonicalEmail(user.email ?? '') === wanted) others.push(user)
+  return others
 }

@@ -17,11 +17,11 @@ const MOST_IN_QUESTION = 20
 /** `undefined` where only a run can compare them: the source was not read as a whole, or too many differ. */
 export async function membersInQuestion(
   deps: Pick<ExplainDeps, 'lookUp'>,
-  { snapshot: { groups, seen }, userOf }: Found,
+  { snapshot: { groups, seen }, everybody }: Found,
   group: DirectoryGroup,
 ): Promise<MembersInQuestion | undefined> {
   const wanted = groups.get(group.id)
-  if (userOf === undefined || wanted === undefined) return undefined
+  if (everybody === undefined || wanted === undefined) return undefined
   const [listed, there] = [new Set(wanted.members), new Set(group.members)]
   const ids = [...new Set([...wanted.members, ...group.members])].filter(
     (id) => !listed.has(id) || !there.has(id) || !seen.user.has(id),
@@ -32,7 +32,7 @@ export async function membersInQuestion(
   return {
     ids,
     isSame: listed.size === there.size && wanted.members.every((id) => there.has(id)),
-    source: ids.map(userOf).filter((user) => user !== undefined),
+    source: ids.map((id) => everybody.get(id)).filter((user) => user !== undefined),
     directory: answers
       .map(({ entry }) => entry)
       .filter((entry): entry is DirectoryUser => entry !== null && !('members' in entry)),

@@ -53,7 +53,7 @@ export class EmailAdvice {
     const { run, part } = this.#facts
     const given = this.#given.get(email)
     if (given === undefined)
-      return `run ${run} did not give it that e-mail: where a later run did, undo that one first`
+      return `run ${run} did not give it that e-mail: undo the later run that did, or free the e-mail in the service, and then undo run ${run} again`
     const did = `run ${run} gave it that e-mail`
     if (!isInPart(part, given)) return `${did}: undo both together`
     if (given.op === 'update-user' && !given.have.email)

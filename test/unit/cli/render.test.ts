@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { BreachView } from '../../../src/control/control.ts'
+import { leftBehind } from '../../../src/cli/exit-code.ts'
 import { renderChange } from '../../../src/cli/render/change.ts'
 import { createProgress, progressLine } from '../../../src/cli/render/progress.ts'
 import { renderReport, renderRunEnd } from '../../../src/cli/render/report.ts'
@@ -486,6 +487,9 @@ test('a run that left something undone says what, in the list of runs and in the
   })
   expect(renderRuns([view])[1]).toMatch(/ 0 {2}1 missing, 2 quarantined, 1 shared-id$/)
   expect(renderRunEnd(view)[0]).toMatch(/: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/)
+  const counts = countsOf({ notices: { protected: 1 } })
+  expect(leftBehind({ counts, undo: { run: 12, part: {} } })).toEqual(['1 protected'])
+  expect(leftBehind({ counts })).toEqual([])
 })
 
 test('the progress bar counts what is no longer pending', () => {

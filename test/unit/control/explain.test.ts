@@ -551,7 +551,7 @@ describe('the members of a group', () => {
     collector.addGroup({ ...row, name: 'Sales', members: [...members], unknownMembers: [] })
     const snapshot = collector.snapshot()
     const entries = [{ ...entry, ...row, kind: 'group' as const, members: members.length }]
-    const found = foundAs(undefined, { entries, snapshot, userOf: (id) => snapshot.users.get(id) })
+    const found = foundAs(undefined, { entries, snapshot, everybody: snapshot.users })
     const group = { id: 'sales', name: 'Sales', members: there }
     const lookUp: ExplainDeps['lookUp'] = async ({ id }) =>
       inDirectory.includes(id) ? { id, name: id, email: null } : undefined
