@@ -147,7 +147,7 @@ export class Pass implements Disposable {
     const shared = this.#sharedParts()
     return {
       ...shared,
-      // Whom others have put into a group, or who is in it, is not as the run left it: also where the sync reads no members.
+      // Whoever others have put into a group is not as the run left him, also where the sync reads no members.
       readDirectory: this.#readDirectory('write'),
       // Whoever once approved a delete of the sync has not approved that of an undo.
       recall: async () => ({

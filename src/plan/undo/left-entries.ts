@@ -1,7 +1,7 @@
 import type { Kind } from '../../directory/entry.ts'
 import { canonicalName } from '../../directory/normalize.ts'
 import type { DirectorySnapshot } from '../../directory/snapshot.ts'
-import { type Change, kindOf } from '../change.ts'
+import { type Change, kindOf, type UserValues } from '../change.ts'
 import { type LaterAttempts, laterText } from './later-attempts.ts'
 import { hasValues, isWithoutEmail, personText } from './values.ts'
 
@@ -80,9 +80,13 @@ export class LeftEntries {
         return this.textOf(now, 'deleted', have)
       }
       case 'create-group':
-        return this.#whyNamed(change.id, change.want.name, 'is called', 'was created as')
+        return this.#whyNamed(
+          change.id,
+          change.want.name,
+          (now) => `is called "${now}" now, and was created as`,
+        )
       case 'delete-group':
-        return this.#whyNamed(change.id, change.have.name, 'is there again as', 'was')
+        return this.#whyNamed(change.id, change.have.name, (now) => `is there again as "${now}", and was`)
       case 'update-user':
       case 'update-group':
       case 'set-members':
@@ -91,18 +95,14 @@ export class LeftEntries {
   }
 
   /** `is Ana <ana@example.org> now, and run 12 wrote Bea <bea@example.org>` */
-  textOf(
-    now: Parameters<typeof personText>[0],
-    did: string,
-    values: Parameters<typeof personText>[0],
-  ): string {
+  textOf(now: UserValues, did: string, values: UserValues): string {
     return `is ${personText(now)} now, and run ${this.#facts.run} ${did} ${personText(values)}`
   }
 
-  #whyNamed(id: string, name: string, is: string, was: string): string | undefined {
+  #whyNamed(id: string, name: string, textOf: (now: string) => string): string | undefined {
     const now = this.#facts.directory.groups.get(id)
     if (now === undefined || canonicalName(now.name) === canonicalName(name)) return undefined
-    return `${is} "${now.name}"${is === 'is called' ? ' now' : ''}, and ${was} "${name}"`
+    return `${textOf(now.name)} "${name}"`
   }
 }
 
