@@ -20,7 +20,7 @@ what goes beyond the approval is held again.
 Of a held plan a part can be approved: --only creates, updates, deletes or members, --users, --groups and --id ID, which
 all must fit. It is applied now, with what it depends on: whoever has an e-mail that somebody of the part gets loses it
 (where that is held itself, neither is applied), and whom the part creates becomes a member of his groups. The rest
-becomes a hold of its own.
+becomes a hold of its own; of a plan that was rejected it stays rejected.
 
 --only NAME approves only the guards or findings of this name, as the report prints it; the others stay open and can be
 decided on later, in any order. A change that another guard holds too waits until that one is approved as well. Where
@@ -76,7 +76,10 @@ async function approve(session: Session, number: number, options: ApproveOptions
     ...choice,
   })
   const applying = await approvalRuns(control, approved)
-  const overruled = isRejected ? [`Run ${number} had been rejected; this approval overrules that.`] : []
+  const overruled =
+    isRejected && choice.part === undefined
+      ? [`Run ${number} had been rejected; this approval overrules that.`]
+      : []
   if (!session.json) session.print(...overruled, approvedLine(approved, choice, applying))
   else if (applying.length === 0) session.printJson(approved)
   const codes: number[] = []
@@ -123,7 +126,7 @@ async function approvalRuns(control: Control, approved: RunSummary): Promise<rea
 }
 
 const NOTHING_APPLIED =
-  'Nothing of this part could be applied: it depends on changes that are still held, such as that of somebody whose e-mail it gets.'
+  'Nothing of this part was applied: the source does not want it any more, another run has done it, or it depends on changes that are still held, such as that of somebody whose e-mail it gets.'
 
 async function appliedNothing(control: Control, run: number): Promise<boolean> {
   const { part, state, counts } = await readRun(control, run, 0)
@@ -138,7 +141,7 @@ function isPaused({ paused, undo }: RunSummary): boolean {
 function approvedLine(approved: RunSummary, choice: Choice, [applying]: readonly number[]): string {
   const { sync, run } = approved
   if (choice.part !== undefined && applying !== undefined)
-    return `A part of run ${run} of ${sync} is approved; run ${applying} applies it, and what is left is held by the next run.`
+    return `A part of run ${run} of ${sync} is approved; run ${applying} applies it, and ${approved.hold === 'rejected' ? 'what is left stays rejected' : 'what is left is held by the next run'}.`
   const later = isPaused(approved)
     ? `${sync} is paused, so a run after dirsyncd resume ${sync} applies it`
     : `the next run of ${sync} applies it`

@@ -21,7 +21,10 @@ interface PartDeps extends ApprovalDeps {
   readonly targets: ReadonlyMap<string, string>
 }
 
-/** See `Control.approve`. One run applies the part, and the next one holds what is left. */
+/**
+ * See `Control.approve`. One run applies the part, and the next one holds what is left; what is left of a plan that was
+ * rejected stays so.
+ */
 export async function approvePartOf(
   { db, targets, request }: PartDeps,
   { run: number, by, reason }: ApproveRequest,
@@ -32,6 +35,7 @@ export async function approvePartOf(
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(before, targets, 'be decided about')
   requireNoUndo(before)
+  requirePlanOnHold(before)
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
   const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
@@ -42,7 +46,7 @@ export async function approvePartOf(
     )
   const approved = { mode: 'sync', trigger: 'approval', approvalOf: number } as const
   await request(before.sync, { ...approved, part })
-  await request(before.sync, approved)
+  if (before.hold === 'open') await request(before.sync, approved)
   return (await findRun(db, number))!
 }
 
@@ -54,11 +58,11 @@ function requireNoUndo({ run, undo, hold }: RunRecord): void {
   )
 }
 
-/** Throws unless guards hold the whole plan of this run. */
+/** Throws unless guards hold the whole plan of this run, or a person rejected it. */
 function requirePlanOnHold(run: RunRecord): void {
   requireInTime(run)
   const { run: number, state, hold, hold_run: holder } = run
-  if (state === 'held' && hold === 'open') return
+  if (state === 'held' && (hold === 'open' || hold === 'rejected')) return
   const where = holder !== null && holder !== number ? `; it waits for the hold of run ${holder}` : ''
   throw new DirsyncdError(
     'run-unknown',

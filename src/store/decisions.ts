@@ -5,7 +5,7 @@ import { leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
 import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
 import { isOfEntries } from './of-entries.ts'
-import type { RecordedDecision, SyncTarget } from './run-types.ts'
+import type { HoldState, RecordedDecision, RunState, SyncTarget, Undo } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
@@ -77,8 +77,8 @@ export interface PartApproval {
 }
 
 /**
- * Approves the changes of a held plan that a part of it names, and lets the others wait for a decision of their own.
- * Returns how many changes the part names.
+ * Approves the changes of a held plan that a part of it names, and lets the others wait for a decision of their own,
+ * unless they were rejected. Returns how many changes the part names.
  *
  * @param check throws where the hold of this run takes no such decision; it gets the locked run
  */
@@ -101,7 +101,7 @@ export async function approvePart(
       RETURNING fingerprint`.execute(trx)
     const named = rows.length + (await countMemberships(trx, number, part))
     if (named === 0) return 0
-    await leaveOut(trx, run, sql`NOT ${isNamed}`, by)
+    if (run.hold === 'open') await leaveOut(trx, run, sql`NOT ${isNamed}`, by)
     await trx
       .updateTable('dirsyncd.runs')
       .set({
@@ -213,7 +213,7 @@ export async function decisionsOf(
   const rows = await db
     .selectFrom('dirsyncd.decisions as d')
     .leftJoin('dirsyncd.runs as r', 'r.run', 'd.run')
-    .select(['d.fingerprint', 'd.decision', 'd.run', 'd.decided_by', 'r.hold'])
+    .select(['d.fingerprint', 'd.decision', 'd.run', 'd.decided_by', 'r.hold', 'r.state', 'r.undo'])
     .where('d.sync', '=', sync)
     .where('d.target', '=', target)
     .where('r.undo', isUndo ? 'is not' : 'is', null)
@@ -249,12 +249,24 @@ export async function awaitsApplying(db: Db, run: number): Promise<boolean> {
 }
 
 /**
- * A hold that a newer run ended takes no decision any more: what was rejected there stays rejected until it changes.
+ * A hold that a newer run ended takes no decision any more: what was rejected there stays rejected until it changes. A
+ * hold often has many changes, so a person is told how to release one alone.
  */
-function whatReleases({ run, hold }: { readonly run: number; readonly hold: string | null }): string {
-  if (hold === 'rejected') return `; dirsyncd approve ${run} releases it`
-  if (hold === 'open') return `; dirsyncd approve ${run} --only NAME releases it`
-  return ''
+function whatReleases({
+  run,
+  hold,
+  state,
+  undo,
+}: {
+  readonly run: number
+  readonly hold: HoldState | null
+  readonly state: RunState | null
+  readonly undo: Undo | null
+}): string {
+  if (hold !== 'open' && hold !== 'rejected') return ''
+  if (undo === null && state === 'held') return `; dirsyncd approve ${run} --id ID releases it`
+  const name = hold === 'open' ? ' --only NAME' : ''
+  return `; dirsyncd approve ${run}${name} releases all that was rejected there`
 }
 
 /**

@@ -332,7 +332,7 @@ const SCENARIOS: readonly Scenario[] = [
       sentence: /because its delete was rejected by \S+ in the hold of run \d+/,
     },
     next: /leaves it as it is/,
-    todo: /dirsyncd approve \d+ releases the change/,
+    todo: /dirsyncd approve \d+ --id ana releases the change/,
   },
   {
     title: 'protected',

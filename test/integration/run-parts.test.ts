@@ -174,6 +174,19 @@ test('what came since the approval is not applied with the part', async () => {
   expect(rest).toMatchObject({ state: 'held', counts: { planned: { 'delete-user': 2 } } })
 })
 
+test('one of those whose deletes were rejected is approved alone', async () => {
+  fire('a', 'b', 'c')
+  hire('new')
+  const held = await harness.sync()
+  await harness.control.reject({ run: held.run, by: 'bob' })
+  await harness.sync()
+  const applied = await harness.approve(held.run, { part: { ids: ['a'] } })
+  expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c', 'd', 'e', 'f', 'new'])
+  const next = await harness.sync()
+  expect(next).toMatchObject({ state: 'done', counts: { planned: {}, notices: { rejected: 2 } } })
+})
+
 test('a part that the run does not hold, and a run without a plan on hold, are refused', async () => {
   fire('a', 'b')
   const held = await harness.sync()

@@ -189,16 +189,23 @@ test('what was rejected may be approved later', async () => {
 })
 
 test.each([
-  ['rejected', 'rejected by ada in the hold of run N; dirsyncd approve N releases it'],
-  ['open', 'rejected by ada in the hold of run N; dirsyncd approve N --only NAME releases it'],
-  ['replaced', 'rejected by ada in the hold of run N'],
-] as const)('what was rejected in a hold that is %s now says what releases it', async (state, words) => {
-  const run = await hold('a')
-  await decide(db, run, { decision: 'rejected', by: 'ada' }, () => undefined)
-  await db.updateTable('dirsyncd.runs').set({ hold: state }).where('run', '=', run).execute()
-  const { rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
-  expect(rejected.get('a')).toBe(words.replaceAll('N ', `${run} `).replaceAll(/N(?=;|$)/g, `${run}`))
-})
+  ['rejected', 'held', '; dirsyncd approve N --id ID releases it'],
+  ['open', 'held', '; dirsyncd approve N --id ID releases it'],
+  ['rejected', 'done', '; dirsyncd approve N releases all that was rejected there'],
+  ['open', 'done', '; dirsyncd approve N --only NAME releases all that was rejected there'],
+  ['replaced', 'held', ''],
+] as const)(
+  'what was rejected in a hold that is %s of a run that is %s says what releases it',
+  async (...of) => {
+    const [held, state, words] = of
+    const run = await hold('a')
+    await decide(db, run, { decision: 'rejected', by: 'ada' }, () => undefined)
+    await db.updateTable('dirsyncd.runs').set({ hold: held, state }).where('run', '=', run).execute()
+    const { rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
+    const said = `rejected by ada in the hold of run ${run}`
+    expect(rejected.get('a')).toBe(`${said}${words.replace('N ', `${run} `)}`)
+  },
+)
 
 test('two people who decide on two guards at once are both heard', async () => {
   const targets = new Map([[sync, TARGET]])

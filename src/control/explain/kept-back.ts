@@ -42,7 +42,7 @@ const UNWANTED: Readonly<Record<DeleteReason, string>> = {
 function rejected(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'rejected')
   if (said === undefined) return undefined
-  const release = /dirsyncd approve .*(?= releases it)/.exec(said)?.[0]
+  const release = /dirsyncd approve .* releases .*/.exec(said)?.[0]
   const who = /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
   return {
     code: 'rejected',
@@ -51,7 +51,7 @@ function rejected(facts: VerdictFacts): Case | undefined {
     todo:
       release === undefined
         ? 'The change is planned again when the source wants another one'
-        : `${release} releases the change`,
+        : release.replace('--id ID releases it', `--id ${quoted(facts.id ?? '')} releases the change`),
   }
 }
 

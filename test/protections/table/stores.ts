@@ -614,8 +614,8 @@ export const STORES: readonly Protection[] = [
   {
     name: 'stores-rejection-names-no-approval-that-is-refused',
     file: 'store/decisions.ts',
-    find: "if (hold === 'rejected') return",
-    replace: "if (hold !== 'open') return",
+    find: "if (hold !== 'open' && hold !== 'rejected') return ''",
+    replace: "if (hold === null) return ''",
     test: 'integration/store-memory.test.ts',
     only: 'what releases it',
   },

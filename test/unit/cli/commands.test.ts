@@ -525,7 +525,7 @@ test('an approval of a part follows the run that applies it and the one that hol
     /^A part of run 5 of corp is approved; run 6 applies it, and what is left is held by the next run\./,
   )
   expect(result.stdout).toMatch(
-    /run 6, approved as a part of run 5, done(.|\n)*Nothing of this part could be applied(.|\n)*run 7, approved in run 5, held/,
+    /run 6, approved as a part of run 5, done(.|\n)*Nothing of this part was applied(.|\n)*run 7, approved in run 5, held/,
   )
   const mixed = await dirsyncd(['approve', '5', '--id', 'a', '--only', 'reborn'], { approve, runs })
   expect(mixed).toMatchObject({ code: 64, stderr: expect.stringContaining('cannot be approved at once') })
