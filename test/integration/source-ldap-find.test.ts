@@ -182,6 +182,15 @@ test('a group is found by its name, with how many members it lists', async () =>
   expect((await find('sales')).entries).toMatchObject([{ kind: 'group', ids: ['Sales'], members: 2 }])
 })
 
+test('a person whose name is what the id of groups is made of is a person, also outside of the bases', async () => {
+  const map = { external_id: 'uid', email: 'mail', name: 'cn' }
+  const users = { ...options().users, base: `ou=second,${BASE}`, map }
+  const found = await find('Far Away', { users })
+  expect(found.entries).toMatchObject([{ kind: 'user', ids: ['far'], standing: { inBase: false } }])
+  const groups = { ...options().groups!, base: BASE }
+  expect((await find('Far Away', { users, groups })).entries).toMatchObject([{ kind: 'user' }])
+})
+
 describe('where users and groups have one base', () => {
   const base = BASE
   const map = { external_id: 'entryUUID', email: 'mail', name: 'cn' }

@@ -40,17 +40,25 @@ export async function find(
 async function hitsOf(finding: Finding, places: readonly Searched[], who: string): Promise<readonly Hit[]> {
   const there = await atDn(finding, places, who)
   if (there.length > 0) return there
-  for (const filterOf of [byId, byValue]) {
-    const found = await searchBases(finding, places, (place) => filterOf(place, who))
-    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : exactOnes(found, who)
-    if (meant.length > 0) return meant
-  }
-  for (const filterOf of [byId, byValue]) {
-    const found = await searchElsewhere(finding, places, (place) => filterOf(place, who))
-    const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : exactOnes(found, who)
-    if (meant.length > 0) return meant
+  for (const search of [searchBases, searchElsewhere]) {
+    for (const filterOf of [byId, byValue]) {
+      const all = await search(finding, places, (place) => filterOf(place, who))
+      const found = await ofTheirKind(finding.connection, all)
+      const meant = filterOf === byValue ? found.filter((hit) => isMeant(hit, who)) : exactOnes(found, who)
+      if (meant.length > 0) return meant
+    }
   }
   return searchBases(finding, places, (place) => byParts(place, who))
+}
+
+/** A person's name may equal what is the id of groups: without the filter, classes that say otherwise count. */
+async function ofTheirKind(connection: LdapConnection, hits: readonly Hit[]): Promise<Hit[]> {
+  const kept: Hit[] = []
+  for (const hit of hits) {
+    const isOther = (kindOfClasses(hit.entry) ?? hit.kind) !== hit.kind
+    if (!isOther || (await meets(connection, hit, hit.place))) kept.push(hit)
+  }
+  return kept
 }
 
 /** A server may ignore upper and lower case where it looks for an id. */
@@ -74,13 +82,19 @@ async function oneKindEach(connection: LdapConnection, hits: readonly Hit[]): Pr
     }
     const within: Hit[] = []
     for (const hit of each) if (await meets(connection, hit, hit.place)) within.push(hit)
-    kept.push(...(within.length > 0 ? within : each.filter(({ kind, entry }) => kind === likelyKind(entry))))
+    kept.push(
+      ...(within.length > 0
+        ? within
+        : each.filter(({ kind, entry }) => kind === (kindOfClasses(entry) ?? 'user'))),
+    )
   }
   return kept.toSorted((a, b) => byCodeUnit(a.entry.dn, b.entry.dn))
 }
 
-function likelyKind(entry: LdapEntry): Hit['kind'] {
-  return lookupIn(entry)('objectClass').some((name) => /group/i.test(name)) ? 'group' : 'user'
+function kindOfClasses(entry: LdapEntry): Hit['kind'] | undefined {
+  const classes = lookupIn(entry)('objectClass')
+  if (classes.some((name) => /group/i.test(name))) return 'group'
+  return classes.some((name) => /person|account|user/i.test(name)) ? 'user' : undefined
 }
 
 /** With all entries of the bases that have the same id, where there is one id. */
