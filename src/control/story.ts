@@ -82,6 +82,8 @@ export type VerdictCode =
 export interface JournalEntry {
   readonly run: number
   readonly op: Op
+  /** The same for every attempt of one change. */
+  readonly fingerprint: string
   /** ISO 8601, UTC. */
   readonly at: string
   /** Null while it is under way. */

@@ -21,6 +21,7 @@ export interface EntryKey {
 export interface JournalLine {
   readonly run: number
   readonly op: Op
+  readonly fingerprint: string
   readonly at: Date
   /** `null` while the attempt is under way. */
   readonly outcome: string | null
@@ -41,7 +42,7 @@ export async function journalOf(
   limit: number,
 ): Promise<readonly JournalLine[]> {
   const { rows } =
-    await sql<JournalLine>`SELECT j.run, j.op, j.intent_at AS at, j.outcome, j.status, j.detail,
+    await sql<JournalLine>`SELECT j.run, j.op, j.fingerprint, j.intent_at AS at, j.outcome, j.status, j.detail,
       j.approved, c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
     FROM ${journalRows([id])} AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
       LEFT JOIN dirsyncd.runs AS r ON r.run = j.run

@@ -15,6 +15,8 @@ export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | '
   readonly membership: Membership
   /** The options that are not as in the last completed run. */
   readonly configurationChange: ConfigurationChange | undefined
+  /** The last run of the whole sync that made both sides equal. */
+  readonly completedRun: number | null
   /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
   readonly sameMembers: boolean | null
   /** Whether several users of the directory may have one e-mail. */
@@ -86,7 +88,7 @@ export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
   return last?.op.startsWith('delete') === true ? last : undefined
 }
 
-const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
+export const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
 
 /** The newest change that was made. */
 export function lastDone({ journal }: VerdictFacts): JournalEntry | undefined {

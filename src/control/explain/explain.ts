@@ -83,7 +83,8 @@ async function storyOf(
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
   const holders = found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry)
   const { membership, sameMembers, isAbsenceKnown } = judged
-  const configurationChange = changeSince(await lastOptions(deps.db, deps.target.sync), deps.options)
+  const completed = await lastOptions(deps.db, deps.target.sync)
+  const configurationChange = changeSince(completed, deps.options)
   const facts = {
     sync,
     kind,
@@ -116,6 +117,7 @@ async function storyOf(
       sameMembers,
       sharesEmails: deps.rules.emails === 'shared',
       configurationChange,
+      completedRun: completed?.run ?? null,
       heldRun: hold.heldRun,
       heldUndo: hold.heldUndo,
     }),

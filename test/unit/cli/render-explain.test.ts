@@ -59,6 +59,7 @@ function storyOf(text: string): Story {
       {
         run: 6,
         op: 'update-user',
+        fingerprint: 'f',
         at: '2026-01-02T03:04:05.000Z',
         outcome: 'failed',
         status: 500,

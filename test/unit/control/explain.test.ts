@@ -4,7 +4,7 @@ import { judge, type PlanFacts } from '../../../src/control/explain/judge.ts'
 import { membersInQuestion } from '../../../src/control/explain/members.ts'
 import type { ExplainDeps } from '../../../src/control/explain/sides.ts'
 import { judgementOf } from '../../../src/control/explain/verdict.ts'
-import type { Story } from '../../../src/control/story.ts'
+import type { JournalEntry, Story } from '../../../src/control/story.ts'
 import type { NoticeCode } from '../../../src/directory/snapshot.ts'
 import { fingerprint } from '../../../src/plan/change.ts'
 import type { PlanRules, Withheld } from '../../../src/plan/inputs.ts'
@@ -74,6 +74,22 @@ function judged({ rules, memory, found = foundAs(THERE), directory = [THERE], ..
   })
 }
 
+function attempt(more: Partial<JournalEntry>): JournalEntry {
+  return {
+    run: 5,
+    op: 'update-user',
+    fingerprint: '',
+    at: '2026-01-02T03:04:05.000Z',
+    outcome: 'applied',
+    status: 200,
+    detail: null,
+    why: null,
+    approvedBy: null,
+    undoes: null,
+    ...more,
+  }
+}
+
 function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
   const { difference, planned, notices, isAbsenceKnown } = judged(given)
   const { found = foundAs(THERE), directory = [THERE] } = given
@@ -105,6 +121,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     sameMembers: null,
     sharesEmails: false,
     configurationChange: undefined,
+    completedRun: null,
     ...given.story,
   })
 }
@@ -277,17 +294,11 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       found: foundAs(RENAMED),
       story: {
         journal: [
-          {
-            run: 5,
-            op: 'update-user',
-            at: '',
+          attempt({
             outcome: 'failed',
             status: 500,
             detail: 'PATCH /users/ana at http://a failed: the service answered 500.',
-            why: null,
-            approvedBy: null,
-            undoes: null,
-          },
+          }),
         ],
       },
     },
@@ -700,5 +711,36 @@ describe('what a run would plan', () => {
     const found = foundAs({ ...THERE }, {}, withBen())
     const { planned, notices } = judged({ found, directory: [{ ...THERE, email: null }, BEN] })
     expect([planned, notices.map(({ code }) => code)]).toEqual([undefined, ['duplicate-email']])
+  })
+})
+
+describe('what an undo put back', () => {
+  const gone = fingerprint({ op: 'delete-user', id: 'ana', have: { email: null, name: null }, why: 'gone' })
+  const undo = { run: 7, undoes: 5 }
+  const putBack = [
+    attempt({ ...undo, op: 'create-user', fingerprint: 'x' }),
+    attempt({ op: 'delete-user', fingerprint: gone }),
+  ]
+  const renamed = attempt({ ...undo, fingerprint: 'x' })
+
+  test.each<[string, Given, Story['verdict']['code']]>([
+    ['would be done again', { found: foundAs(undefined), story: { journal: putBack } }, 'undone'],
+    [
+      'was done away with by a completed run, and the person left again',
+      { found: foundAs(undefined), story: { journal: putBack, completedRun: 9 } },
+      'changed',
+    ],
+    [
+      'differs in another way than the run made it',
+      { found: foundAs(RENAMED), story: { journal: putBack } },
+      'changed',
+    ],
+    [
+      'is not what the next run changes',
+      { found: foundAs(undefined), story: { journal: [renamed, ...putBack.slice(1)] } },
+      'changed',
+    ],
+  ])('%s', (_what, given, code) => {
+    expect(told(given).verdict.code).toBe(code)
   })
 })
