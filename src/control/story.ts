@@ -2,6 +2,7 @@ import type { DirectoryGroup, DirectoryUser, Kind } from '../directory/entry.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import type { Change, DeleteReason, Op } from '../plan/change.ts'
 import type { FieldTrace, FoundEntry } from '../source/source.ts'
+import type { WaitingMembership } from '../store/entry-history.ts'
 import type { RunState } from '../store/run-types.ts'
 import type { SyncPause } from './sync-pause.ts'
 
@@ -123,6 +124,8 @@ export interface Story {
   /** The newest run of the whole sync, if it failed; one sentence says why. */
   readonly lastFailure: { readonly run: number; readonly at: string; readonly error: string } | null
   readonly hold: StoryHold | null
+  /** Of a user: where he comes into a group, or leaves it, when somebody approves it. */
+  readonly waitingMemberships: readonly WaitingMembership[]
   readonly paused: SyncPause | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]

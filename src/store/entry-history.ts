@@ -149,6 +149,36 @@ export async function membersChangeOf(
     .executeTakeFirst()
 }
 
+/** A user comes into a group, or leaves it, when somebody approves it. */
+export interface WaitingMembership {
+  readonly run: number
+  readonly group: string
+  readonly comes: boolean
+  /** A person rejected it; otherwise it waits with the plan of the run, for all of which somebody has to decide. */
+  readonly isRejected: boolean
+}
+
+/** The memberships of a user that wait for a person, by group. */
+export async function waitingMembershipsOf(
+  db: Db,
+  { sync, target }: SyncTarget,
+  user: string,
+): Promise<readonly WaitingMembership[]> {
+  const rejections = sql`SELECT FROM dirsyncd.decisions AS d WHERE d.sync = r.sync AND d.target = r.target
+    AND d.run = r.run AND d.decision = 'rejected'`
+  const isRejected = sql<boolean>`EXISTS (${rejections} AND d.fingerprint = c.fingerprint)`
+  const { rows } =
+    await sql<WaitingMembership>`SELECT c.run, c.entry_id AS "group", c.change->'want' ? ${user} AS comes,
+      ${isRejected} AS "isRejected"
+    FROM dirsyncd.runs AS r JOIN dirsyncd.changes AS c ON c.run = r.run
+    WHERE r.sync = ${sync} AND r.target = ${target} AND r.state = 'held' AND r.undo IS NULL
+      AND (r.hold = 'open' OR EXISTS (${rejections}))
+      AND c.op = 'set-members' AND (c.change->'want' ? ${user}) <> (c.change->'have' ? ${user})
+      AND (r.hold = 'open' OR ${isRejected})
+    ORDER BY c.run, c.entry_id`.execute(db)
+  return rows
+}
+
 /** Who approved last what this run applied: in the hold that it says, or in the newest one before it. */
 export async function approverOf(
   db: Db,

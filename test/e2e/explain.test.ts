@@ -38,7 +38,8 @@ const SCENARIOS: readonly Scenario[] = [
       code: 'unchanged',
       sentence: /^Ana Šimić \(user ana\) is in the directory as the source has it/,
     },
-    next: /does nothing/,
+    next: /changes nothing of it but its groups/,
+    todo: /dirsyncd plan \S+ shows who comes into which group/,
   },
   {
     title: 'somebody new',
@@ -108,7 +109,7 @@ const SCENARIOS: readonly Scenario[] = [
     sources: ALL_SOURCES,
     act: (scene) => scene.runs([{ id: 'ana', name: 'Ana Šimić' }, ben]),
     verdict: { code: 'no-email', sentence: /is in the directory without an e-mail/ },
-    next: /does nothing/,
+    next: /changes nothing of it but its groups/,
     todo: /users\.map\.email/,
   },
   {
@@ -126,7 +127,7 @@ const SCENARIOS: readonly Scenario[] = [
       scene.runs([{ ...ana, mail: 'Ben@example.org' }, ben], [{ ...ana, mail: 'Ben@example.org' }, ben]),
     who: 'ben',
     verdict: { code: 'email-taken', sentence: /"ana" has the e-mail .* in the directory and keeps it/ },
-    next: /does nothing/,
+    next: /changes nothing of it but its groups/,
     todo: /another e-mail/,
   },
   {
@@ -319,6 +320,34 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd approve \d+ or dirsyncd reject \d+/,
   },
   {
+    title: 'as in the source, but for a group that waits',
+    sources: ['csv', 'ldap', 'command'],
+    act: (scene) => leavesSales(scene),
+    verdict: {
+      code: 'held',
+      sentence:
+        /^Run \d+ waits for a person, and with it that Ana Šimić \(user ana\) comes into the group club and leaves the group sales\.$/,
+    },
+    next: /^The next run plans again, and changes the groups unless/,
+    todo: /dirsyncd approve \d+ --id ana or dirsyncd reject \d+/,
+  },
+  {
+    title: 'as in the source, but for a group that a person rejected',
+    sources: ['command', 'csv', 'ldap'],
+    act: async (scene) => {
+      await leavesSales(scene)
+      await stage.site.run('reject', await scene.lastRun())
+      await scene.run()
+    },
+    verdict: {
+      code: 'rejected',
+      sentence:
+        /^A person rejected in the hold of run \d+ that Ana Šimić \(user ana\) leaves the group sales\.$/,
+    },
+    next: /leaves these groups as they are/,
+    todo: /dirsyncd approve \d+ --id sales releases what was to be changed in this group/,
+  },
+  {
     title: 'rejected',
     sources: ALL_SOURCES,
     act: async (scene) => {
@@ -435,7 +464,8 @@ const SCENARIOS: readonly Scenario[] = [
     act: (scene) => scene.runs([ana, { id: 'ANA', name: 'Another Ana', mail: 'other@example.org' }]),
     who: 'ANA',
     verdict: { code: 'unchanged', sentence: /^Another Ana \(user ANA\) is in the directory/ },
-    next: /does nothing/,
+    next: /changes nothing of it but its groups/,
+    todo: /dirsyncd plan \S+ shows who comes into which group/,
   },
   {
     title: 'deleted, and put back by an undo',
@@ -469,6 +499,24 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd plan/,
   },
 ]
+
+/** A guard holds that Ana goes from one group to another. */
+async function leavesSales(scene: Scene): Promise<void> {
+  const club = { id: 'club', name: 'Club', members: ['ben'] }
+  await scene.write([ana, ben], [{ ...sales, members: ['ana', 'ben'] }, club])
+  await scene.run()
+  await scene.configure({
+    guards: { ...NO_GUARDS, memberships: { ...NO_GUARDS.memberships, maxDeletes: 0 } },
+  })
+  await scene.write(
+    [ana, ben],
+    [
+      { ...sales, members: ['ben'] },
+      { ...club, members: ['ana', 'ben'] },
+    ],
+  )
+  await scene.run()
+}
 
 /** All sources in the long tests; else each scenario has one of them, in turns. */
 const TABLE = SCENARIOS.flatMap((scenario, place) => {

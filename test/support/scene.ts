@@ -38,7 +38,7 @@ export class Stage implements AsyncDisposable {
     await using stack = new AsyncDisposableStack()
     const slapd = stack.use(await startSlapd({ tls: false, overlays: ['syncprov'] }))
     const service = stack.use(
-      await startServiceSite({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, 80) }),
+      await startServiceSite({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, 100) }),
     )
     const site = stack.use(await openSite())
     return new Stage({ slapd, service, site, stack: stack.move() })

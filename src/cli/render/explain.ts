@@ -61,6 +61,7 @@ function storyLines(story: Story, columns: Columns): string[] {
     ['source', sourceTexts(story)],
     ...mappingParts(story),
     ['directory', [directoryText(story)]],
+    ...(story.waitingMemberships.length === 0 ? [] : [['groups', groupTexts(story)] as const]),
     ...(story.paused === null ? [] : [['paused', [pauseText(story.paused)]] as const]),
     ['last run', lastRunTexts(story)],
     ['journal', journalTexts(story)],
@@ -123,6 +124,13 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
   if (entry === null) return `no ${kind} with the id ${id}`
   if ('members' in entry) return `"${entry.name}", ${amount(entry.members.length, 'member')}`
   return `${entry.name ?? 'no name'}, ${entry.email ?? 'no e-mail'}`
+}
+
+function groupTexts({ waitingMemberships }: Story): string[] {
+  return waitingMemberships.map(
+    ({ run, group, comes, isRejected }) =>
+      `${comes ? 'comes into' : 'leaves'} ${group}: ${isRejected ? 'rejected in' : 'waits with'} run ${run}`,
+  )
 }
 
 /** Without what the verdict is made of. */

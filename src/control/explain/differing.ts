@@ -2,6 +2,7 @@ import type { Change } from '../../plan/change.ts'
 import type { DirectorySide } from '../story.ts'
 import { afterName, type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
 import { sameGroup, withOtherMembers } from './group.ts'
+import { sameUser, waitingGroups } from './groups-of-user.ts'
 import { remedyOf, remedyOfDoubt, troubleOf, writesEmail } from './remedies.ts'
 
 /** The source wants something else than the directory has, or cannot have what it wants. */
@@ -118,6 +119,8 @@ export function same(facts: VerdictFacts): Case {
     const why = `${title} has a value that cannot be used: ${failed}`
     return { code: 'unusable', why, todo: 'Correct the entry in the source, or the mapping of the sync' }
   }
+  const waiting = waitingGroups(facts)
+  if (waiting !== undefined) return waiting
   if (facts.kind === 'user' && hasNoEmail(facts.directory)) {
     const why = `${title} is in the directory without an e-mail, because the source has none that can be used`
     return {
@@ -129,8 +132,7 @@ export function same(facts: VerdictFacts): Case {
   if (facts.kind === 'group') return sameGroup(facts)
   const kept = noticeOf(facts, 'value-kept')
   if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
-  const why = `${title} is in the directory as the source has it, so look for the cause in the service`
-  return { code: 'unchanged', why }
+  return sameUser(facts)
 }
 
 function hasNoEmail({ entry }: DirectorySide): boolean {

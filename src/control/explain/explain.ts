@@ -2,7 +2,7 @@ import type { DirectoryGroup, DirectoryUser, Kind, UserEntry } from '../../direc
 import { canonicalEmail } from '../../directory/normalize.ts'
 import { changeSince } from '../../plan/configuration.ts'
 import type { Found } from '../../source/source.ts'
-import type { EntryKey } from '../../store/entry-history.ts'
+import { type EntryKey, waitingMembershipsOf } from '../../store/entry-history.ts'
 import { lastOptions } from '../../store/last-good.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
 import { recallReasons } from '../../sync/memory.ts'
@@ -83,8 +83,6 @@ async function storyOf(
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
   const holders = found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry)
   const { membership, sameMembers, isAbsenceKnown } = judged
-  const completed = await lastOptions(deps.db, deps.target.sync)
-  const configurationChange = changeSince(completed, deps.options)
   const facts = {
     sync,
     kind,
@@ -102,6 +100,7 @@ async function storyOf(
     change: directory.error === null ? (hold.held ?? judged.difference ?? null) : null,
     notices: judged.notices,
     hold: hold.ofChange,
+    waitingMemberships: await waitingMemberships(deps, key, membership),
     paused: await pauseOf(deps),
     ...history,
   }
@@ -116,12 +115,28 @@ async function storyOf(
       membership,
       sameMembers,
       sharesEmails: deps.rules.emails === 'shared',
-      configurationChange,
-      completedRun: completed?.run ?? null,
+      ...(await completedOf(deps)),
       heldRun: hold.heldRun,
       heldUndo: hold.heldUndo,
     }),
   }
+}
+
+async function waitingMemberships(
+  { db, target }: ExplainDeps,
+  key: EntryKey | undefined,
+  membership: VerdictFacts['membership'],
+): Promise<Story['waitingMemberships']> {
+  return key?.kind === 'user' && membership === 'write' ? waitingMembershipsOf(db, target, key.id) : []
+}
+
+async function completedOf({
+  db,
+  target,
+  options,
+}: ExplainDeps): Promise<Pick<VerdictFacts, 'configurationChange' | 'completedRun'>> {
+  const completed = await lastOptions(db, target.sync)
+  return { configurationChange: changeSince(completed, options), completedRun: completed?.run ?? null }
 }
 
 function unreadableIn(found: Found | null): readonly string[] {

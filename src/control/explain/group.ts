@@ -52,11 +52,7 @@ function comparedMembers(facts: VerdictFacts): Case {
       why: `${title} is in the directory with other members than in the source: ${reported.replace(/^.*" lacks/, 'it lacks')}`,
       next: 'The next run only reports that, as directory.membership of the sync says',
     }
-  if (facts.sameMembers === true)
-    return {
-      code: 'unchanged',
-      why: `${title} is in the directory as the source has it, with the same members`,
-    }
+  if (facts.sameMembers === true) return withSameMembers(facts)
   const { listed, there } = countsOf(facts)
   const numbers = listed === undefined ? '' : ` (${numbersText(listed, there)})`
   return {
@@ -64,6 +60,24 @@ function comparedMembers(facts: VerdictFacts): Case {
     why: `${title} is in the directory, and not all its members are the same${numbers}`,
     next: 'The next run changes none of them, unless it creates or deletes users: who differs is no user there, or the rules of the sync leave it as it is',
   }
+}
+
+/** Whom the group lists without being a user may be the one who is missed in it. */
+function withSameMembers(facts: VerdictFacts): Case {
+  const unknown = noticeOf(facts, 'unknown-members')
+  const others = unknown === undefined ? '' : `; ${withoutPlace(facts, unknown)}`
+  const todo = 'Who is no user of the sync: dirsyncd explain tells why, for each of them'
+  return {
+    code: 'unchanged',
+    why: `${titleOf(facts)} is in the directory as the source has it, with the same members${others}`,
+    ...(unknown !== undefined && { todo }),
+  }
+}
+
+/** The story says where the source has the group. */
+function withoutPlace({ source: { entries } }: VerdictFacts, detail: string): string {
+  const place = entries.map(({ from }) => `${from}: `).find((begin) => detail.startsWith(begin))
+  return place === undefined ? detail : detail.slice(place.length)
 }
 
 /** Who is a member, only a run knows, because it takes all users of both sides. */

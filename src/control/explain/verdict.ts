@@ -29,8 +29,12 @@ function caseOf(facts: VerdictFacts): Case {
   return reach ?? (source.entries.length === 0 ? absent(facts) : (differing(facts) ?? same(facts)))
 }
 
-function nextOf({ planned, heldRun, configurationChange }: VerdictFacts): string {
-  if (planned === undefined) return 'The next run does nothing'
+function nextOf(facts: VerdictFacts): string {
+  const { planned, heldRun, configurationChange } = facts
+  if (planned === undefined)
+    return mayChangeGroups(facts)
+      ? 'The next run changes nothing of it but its groups, where they differ'
+      : 'The next run does nothing'
   const does = DOES[planned.op]
   const since =
     configurationChange === undefined
@@ -40,6 +44,10 @@ function nextOf({ planned, heldRun, configurationChange }: VerdictFacts): string
   return heldRun === null
     ? `The next run ${does}, unless a guard or the evidence holds it${since}`
     : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
+}
+
+function mayChangeGroups({ kind, membership, source, directory }: VerdictFacts): boolean {
+  return kind === 'user' && membership === 'write' && source.entries.length > 0 && directory.entry !== null
 }
 
 /** Whatever a run would do, none writes while the sync is paused, but for an undo. */

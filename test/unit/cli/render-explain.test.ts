@@ -54,6 +54,7 @@ function storyOf(text: string): Story {
     lastRun: { run: 7, state: 'done', at: '2026-01-02T03:04:05.000Z', notices: [notice] },
     lastFailure: { run: 8, at: '2026-01-02T03:04:06.000Z', error: `no ${text}` },
     hold: null,
+    waitingMemberships: [{ run: 9, group: text, comes: true, isRejected: false }],
     paused: { sync: 'corp', by: text, reason: text, since: '2026-01-02T03:04:05.000Z' },
     journal: [
       {
@@ -101,6 +102,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '               the same e-mail: ana (ana), ana',
     '  name         cn has ana',
     '  directory    ana, ana',
+    '  groups       comes into ana: waits with run 9',
     '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
     '  last run     run 8, failed 2026-01-02 03:04:06Z: no ana',
     '               run 7, done 2026-01-02 03:04:05Z',

@@ -115,6 +115,7 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
     hold: null,
     heldRun: null,
     heldUndo: undefined,
+    waitingMemberships: [],
     journal: [],
     isAbsenceKnown,
     membership: 'write',
@@ -190,12 +191,17 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
   [
     'a value of the directory is kept',
     { found: foundAs({ email: 'ana@example.org' }) },
-    { code: 'value-kept', sentence: /no usable name/, next: /does nothing/ },
+    { code: 'value-kept', sentence: /no usable name/, next: /but its groups/ },
   ],
   [
     'a value cannot be computed',
     { found: foundAs({ email: 'ana@example.org', faults: ['users.map.name: it is too long'] }) },
-    { code: 'unusable', sentence: /users\.map\.name: it is too long/, next: /does nothing/, todo: /mapping/ },
+    {
+      code: 'unusable',
+      sentence: /users\.map\.name: it is too long/,
+      next: /but its groups/,
+      todo: /mapping/,
+    },
   ],
   [
     'a write has no effect',
@@ -522,9 +528,10 @@ test('an undo that waits may delete somebody who is as the source has him, also 
   const heldUndo = { run: 7, undoes: 5, op: 'delete-user' } as const
   const undo = 'Run 7, the undo of run 5, waits for a decision, and deletes it when somebody approves it.'
   expect(told({ story: { heldUndo, paused: PAUSED } }).next).toBe(
-    `${undo} Nothing else is written while corp is paused; after dirsyncd resume corp, the next run does nothing.`,
+    `${undo} Nothing else is written while corp is paused; after dirsyncd resume corp, the next run changes nothing of it but its groups, where they differ.`,
   )
-  expect(told({ story: { heldUndo } }).next).toBe(`${undo} The next run does nothing.`)
+  const inNoGroup = { heldUndo, membership: 'off' } as const
+  expect(told({ story: inNoGroup }).next).toBe(`${undo} The next run does nothing.`)
 })
 
 describe('a paused sync writes nothing, whatever the verdict is', () => {
@@ -641,6 +648,18 @@ describe('the members of a group', () => {
     const { verdict, next } = await toldOf(['ana', 'ben'], ['ana', 'ben'])
     expect(verdict.sentence).toMatch(/as the source has it, with the same members\.$/)
     expect(next).toBe('The next run does nothing.')
+  })
+
+  test('the same people, and somebody who is no user of the sync', async () => {
+    const notice = {
+      kind: 'group',
+      id: 'sales',
+      code: 'unknown-members',
+      detail: '1 member is no user',
+    } as const
+    const { verdict, todo } = await toldOf(['ana'], ['ana'], { story: { notices: [notice] } })
+    expect(verdict.sentence).toMatch(/with the same members; 1 member is no user\.$/)
+    expect(todo).toMatch(/dirsyncd explain tells why/)
   })
 
   test('whoever is no user of the directory does not count', async () => {

@@ -1,0 +1,52 @@
+import { type Case, quoted, titleOf, type VerdictFacts } from './case.ts'
+
+/** A user who is the same on both sides, and whose groups wait for a person. */
+export function waitingGroups(facts: VerdictFacts): Case | undefined {
+  const { waitingMemberships: all, id } = facts
+  const [first] = all
+  if (first === undefined) return undefined
+  const { run, isRejected } = first
+  const some = all.filter((other) => other.run === run && other.isRejected === isRejected)
+  const into = some.filter(({ comes }) => comes).map(({ group }) => group)
+  const outOf = some.filter(({ comes }) => !comes).map(({ group }) => group)
+  const parts = [
+    ...(into.length === 0 ? [] : [`comes into ${groupsText(into)}`]),
+    ...(outOf.length === 0 ? [] : [`leaves ${groupsText(outOf)}`]),
+  ]
+  const what = `that ${titleOf(facts)} ${parts.join(' and ')}`
+  if (!isRejected)
+    return {
+      code: 'held',
+      why: `Run ${run} waits for a person, and with it ${what}`,
+      next: 'The next run plans again, and changes the groups unless a guard or the evidence still holds that',
+      todo: `See dirsyncd runs ${run}, then dirsyncd approve ${run} --id ${quoted(id ?? '')} or dirsyncd reject ${run}`,
+    }
+  const groups = some.map(({ group }) => `--id ${quoted(group)}`).join(' ')
+  return {
+    code: 'rejected',
+    why: `A person rejected in the hold of run ${run} ${what}`,
+    next: 'The next run leaves these groups as they are',
+    todo: `dirsyncd approve ${run} ${groups} releases what was to be changed in ${some.length === 1 ? 'this group' : 'these groups'}`,
+  }
+}
+
+function groupsText(groups: readonly string[]): string {
+  return `${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}`
+}
+
+/** Which groups a user is in, neither side is asked for one user. */
+export function sameUser(facts: VerdictFacts): Case {
+  const { membership, sync } = facts
+  const why = `${titleOf(facts)} is in the directory as the source has it`
+  if (membership === 'off') return { code: 'unchanged', why: `${why}, so look for the cause in the service` }
+  if (membership === 'report')
+    return {
+      code: 'unchanged',
+      why: `${why}, and the sync only reports members of groups, so look for the cause in the service`,
+    }
+  return {
+    code: 'unchanged',
+    why: `${why}; the groups of a user only a run compares`,
+    todo: `dirsyncd plan ${sync} shows who comes into which group; if it is as it should be, look for the cause in the service`,
+  }
+}
