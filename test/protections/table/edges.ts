@@ -19,6 +19,22 @@ export const EDGES: readonly Protection[] = [
     only: 'the directory cannot be asked for somebody outside',
   },
   {
+    name: 'edges-explain-blames-the-source-only-for-what-it-still-wants',
+    file: 'control/explain/undone.ts',
+    find: 'if (!did || back === undefined)',
+    replace: 'if (back === undefined)',
+    test: 'unit/control/explain.test.ts',
+    only: 'differs in another way than the run made it',
+  },
+  {
+    name: 'edges-explain-promises-nothing-of-groups-that-it-did-not-compare',
+    file: 'control/explain/verdict.ts',
+    find: "kind === 'user' && membership === 'write' &&",
+    replace: 'false &&',
+    test: 'unit/control/explain.test.ts',
+    only: 'a value of the directory is kept',
+  },
+  {
     name: 'edges-explain-quotes-ids-in-commands',
     file: 'control/explain/case.ts',
     find: 'test(id) ? id :',

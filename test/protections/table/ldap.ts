@@ -978,6 +978,14 @@ export const LDAP: readonly Protection[] = [
   },
   // What `check` and `explain` tell.
   {
+    name: 'ldap-explain-takes-no-person-for-a-group',
+    file: 'source/ldap/find/find.ts',
+    find: 'const found = await ofTheirKind(finding.connection, all)',
+    replace: 'const found = all',
+    test: 'integration/source-ldap-find.test.ts',
+    only: 'a person whose name is what the id of groups is made of',
+  },
+  {
     name: 'ldap-find-looks-outside-of-the-filter',
     file: 'source/ldap/find/search.ts',
     find: 'const where = { base, scope, filter, filterText:',

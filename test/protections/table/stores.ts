@@ -620,6 +620,14 @@ export const STORES: readonly Protection[] = [
     only: 'what releases it',
   },
   {
+    name: 'stores-part-of-a-rejected-plan-leaves-the-rest-rejected',
+    file: 'store/decisions.ts',
+    find: "if (run.hold === 'open') await leaveOut(",
+    replace: 'await leaveOut(',
+    test: 'integration/run-parts.test.ts',
+    only: 'one of those whose deletes were rejected is approved alone',
+  },
+  {
     name: 'stores-same-hold-stays-one',
     file: 'store/holds.ts',
     find: 'before.join() === now.join()',

@@ -751,7 +751,7 @@ describe('what an undo put back', () => {
     ],
     [
       'differs in another way than the run made it',
-      { found: foundAs(RENAMED), story: { journal: putBack } },
+      { found: foundAs(RENAMED), story: { journal: [renamed, attempt({ fingerprint: 'other' })] } },
       'changed',
     ],
     [
