@@ -203,6 +203,18 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /put it back/,
   },
   {
+    title: 'the id was changed, and the account under the old one deleted',
+    sources: ALL_SOURCES,
+    act: (scene) => scene.runs([ana, ben], [{ ...ana, id: 'ana2' }, ben]),
+    verdict: {
+      code: 'deleted',
+      sentence:
+        /^Ana Šimić \(user ana\) was deleted .*; the source has its e-mail at "[^"]+", with the id ana2\.$/,
+    },
+    next: /neither side has it/,
+    todo: /^Most likely that is the same person: dirsyncd explain \S+ ana2 tells of that one\.$/,
+  },
+  {
     title: 'absent and in grace',
     sources: ALL_SOURCES,
     act: async (scene) => {

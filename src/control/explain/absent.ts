@@ -2,7 +2,16 @@ import { amount } from '../../directory/wording.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import type { DeleteReason } from '../../plan/change.ts'
 import type { VerdictCode } from '../story.ts'
-import { afterName, type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import {
+  afterName,
+  type Case,
+  deletionOf,
+  inWords,
+  noticeOf,
+  quoted,
+  titleOf,
+  type VerdictFacts,
+} from './case.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -34,13 +43,28 @@ export function absent(facts: VerdictFacts): Case {
     deletion === undefined
       ? `${title} is neither in the source nor in the directory; only earlier runs knew it`
       : `${title} was ${inWords(deletion)}${REASONS[deletion.why ?? 'unknown']}`
-  const todo = `If it should be there, ${putBack(facts, deletion?.at)}`
+  const other = otherId(facts)
+  const todo = other?.todo ?? `If it should be there, ${putBack(facts, deletion?.at)}`
   const [unread] = maybeUnread(facts.source.unreadable)
   return {
     code: deletion === undefined ? 'absent' : 'deleted',
-    why: unread === undefined ? why : `${why}; but ${unread}`,
+    why: [
+      why,
+      ...(other === undefined ? [] : [other.why]),
+      ...(unread === undefined ? [] : [`but ${unread}`]),
+    ].join('; '),
     next,
     todo,
+  }
+}
+
+/** Put back into the source, the person would have two accounts. */
+function otherId({ source: { sameEmail }, sync }: VerdictFacts): { why: string; todo: string } | undefined {
+  const holder = sameEmail.find(({ id }) => id !== null)
+  if (holder === undefined) return undefined
+  return {
+    why: `the source has its e-mail at "${holder.from}", with the id ${holder.id}`,
+    todo: `Most likely that is the same person: dirsyncd explain ${sync} ${quoted(holder.id ?? '')} tells of that one`,
   }
 }
 

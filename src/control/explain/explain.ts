@@ -81,7 +81,8 @@ async function storyOf(
   const planned = directory.error === null ? judged.planned : undefined
   const areMembersKnown = judged.sameMembers !== null
   const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
-  const holders = found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry)
+  const holders =
+    found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
   const { membership, sameMembers, isAbsenceKnown } = judged
   const facts = {
     sync,
@@ -145,16 +146,16 @@ function unreadableIn(found: Found | null): readonly string[] {
 }
 
 /**
- * Those who have the directory's e-mail in the source, where the source does not have its id: perhaps the same person,
- * with another id or none. Only of those whom the sync reads. A source that reads everything each time is not asked
+ * Those who have the e-mail of the directory, or of a deleted user, in the source, where the source does not have the id:
+ * perhaps the same person, with another id or none. Only of those whom the sync reads. A source that reads everything each time is not asked
  * again, and the entries without an id are not in what it has read.
  */
 async function emailHolders(
   deps: ExplainDeps,
   { everybody }: Found,
-  entry: DirectoryUser | DirectoryGroup | null,
+  entry: DirectoryUser | DirectoryGroup | Match,
 ): Promise<Story['source']['sameEmail']> {
-  if (entry === null || !('email' in entry) || !entry.email) return []
+  if (!('email' in entry) || !entry.email) return []
   if (everybody !== undefined) return othersWith(everybody, entry.email, entry.id).map(holderOf)
   const { found } = await askSource(deps, entry.email, ['user'])
   const read = found?.entries.filter(({ standing }) => standing?.inBase === true && standing.inFilter)
@@ -228,7 +229,11 @@ function sharingEmail({ snapshot: { users } }: Found, id: string): readonly User
   return othersWith(users, users.get(id)?.email ?? '', id)
 }
 
-function othersWith(users: Found['snapshot']['users'], email: string, id: string): readonly UserEntry[] {
+function othersWith(
+  users: Found['snapshot']['users'],
+  email: string,
+  id: string | null,
+): readonly UserEntry[] {
   const wanted = canonicalEmail(email)
   if (wanted === '') return []
   const others: UserEntry[] = []
