@@ -60,14 +60,18 @@ test(
       fc.asyncProperty(
         someCompany,
         someCompany,
-        fc.array(somePart, { maxLength: 4 }),
+        fc.array(fc.record({ part: somePart, isRejected: fc.boolean() }), { maxLength: 4 }),
         async (first, second, parts) => {
           for (const wanted of [first, second]) {
             become(company, wanted)
             await harness.sync()
-            for (const part of wanted === second ? parts : []) {
-              const held = await harness.newestRun()
-              if (held.state === 'held') await approvePart(held.run, part)
+            for (const { part, isRejected } of wanted === second ? parts : []) {
+              const { run, state, hold } = await harness.newestRun()
+              if (state !== 'held') continue
+              const isOverruled = isRejected && hold === 'open'
+              if (isOverruled) await harness.control.reject({ run, by: 'bob' })
+              await approvePart(run, part)
+              if (isOverruled) await harness.approve(run)
             }
             await approveRest()
             expect(await harness.newestRun()).toMatchObject({ state: 'done' })
