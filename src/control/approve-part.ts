@@ -39,15 +39,19 @@ export async function approvePartOf(
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
   const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
-  if (named === 0)
-    throw new DirsyncdError(
-      'usage',
-      `Run ${number} holds no such change; dirsyncd runs ${number} --all shows them.`,
-    )
+  if (named === 0) throw new DirsyncdError('usage', noSuchChange(before))
   const approved = { mode: 'sync', trigger: 'approval', approvalOf: number } as const
   await request(before.sync, { ...approved, part })
   if (before.hold === 'open') await request(before.sync, approved)
   return (await findRun(db, number))!
+}
+
+function noSuchChange({ run, hold }: RunRecord): string {
+  const what =
+    hold === 'open'
+      ? `Run ${run} holds no such change`
+      : `No such change of run ${run} is rejected (members of a group are by the id of the group)`
+  return `${what}; dirsyncd runs ${run} --all shows them.`
 }
 
 function requireNoUndo({ run, undo, hold }: RunRecord): void {

@@ -22,6 +22,11 @@ export interface PlannedChange {
   readonly phase: Phase
   readonly fingerprint: string
   /**
+   * The fingerprint of the change as the source wants it, whoever has the e-mail now. Whoever rejects the change or
+   * leaves it out means that, too. Left out where it is the same.
+   */
+  readonly wish?: string
+  /**
    * How many deletes the change counts as: 1 for a deleted entry; for a member list, the number of removed members. A
    * member whom the plan deletes as a user is not counted again here.
    */
@@ -68,6 +73,8 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   #rows = Buffer.alloc(FIRST_ROWS * ROW_BYTES)
   #count = 0
   readonly #ofGroups = new Map<number, Pick<PlannedChange, 'change' | 'removes'>>()
+  /** By the row. */
+  readonly #wishes = new Map<number, string>()
   readonly #counts = new Map<Op, number>()
   #order = new Int32Array(0)
 
@@ -84,7 +91,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   }
 
   /** Returns the row, for `setPhase`. Nothing that is added can be read before `order` is done. */
-  add({ change, phase, fingerprint, removes }: PlannedChange): number {
+  add({ change, phase, fingerprint, wish, removes }: PlannedChange): number {
     const row = this.#count
     const at = row * ROW_BYTES
     if (at === this.#rows.length) this.#grow()
@@ -93,6 +100,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     this.#rows[at + OP] = OPS.indexOf(change.op)
     this.setPhase(row, phase)
     if (!ARE_OF_USERS.has(change.op)) this.#ofGroups.set(row, { change, removes })
+    if (wish !== undefined) this.#wishes.set(row, wish)
     this.#counts.set(change.op, this.countOf(change.op) + 1)
     this.#count += 1
     return row
@@ -149,6 +157,12 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
+  /** What decisions about the changes are looked for by. */
+  *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, undefined> {
+    for (const row of this.#order) yield { fingerprint: this.#fingerprintOf(row), ...this.#wishOf(row) }
+    return undefined
+  }
+
   /** SHA-256 over the sorted fingerprints, in hexadecimal. */
   *digest(): Steps<string> {
     const digest = createHash('sha256')
@@ -175,7 +189,12 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     if (ofGroup !== undefined) return { ...ofGroup, phase, fingerprint }
     const op = this.#opOf(row) as UserOp
     const change = this.#makeAgain(op, this.#idOf(row))
-    return { change, phase, fingerprint, removes: op === 'delete-user' ? 1 : 0 }
+    return { change, phase, fingerprint, ...this.#wishOf(row), removes: op === 'delete-user' ? 1 : 0 }
+  }
+
+  #wishOf(row: number): Pick<PlannedChange, 'wish'> {
+    const wish = this.#wishes.get(row)
+    return wish === undefined ? {} : { wish }
   }
 
   #fingerprintOf(row: number): string {

@@ -1,7 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../directory/entry.ts'
 import { canonicalName, isInDomains, isSameEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
-import type { Change, CreateUser, Takes, UpdateUser } from './change.ts'
+import { type Change, type CreateUser, fingerprint, type Takes, type UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
 import { isMovedId } from './moved.ts'
 
@@ -33,6 +33,16 @@ export function diffUser(
   ]
   if (change === undefined) return notices.length === 0 ? SAME : { notices }
   return notices.length === 0 ? { change } : { change, notices }
+}
+
+/** The fingerprint of what the source wants for a user, whoever has the e-mail; `undefined` where that is nothing. */
+export function wishOf(
+  want: UserEntry,
+  have: DirectoryUser | undefined,
+  allowedDomains: readonly string[],
+): string | undefined {
+  const { change } = diffUser(want, have, allowedDomains)
+  return change === undefined ? undefined : fingerprint(change)
 }
 
 /** An e-mail that the directory already has may stay, whatever its domain. */

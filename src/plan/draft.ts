@@ -6,10 +6,10 @@ import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/s
 import { amount } from '../directory/wording.ts'
 import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
-import { type Difference, diffGroup, diffUser } from './diff.ts'
+import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
 import { FreedEmails } from './freed-emails.ts'
-import type { PlanInputs } from './inputs.ts'
+import { type PlanInputs, withheldBy } from './inputs.ts'
 import { type IdTest, sizeOf } from './members.ts'
 import type { Plan } from './changes.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
@@ -62,7 +62,7 @@ export class Draft {
   addUser(want: UserEntry): void {
     if (!this.#isSelected('user', want.id)) return
     const creates = this.#changes.countOf('create-user')
-    this.#addEntry('user', want, () => this.#diffUser(want))
+    this.#addEntry('user', want, () => this.#compareUser(want))
     const isCreated = this.#changes.countOf('create-user') > creates
     if (!isCreated && !this.#inputs.directory.users.has(want.id)) this.#notCreated.add(want.id)
   }
@@ -185,11 +185,14 @@ export class Draft {
 
   #admit(kind: Kind, change: Change): void {
     const print = fingerprint(change)
-    const withheld = this.#inputs.withheld.get(print)
+    const wished =
+      change.op === 'create-user' || change.op === 'update-user' ? this.#wishOf(change.id) : undefined
+    const wish = wished === print ? undefined : wished
+    const withheld = withheldBy(this.#inputs.withheld, print, wish)
     const waits = whyWaits(this.#inputs.waits, kind, change)
     if (withheld) {
       if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
-      this.#withheld.push(print)
+      this.#withheld.push(print, ...(wish === undefined ? [] : [wish]))
       const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
       this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
       return
@@ -202,7 +205,7 @@ export class Draft {
     }
     if (waits?.code === 'in-grace') this.#addLeaving(change)
     if (waits) this.#notices.push({ kind, id: change.id, ...waits })
-    else this.#add(change, print)
+    else this.#add(change, print, wish)
   }
 
   #addLeaving({ op, id }: Change): void {
@@ -261,6 +264,21 @@ export class Draft {
     return sighting === undefined || sighting === 'present' ? 'gone' : sighting
   }
 
+  /** Who cannot get an e-mail now still wants it: what was decided about that is not over. */
+  #compareUser(want: UserEntry): Difference {
+    const found = this.#diffUser(want)
+    const wish = found.change === undefined ? this.#wishOf(want.id) : undefined
+    if (wish !== undefined) this.#withheld.push(wish)
+    return found
+  }
+
+  /** Only where there is a ruling about the e-mail, so that no other change is made twice. */
+  #wishOf(id: string): string | undefined {
+    if (this.#emails.of(id) === undefined) return undefined
+    const { source, directory, rules } = this.#inputs
+    return wishOf(source.users.get(id)!, directory.users.get(id), rules.allowedDomains)
+  }
+
   #diffUser(want: UserEntry): Difference {
     const { directory, rules } = this.#inputs
     return diffUser(want, directory.users.get(want.id), rules.allowedDomains, this.#emails.of(want.id))
@@ -278,9 +296,16 @@ export class Draft {
     return oldId === undefined ? change : { ...change, oldId }
   }
 
-  #add(change: Change, print: string): void {
+  #add(change: Change, print: string, wish: string | undefined): void {
     const phase = phaseOf(change, this.#emails)
-    const row = this.#changes.add({ change, phase, fingerprint: print, removes: this.#removesOf(change) })
+    const removes = this.#removesOf(change)
+    const row = this.#changes.add({
+      change,
+      phase,
+      fingerprint: print,
+      ...(wish !== undefined && { wish }),
+      removes,
+    })
     if (change.op === 'create-group') this.#createdGroups.add(change.id)
     if (change.op === 'delete-user') {
       this.deletedUsers.add(change.id)

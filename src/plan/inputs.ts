@@ -67,3 +67,15 @@ export interface Withheld {
   readonly code: Extract<NoticeCode, 'quarantined' | 'does-not-converge' | 'rejected'>
   readonly detail: string
 }
+
+/** Why a change is not made now. A person who rejected it rejected it in every form: `wish` is that of `PlannedChange`. */
+export function withheldBy(
+  withheld: PlanInputs['withheld'],
+  print: string,
+  wish: string | undefined,
+): Withheld | undefined {
+  const own = withheld.get(print)
+  if (own !== undefined || wish === undefined) return own
+  const wished = withheld.get(wish)
+  return wished?.code === 'rejected' ? wished : undefined
+}

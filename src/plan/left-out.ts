@@ -15,8 +15,8 @@ export function* stillLeftOut(plan: Plan, before: Breach | undefined): Steps<rea
   if (before === undefined) return []
   const left = new Set(before.changes)
   const changes: string[] = []
-  yield* forEachInSteps(plan.changes.fingerprints(), (print) => {
-    if (left.has(print)) changes.push(print)
+  yield* forEachInSteps(plan.changes.decidable(), ({ fingerprint: print, wish }) => {
+    if (left.has(print) || (wish !== undefined && left.has(wish))) changes.push(print)
   })
   return changes.length === 0 ? [] : [{ ...before, changes }]
 }

@@ -3,9 +3,9 @@ import { isSameEmail } from '../directory/normalize.ts'
 import type { Steps } from '../directory/steps.ts'
 import { sharingEmail } from '../directory/users.ts'
 import { fingerprint } from './change.ts'
-import { diffUser, mayHaveEmail } from './diff.ts'
+import { diffUser, mayHaveEmail, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS, ruleEmails } from './emails.ts'
-import type { PlanInputs } from './inputs.ts'
+import { type PlanInputs, withheldBy } from './inputs.ts'
 import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 
@@ -33,8 +33,11 @@ export function* ruleUserEmails(
     const isHeld = (id: string): boolean => {
       const want = source.users.get(id)
       if (want === undefined || held.has(id)) return false
-      const { change } = diffUser(want, directory.users.get(id), rules.allowedDomains, rulings.of(id))
-      return change !== undefined && withheld.has(fingerprint(change))
+      const have = directory.users.get(id)
+      const { change } = diffUser(want, have, rules.allowedDomains, rulings.of(id))
+      if (change === undefined) return false
+      const wish = wishOf(want, have, rules.allowedDomains)
+      return withheldBy(withheld, fingerprint(change), wish) !== undefined
     }
     // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)

@@ -60,7 +60,7 @@ export async function decide(
       .set({ hold, breaches: JSON.stringify(kept), decisions: withDecision({ decision, by, only, reason }) })
       .where('run', '=', run.run)
       .execute()
-    return { ...run, hold, breaches: kept }
+    return lockRun(trx, run.run)
   })
 }
 
@@ -91,7 +91,9 @@ export async function approvePart(
   return db.transaction().execute(async (trx) => {
     const run = await lockRun(trx, number)
     check(run)
-    const isNamed = namedBy(part)
+    const isRejected = sql<boolean>`EXISTS (SELECT FROM dirsyncd.decisions AS d WHERE d.sync = ${run.sync}
+      AND d.target = ${run.target} AND d.fingerprint = changes.fingerprint AND d.decision = 'rejected')`
+    const isNamed = run.hold === 'open' ? namedBy(part) : sql<boolean>`(${namedBy(part)} AND ${isRejected})`
     const { rows } = await sql<{ fingerprint: string }>`INSERT INTO dirsyncd.decisions
         (sync, target, fingerprint, decision, run, decided_by)
       SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
@@ -99,7 +101,13 @@ export async function approvePart(
       ON CONFLICT (sync, target, fingerprint) DO UPDATE
       SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()
       RETURNING fingerprint`.execute(trx)
-    const named = rows.length + (await countMemberships(trx, number, part))
+    await forgetWishes(
+      trx,
+      run,
+      rows.map(({ fingerprint }) => fingerprint),
+    )
+    // The members of a group are rejected as a whole.
+    const named = rows.length + (run.hold === 'open' ? await countMemberships(trx, number, part) : 0)
     if (named === 0) return 0
     if (run.hold === 'open') await leaveOut(trx, run, sql`NOT ${isNamed}`, by)
     await trx
@@ -121,8 +129,9 @@ async function leaveOut(
   by: string,
 ): Promise<void> {
   await sql`INSERT INTO dirsyncd.decisions AS d (sync, target, fingerprint, decision, run, decided_by)
-    SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, 'left-out', ${run}::integer, ${by}
-    FROM dirsyncd.changes WHERE run = ${run} AND ${isLeft}
+    SELECT DISTINCT ${sync}, ${target}, print, 'left-out', ${run}::integer, ${by}
+    FROM dirsyncd.changes, unnest(ARRAY[fingerprint, wish]) AS print
+    WHERE run = ${run} AND print IS NOT NULL AND ${isLeft}
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
     SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()
     WHERE d.decision <> 'approved'`.execute(trx)
@@ -192,17 +201,45 @@ function lockRun(trx: Db, number: number): Promise<RunRecord> {
 
 async function recordDecision(
   db: Db,
-  { sync, target, run }: RunRecord,
+  run: RunRecord,
   { decision, by }: NewDecision,
   fingerprints: readonly string[],
 ): Promise<void> {
+  const { sync, target, run: number } = run
+  const prints =
+    decision === 'rejected' ? [...fingerprints, ...(await wishesOf(db, number, fingerprints))] : fingerprints
   await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
-    SELECT ${sync}, ${target}, fingerprint, ${decision}, ${run}, ${by}
-    FROM unnest(${fingerprints}::text[]) AS fingerprint
+    SELECT DISTINCT ${sync}, ${target}, fingerprint, ${decision}, ${number}::integer, ${by}
+    FROM unnest(${prints}::text[]) AS fingerprint
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
     SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()`.execute(
     db,
   )
+  if (decision === 'approved') await forgetWishes(db, run, fingerprints)
+}
+
+/** What the source wants with these changes of a run, where a change itself is another one. */
+async function wishesOf(db: Db, run: number, fingerprints: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await sql<{ wish: string }>`SELECT wish FROM dirsyncd.changes
+    WHERE run = ${run} AND wish IS NOT NULL AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
+  return rows.map(({ wish }) => wish)
+}
+
+/** Whoever approves a change was shown this form of it: of the others, an earlier decision is over, and none is made. */
+async function forgetWishes(
+  db: Db,
+  { sync, target, run }: RunRecord,
+  fingerprints: readonly string[],
+): Promise<void> {
+  const wishes = await wishesOf(db, run, fingerprints)
+  if (wishes.length === 0) return
+  await db
+    .deleteFrom('dirsyncd.decisions')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('decision', '<>', 'approved')
+    .where('fingerprint', 'in', wishes)
+    .execute()
 }
 
 /** What was decided about the holds of undos, or about those of all other runs: the one says nothing about the other. */

@@ -127,26 +127,22 @@ export async function openHoldOf(
   return row && { ...row, breaches: row.breaches ?? [] }
 }
 
-/** What the plan of this run does to an entry first. */
-export async function plannedOp(db: Db, run: number, { kind, id }: EntryKey): Promise<Op | undefined> {
-  const { rows } = await sql<{ op: Op }>`SELECT op FROM dirsyncd.changes
-    WHERE run = ${run} AND entry_id = ${id} AND ${isOf(kind, sql`op`)} ORDER BY number LIMIT 1`.execute(db)
-  return rows[0]?.op
-}
-
-/** What the plan of this run makes of the members of a group. */
-export async function membersChangeOf(
+/** What the plan of this run does to an entry, and to the members of a group. */
+export async function plannedChanges(
   db: Db,
   run: number,
-  group: string,
-): Promise<{ readonly fingerprint: string; readonly change: Change } | undefined> {
+  { kind, id }: EntryKey,
+): Promise<
+  readonly { readonly fingerprint: string; readonly wish: string | null; readonly change: Change }[]
+> {
   return db
     .selectFrom('dirsyncd.changes')
-    .select(['fingerprint', 'change'])
+    .select(['fingerprint', 'wish', 'change'])
     .where('run', '=', run)
-    .where('op', '=', 'set-members')
-    .where('entry_id', '=', group)
-    .executeTakeFirst()
+    .where('entry_id', '=', id)
+    .where(isOf(kind, sql`op`))
+    .orderBy('number')
+    .execute()
 }
 
 /** A user comes into a group, or leaves it, when somebody approves it. */

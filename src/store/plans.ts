@@ -72,10 +72,10 @@ function* changesInJson(changes: Changes, approved: ReadonlySet<string>): Genera
 
 async function insertChanges(trx: Fenced, run: number, json: string): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
-      (run, number, phase, op, entry_id, fingerprint, change, removes, approved)
-    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, approved
+      (run, number, phase, op, entry_id, fingerprint, wish, change, removes, approved)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, wish, change, removes, approved
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
-      fingerprint text, change jsonb, removes int, approved boolean)`.execute(trx)
+      fingerprint text, wish text, change jsonb, removes int, approved boolean)`.execute(trx)
 }
 
 /**

@@ -98,6 +98,8 @@ export interface ChangesTable {
   op: Op
   entry_id: string
   fingerprint: string
+  /** The fingerprint of what the source wants, whoever has the e-mail; null where it is the same. */
+  wish: string | null
   change: JSONColumnType<Change>
   /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
   removes: number

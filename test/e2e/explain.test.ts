@@ -360,6 +360,22 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /dirsyncd approve \d+ --id sales releases what was to be changed in this group/,
   },
   {
+    title: 'held with the delete of somebody whose e-mail it gets',
+    sources: ['command', 'csv', 'ldap'],
+    act: async (scene) => {
+      await scene.runs([ben])
+      await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } } })
+      await scene.runs([{ ...ana, mail: 'ben@example.org' }])
+      await stage.site.run('approve', await scene.lastRun(), '--id', 'ben')
+    },
+    verdict: {
+      code: 'held',
+      sentence: /^Run \d+ waits for a person before it may create Ana Šimić .*: left-out/,
+    },
+    next: /^The next run does not create it, unless somebody approves it/,
+    todo: /dirsyncd approve \d+ or dirsyncd reject \d+/,
+  },
+  {
     title: 'rejected',
     sources: ALL_SOURCES,
     act: async (scene) => {

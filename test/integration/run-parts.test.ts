@@ -180,11 +180,57 @@ test('one of those whose deletes were rejected is approved alone', async () => {
   const held = await harness.sync()
   await harness.control.reject({ run: held.run, by: 'bob' })
   await harness.sync()
+  await expect(askFor(held.run, { names: ['creates'] })).rejects.toThrow(
+    /No such change of run \d+ is rejected/,
+  )
   const applied = await harness.approve(held.run, { part: { ids: ['a'] } })
   expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c', 'd', 'e', 'f', 'new'])
   const next = await harness.sync()
   expect(next).toMatchObject({ state: 'done', counts: { planned: {}, notices: { rejected: 2 } } })
+})
+
+describe('an e-mail that changes hands', () => {
+  const emailOf = async (id: string) => (await seen()).users.get(id)?.email ?? null
+
+  beforeEach(() => {
+    fire('a', 'f')
+    company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+    company.users.set('new', { name: 'Person new', email: 'f@example.org' })
+  })
+
+  test('the part that frees it gives it to nobody who was left out', async () => {
+    const held = await harness.sync()
+    const { applied, rest } = await approve(held, { names: ['deletes'] })
+    expect(applied.counts?.planned).toEqual({ 'delete-user': 2 })
+    expect(rest).toMatchObject({ state: 'held', counts: { planned: { 'create-user': 1, 'update-user': 1 } } })
+    expect([await emailOf('b'), (await seen()).users.has('new')]).toEqual(['b@example.org', false])
+    for (const id of ['b', 'new'])
+      expect(await harness.sync({ only: { users: [id], groups: [] } })).toMatchObject({ state: 'held' })
+    expect([await emailOf('b'), (await seen()).users.has('new')]).toEqual(['b@example.org', false])
+    await harness.approve(rest.run)
+    expect([await emailOf('b'), await emailOf('new')]).toEqual(['a@example.org', 'f@example.org'])
+    expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
+  })
+
+  test('what was rejected stays so in every form, also without the e-mail, and when that is free', async () => {
+    rename('c')
+    const { rest } = await approve(await harness.sync(), { ids: ['c'] })
+    expect(await harness.sync({ only: { users: ['new'], groups: [] } })).toMatchObject({ state: 'held' })
+    await harness.control.reject({ run: rest.run, by: 'bob' })
+    const unchanged = async (left: readonly string[]) => {
+      expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
+      const { users } = await seen()
+      expect([...users.keys()].toSorted()).toEqual(left)
+      expect(users.get('b')).toMatchObject({ email: 'b@example.org' })
+    }
+    await unchanged(['a', 'b', 'c', 'd', 'e', 'f'])
+    await harness.approve(rest.run, { part: { names: ['deletes'] } })
+    await unchanged(['b', 'c', 'd', 'e'])
+    await unchanged(['b', 'c', 'd', 'e'])
+    await harness.approve(rest.run)
+    expect([await emailOf('b'), await emailOf('new')]).toEqual(['a@example.org', 'f@example.org'])
+  })
 })
 
 test('a part that the run does not hold, and a run without a plan on hold, are refused', async () => {

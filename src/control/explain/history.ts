@@ -5,9 +5,8 @@ import {
   journalOf,
   lastFailureOfSync,
   lastRunAbout,
-  membersChangeOf,
   openHoldOf,
-  plannedOp,
+  plannedChanges,
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
 import type { JournalEntry, Story, StoryHold } from '../story.ts'
@@ -69,17 +68,20 @@ export async function holdOf(
   if (hold === undefined) return NO_HOLD
   const { run, state, breaches, undo } = hold
   if (undo !== null) {
-    const op = await plannedOp(db, run, { kind, id })
-    return { ...NO_HOLD, heldUndo: op && { run, undoes: undo.run, op } }
+    const [first] = await plannedChanges(db, run, { kind, id })
+    return { ...NO_HOLD, heldUndo: first && { run, undoes: undo.run, op: first.change.op } }
   }
   const isPlanHeld = state === 'held'
   const undecided = (await heldBreaches(db, run, breaches)).filter(({ decided }) => decided === undefined)
   const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
-  const ofMembers = mayBeMembers ? await membersChangeOf(db, run, id) : undefined
-  const own = change && { fingerprint: fingerprint(change), change }
-  for (const candidate of [own, ofMembers]) {
-    if (candidate === undefined) continue
-    const { fingerprint: print, change: held } = candidate
+  const own = change === undefined ? [] : [{ fingerprint: fingerprint(change), change }]
+  // Only a run knows who has an e-mail that the entry gets.
+  const stored = (await plannedChanges(db, run, { kind, id })).filter(
+    (planned) =>
+      (mayBeMembers && planned.change.op === 'set-members') ||
+      own.some((each) => planned.wish === each.fingerprint),
+  )
+  for (const { fingerprint: print, change: held } of [...own, ...stored]) {
     const naming = undecided.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
     const named = naming.map(({ guard, detail }) => ({ guard, detail }))

@@ -18,10 +18,11 @@ export function keptBack(facts: VerdictFacts): Case | undefined {
 }
 
 /** With why the source does not want it, where the change deletes it. */
-function subjectOf(facts: VerdictFacts): string {
+function subjectOf(facts: VerdictFacts, endOfClause = ''): string {
   const { change, kind } = facts
   const who = kind === 'user' ? 'who' : 'which'
-  const why = change !== null && 'why' in change ? `, ${who} ${unwanted(facts, change.why)}` : ''
+  const isDelete = change !== null && 'why' in change
+  const why = isDelete ? `, ${who} ${unwanted(facts, change.why)}${endOfClause}` : ''
   return `${titleOf(facts)}${why}`
 }
 
@@ -46,7 +47,7 @@ function rejected(facts: VerdictFacts): Case | undefined {
   const who = /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
   return {
     code: 'rejected',
-    why: `${subjectOf(facts)}, is left as it is, because its ${nounOf(facts.change)} was ${who}`,
+    why: `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${who}`,
     next: leftAlone(facts) ?? 'The next run leaves it as it is',
     todo:
       release === undefined

@@ -18,6 +18,7 @@ import { missedCreates } from './0016-missed-creates.ts'
 import { undo } from './0017-undo.ts'
 import { decided } from './0018-decided.ts'
 import { configurations } from './0019-configurations.ts'
+import { wishes } from './0020-wishes.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -40,4 +41,5 @@ export const migrations: Record<string, Migration> = {
   '0017-undo': undo,
   '0018-decided': decided,
   '0019-configurations': configurations,
+  '0020-wishes': wishes,
 }

@@ -628,6 +628,14 @@ export const STORES: readonly Protection[] = [
     only: 'one of those whose deletes were rejected is approved alone',
   },
   {
+    name: 'stores-left-out-change-is-so-when-its-email-is-free',
+    file: 'store/decisions.ts',
+    find: 'unnest(ARRAY[fingerprint, wish])',
+    replace: 'unnest(ARRAY[fingerprint])',
+    test: 'integration/run-parts.test.ts',
+    only: 'the part that frees it gives it to nobody who was left out',
+  },
+  {
     name: 'stores-same-hold-stays-one',
     file: 'store/holds.ts',
     find: 'before.join() === now.join()',

@@ -25,6 +25,7 @@ const MIGRATIONS = {
     '0017-undo.ts': 'af52f108886e81fe',
     '0018-decided.ts': 'c11c1d226d7cfa2e',
     '0019-configurations.ts': '6b5904ef6bab78ea',
+    '0020-wishes.ts': 'bcc45c83a3338cc0',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',
