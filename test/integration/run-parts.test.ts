@@ -24,6 +24,8 @@ const rename = (id: string, email = `${id}@example.org`) =>
 
 const names = async () => [...(await seen()).users.values()].map(({ name }) => name).toSorted()
 
+const emailOf = async (id: string) => (await seen()).users.get(id)?.email ?? null
+
 const groupG = async () => (await seen()).groups.get('g')
 
 const askFor = (run: number, part: Part) => harness.control.approve({ run, by: 'ana', part })
@@ -191,8 +193,6 @@ test('one of those whose deletes were rejected is approved alone', async () => {
 })
 
 describe('an e-mail that changes hands', () => {
-  const emailOf = async (id: string) => (await seen()).users.get(id)?.email ?? null
-
   beforeEach(() => {
     fire('a', 'f')
     company.users.set('b', { name: 'Person b', email: 'a@example.org' })
