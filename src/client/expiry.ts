@@ -3,7 +3,7 @@ const WARN_BELOW_SECONDS = 86_400
 /** The remaining life of the token as the service last reported it. The client takes it as seconds and only warns. */
 export interface Expiry {
   secondsLeft: number | undefined
-  observe(header: string | string[] | undefined, token: string): void
+  observe(header: string | string[] | undefined): void
 }
 
 /**
@@ -12,16 +12,16 @@ export interface Expiry {
  */
 export function watchExpiry(
   warn: (secondsLeft: number) => void,
-  onTokenLife: ((token: string, secondsLeft: number) => void) | undefined,
+  onTokenLife: ((secondsLeft: number) => void) | undefined,
 ): Expiry {
   let warned = false
   return {
     secondsLeft: undefined,
-    observe(header, token) {
+    observe(header) {
       if (typeof header !== 'string' || !/^-?\d{1,12}(\.\d+)?$/.test(header.trim())) return
       this.secondsLeft = Number(header)
       if (onTokenLife !== undefined) {
-        onTokenLife(token, this.secondsLeft)
+        onTokenLife(this.secondsLeft)
         return
       }
       const low = this.secondsLeft < WARN_BELOW_SECONDS

@@ -63,7 +63,7 @@ export interface ClientOptions {
   /** Called once each time the token's remaining life falls below a day. */
   readonly onTokenExpiry?: (secondsLeft: number) => void
   /** Called for each answer that reports the token's remaining life. Then the client does not warn by itself. */
-  readonly onTokenLife?: (token: string, secondsLeft: number) => void
+  readonly onTokenLife?: (secondsLeft: number) => void
   readonly timeouts?: Partial<Timeouts>
   readonly retries?: Partial<Retries>
   /** The most open connections. Default 32. */

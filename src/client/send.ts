@@ -72,7 +72,7 @@ export function createSender(parts: SenderParts): Sender {
         exchangeOf(request, token, { ...parts, totalMs }),
         signal,
       )
-      parts.expiry.observe(reply.headers['x-token-expires-in'], token)
+      parts.expiry.observe(reply.headers['x-token-expires-in'])
       return reply
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error

@@ -16,6 +16,7 @@ import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
+import type { TokenPlace } from '../store/token-watch.ts'
 import { keepHeapSmall } from './heap.ts'
 
 /** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
@@ -83,7 +84,7 @@ export interface ClientParts {
   /** Without it, a read that the service refuses with 429 fails after a while. */
   readonly pause?: SharedPause
   /** Takes note of how long the token lives. */
-  readonly onTokenLife: (token: string, secondsLeft: number) => void
+  readonly onTokenLife: (secondsLeft: number) => void
   readonly log: Log
 }
 
@@ -111,6 +112,11 @@ export function openClient(
 export function targetOf({ directory }: SyncConfig): string {
   const { baseUrl, organizationId, directoryId } = directory
   return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
+}
+
+/** Where the access token of a sync is. */
+export function tokenPlaceOf({ directory: { baseUrl, token } }: SyncConfig): TokenPlace {
+  return { origin: new URL(baseUrl).origin, place: token.describe() }
 }
 
 export function openSource(source: SourceConfig, log: Log, logins?: Logins): Source {

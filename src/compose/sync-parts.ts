@@ -14,7 +14,7 @@ import { readDirectory } from '../target/read-directory.ts'
 import { createTogether } from '../target/together/create-together.ts'
 import { tryChange } from '../target/try-change.ts'
 import { createLimit } from './limit.ts'
-import { openClient, openSource, type Site, targetOf } from './site.ts'
+import { openClient, openSource, type Site, targetOf, tokenPlaceOf } from './site.ts'
 import { trustThisMachine } from './trust.ts'
 
 /** Both sides of a sync. */
@@ -50,7 +50,7 @@ export function openSyncClient(
     longestMs: site.times.limited.longest,
     log,
   })
-  const tokens = new TokenWatch({ db: site.store.db, log })
+  const tokens = new TokenWatch({ db: site.store.db, log, ...tokenPlaceOf(sync) })
   stack.defer(() => tokens.settle())
   const parts = { deviceId: site.deviceId, limit, pause, onTokenLife: tokens.see, log: site.log }
   return stack.use(openClient(sync, parts))

@@ -181,6 +181,8 @@ export async function setRunState(
     .updateTable('dirsyncd.runs')
     .set({
       state,
+      ...(state === 'planning' && { read_at: sql<Date>`COALESCE(read_at, now())` }),
+      ...(state === 'applying' && { applying_at: sql<Date>`COALESCE(applying_at, now())` }),
       ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),

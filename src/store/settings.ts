@@ -1,15 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
 /** The device id that every request carries: made once, kept in the store, the same in every process. */
 export function deviceId(db: Kysely<Tables>): Promise<string> {
   return setting(db, 'device-id', `dirsyncd-${randomUUID()}`)
-}
-
-/** The salt for hashes of access tokens, the same in every process. */
-export function tokenSalt(db: Kysely<Tables>): Promise<string> {
-  return setting(db, 'token-salt', randomBytes(16).toString('hex'))
 }
 
 /** The value that the store has, or else `first`, which it then keeps. */

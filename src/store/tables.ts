@@ -88,6 +88,10 @@ export interface RunsTable {
   stored_notices: Generated<number>
   requested_at: Timestamp
   started_at: NullableTimestamp
+  /** When both sides had been read. */
+  read_at: NullableTimestamp
+  /** When its changes began to be applied. */
+  applying_at: NullableTimestamp
   finished_at: NullableTimestamp
 }
 
@@ -300,8 +304,10 @@ export interface RefusedLoginsTable {
 }
 
 export interface TokenLivesTable {
-  /** Of the access token, with the salt of the installation. */
-  hash: string
+  /** Scheme, host and port of the service. */
+  origin: string
+  /** Where the access token is, such as `file /run/secrets/token`. */
+  place: string
   /** The longest remaining life that the service ever reported for it. */
   longest_seconds: number
   expires_at: Date

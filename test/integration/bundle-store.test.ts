@@ -54,9 +54,8 @@ async function plantedRun(): Promise<number> {
     VALUES (${sync}, ${TARGET}, '0123abcd', 'rejected', ${run}, 'zvonka')`.execute(db)
   await sql`INSERT INTO dirsyncd.refused_logins (reader, message, salt, hash, times, secrets, at)
     VALUES (${`cn=zvonka ${sync}`}, ${SAID}, 's3cret', 's3cret', 1, 1, now())`.execute(db)
-  await sql`INSERT INTO dirsyncd.token_lives (hash, longest_seconds, expires_at) VALUES (${`s3cret ${sync}`}, 60, now())`.execute(
-    db,
-  )
+  await sql`INSERT INTO dirsyncd.token_lives (origin, place, longest_seconds, expires_at)
+    VALUES ('s3cret', ${`s3cret ${sync}`}, 60, now())`.execute(db)
   return run
 }
 

@@ -19,6 +19,7 @@ import { undo } from './0017-undo.ts'
 import { decided } from './0018-decided.ts'
 import { configurations } from './0019-configurations.ts'
 import { wishes } from './0020-wishes.ts'
+import { watching } from './0021-watching.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -42,4 +43,5 @@ export const migrations: Record<string, Migration> = {
   '0018-decided': decided,
   '0019-configurations': configurations,
   '0020-wishes': wishes,
+  '0021-watching': watching,
 }

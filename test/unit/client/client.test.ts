@@ -467,14 +467,11 @@ test('whoever takes note of the life of the token decides alone when to warn', a
     headers: { 'x-token-expires-in': '60' },
   }))
   const onTokenExpiry = vi.fn<(seconds: number) => void>()
-  const onTokenLife = vi.fn<(token: string, seconds: number) => void>()
+  const onTokenLife = vi.fn<(seconds: number) => void>()
   await using client = clientOf(server.baseUrl, { token: 'fresh', onTokenExpiry, onTokenLife })
   await client.getUser(ALICE)
   await client.getUser(ALICE)
-  expect(onTokenLife.mock.calls).toEqual([
-    ['fresh', 60],
-    ['fresh', 60],
-  ])
+  expect(onTokenLife.mock.calls).toEqual([[60], [60]])
   expect(onTokenExpiry).not.toHaveBeenCalled()
   expect(client.tokenExpiresIn).toBe(60)
 })
