@@ -14,7 +14,7 @@ chmod 700 "$folder"
 cd "$folder"
 umask 022
 
-for name in postgres-password store-password service-store-password redis-password ldap-password directory-token; do
+for name in postgres-password store-password service-store-password redis-password ldap-password directory-token admin-token; do
   [ -s "$name" ] || openssl rand -hex 24 | tr -d '\n' >"$name"
 done
 

@@ -2,22 +2,26 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
 import type { ReloadReport } from '../control/reload.ts'
-import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
-import { statusPage } from './pages/status.ts'
+import { DirsyncdError } from '../errors.ts'
+import { type Access, contentPolicy, guardAccess } from './access.ts'
+import { answerErrors } from './answer-errors.ts'
+import { STYLE, statusPage } from './pages/status.ts'
+import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
   readonly control: Omit<Control, typeof Symbol.asyncDispose>
   /** What a support request needs to know of the daemon and its stores, without people. */
   readonly diagnose?: (request: z.infer<typeof diagnosticsRequest>) => Promise<object>
-  /** Throws when the daemon cannot do its work, such as without its store. */
-  readonly checkHealth: () => Promise<void>
+  readonly watching: Watching
   /** Reads the configuration again. */
   readonly reload: () => Promise<ReloadReport>
   /**
-   * Whether the app also offers what names a person or changes something. Only true on the unix socket, whose file mode
-   * is the only access control: the app has no passwords.
+   * Whether the app also offers what names a person or changes something. Only true on the unix socket, to which its
+   * file mode alone gives access.
    */
   readonly operations: boolean
+  /** Who may see the pages; left out on the unix socket. */
+  readonly access?: Access
 }
 
 const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })
@@ -62,32 +66,16 @@ const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000)
 
 const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
 
-/** All other errors are the fault of who asks. */
-const STATUSES = new Map<ErrorCode, number>([
-  ['run-unknown', 404],
-  ['internal', 500],
-  ['store-unavailable', 503],
-  ['interrupted', 503],
-])
-
 /** The admin pages and the operations behind them. Never listens by itself. */
 export function buildAdminApp(options: AdminOptions): FastifyInstance {
   const { control } = options
   const app = Fastify({ forceCloseConnections: true })
-  app.setErrorHandler((error, _request, reply) => {
-    const code =
-      error instanceof DirsyncdError ? error.code : error instanceof z.ZodError ? 'usage' : 'internal'
-    const status = STATUSES.get(code) ?? 400
-    const message = error instanceof z.ZodError ? faultsOf(error) : sentence(error)
-    return reply.status(status).send({ code, message })
-  })
-
-  app.get('/healthz', async () => {
-    await options.checkHealth()
-    return { status: 'ok' }
-  })
+  answerErrors(app)
+  if (options.access !== undefined) guardAccess(app, options.access)
+  addWatching(app, options.watching)
   app.get('/', async (_request, reply) => {
     const runs = await control.runs({ limit: 50 })
+    reply.header('content-security-policy', PAGE_POLICY)
     return reply.type('text/html; charset=utf-8').send(statusPage(runs, await control.paused()))
   })
   if (options.operations) addOperations(app, control)
@@ -98,10 +86,7 @@ export function buildAdminApp(options: AdminOptions): FastifyInstance {
   return app
 }
 
-/** Zod's own message is JSON. */
-function faultsOf({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
-}
+const PAGE_POLICY = contentPolicy(STYLE)
 
 function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
   app.get('/runs', async (request) => {

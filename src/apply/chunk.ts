@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Op } from '../plan/change.ts'
 import type { Create } from '../plan/batches.ts'
 import type { ListFault, Outcome } from '../plan/outcome.ts'
 import type { Times } from '../queue/times.ts'
@@ -39,7 +40,11 @@ export interface ChunkDeps {
   readonly log: Log
   /** Told each time that the service has asked for a pause. */
   readonly onPause: (pause: Pause) => void
+  readonly onOutcome: OnOutcome
 }
+
+/** Told what came of an attempt when the store has it; `pending` where the change is tried again. */
+export type OnOutcome = (op: Op, outcome: Settled['state']) => void
 
 /** Outcomes that are written together at most. */
 const GROUP = 500
@@ -56,6 +61,7 @@ class StaleRun extends Error {
 
 class Sending {
   readonly #deps: ChunkDeps
+  readonly #ops: ReadonlyMap<number, Op>
   #settled: Settled[] = []
   /** Changes that have no outcome yet. */
   #left: number
@@ -76,6 +82,7 @@ class Sending {
   constructor(deps: ChunkDeps) {
     this.#deps = deps
     this.#left = deps.chunk.changes.length
+    this.#ops = new Map(deps.chunk.changes.map(({ number, change }) => [number, change.op]))
     this.#pausesBefore = deps.throttle.pauses
     deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
@@ -305,7 +312,11 @@ class Sending {
     }
   }
 
-  #obey({ run, pause }: Orders): void {
+  #obey({ run, written, pause }: Orders): void {
+    for (const { number, state, detail } of written) {
+      const wasTried = state !== 'pending' || detail !== undefined
+      if (wasTried) this.#deps.onOutcome(this.#ops.get(number)!, state)
+    }
     const isLimited = pause?.why === 'limited'
     if (run.stop_code !== null || isLimited) this.#isStopped = true
     if (isLimited) {

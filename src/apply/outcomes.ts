@@ -99,6 +99,8 @@ export class Reclaimed extends Error {
 /** What a worker has to obey. */
 export interface Orders {
   readonly run: LockedRun
+  /** What was written: not those whose outcomes the store already had. */
+  readonly written: readonly Settled[]
   /** Of the target. */
   readonly pause: Pause | undefined
 }
@@ -114,7 +116,7 @@ export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
     await count(trx, fenced.run, run, { ...group, settled: written })
     await report(trx, fenced.run, run, group)
     if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
-    return { run, pause: await pauseOf(trx, run.target) }
+    return { run, written, pause: await pauseOf(trx, run.target) }
   })
 }
 

@@ -10,7 +10,7 @@ import { isAway } from '../store/outage.ts'
 import { createPauseLog, type Pause } from '../store/pause.ts'
 import { quarantinedOf } from '../store/quarantine.ts'
 import type { Tables } from '../store/tables.ts'
-import { applyChunk } from './chunk.ts'
+import { applyChunk, type OnOutcome } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
 import { type ChunkJob, changesQueueName } from './job.ts'
@@ -35,6 +35,7 @@ export interface ChangeWorkerDeps {
   readonly signal: AbortSignal
   readonly log: Log
   readonly times?: Times
+  readonly onOutcome?: OnOutcome
 }
 
 /** Chunks that a worker has claimed at once: while one is claimed or written, another one is sent. */
@@ -123,6 +124,7 @@ export class ChangeWorker {
       times,
       log: this.#log,
       onPause: this.#onPause,
+      onOutcome: this.#deps.onOutcome ?? (() => undefined),
     })
     this.#sayOutage()
   }

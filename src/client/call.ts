@@ -186,6 +186,7 @@ async function pauseForRetryAfter<F>(
   const { error, retryDelay, retriesLeft, attemptNumber } = context
   if (!mayRetry(error, call) || retriesLeft === 0) return
   const { kind, status, retryAfterMs, operation } = error as ApiError
+  sender.onRetry?.(operation)
   sender.log?.debug({ operation, kind, status, attempt: attemptNumber }, 'request failed, trying again')
   const extraMs = Math.min(retryAfterMs ?? 0, retries.maxDelayMs) - retryDelay
   if (extraMs > 0) await wait(extraMs, call.signal)

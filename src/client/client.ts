@@ -62,6 +62,8 @@ export class AccessManagementClient implements AsyncDisposable {
       limit: options.limit,
       pause: options.pause,
       log: options.log,
+      onAnswer: options.onAnswer,
+      onRetry: options.onRetry,
       closing: this.#closing.signal,
     })
     const methods = createMethods(sender, settings, this.organizationId)

@@ -1,3 +1,4 @@
+import type { Operation } from '../contract/endpoints.ts'
 import type { TokenLoader } from './token.ts'
 import { idProblem } from './value-problem.ts'
 
@@ -44,6 +45,15 @@ export interface SharedPause {
   readonly over: (signal: AbortSignal | undefined) => Promise<void>
 }
 
+/** How one request ended. */
+export interface Answer {
+  readonly operation: Operation
+  /** `undefined` where no answer came. */
+  readonly status: number | undefined
+  /** From the request to its whole answer. */
+  readonly seconds: number
+}
+
 export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
@@ -64,6 +74,10 @@ export interface ClientOptions {
   readonly onTokenExpiry?: (secondsLeft: number) => void
   /** Called for each answer that reports the token's remaining life. Then the client does not warn by itself. */
   readonly onTokenLife?: (secondsLeft: number) => void
+  /** Called for each request that was sent, when its answer is there or the wait for it has ended. */
+  readonly onAnswer?: (answer: Answer) => void
+  /** Called each time that a request is sent again after no answer, or after 408, 425 or 5xx. */
+  readonly onRetry?: (operation: Operation) => void
   readonly timeouts?: Partial<Timeouts>
   readonly retries?: Partial<Retries>
   /** The most open connections. Default 32. */

@@ -3,7 +3,7 @@ import { ApiError, type Destination } from './api-error.ts'
 import { ExchangeError, exchange, type Reply } from './exchange.ts'
 import type { Expiry } from './expiry.ts'
 import { abortedFailure, failureOfExchange } from './failure.ts'
-import type { ClientLog, SharedPause } from './options.ts'
+import type { ClientLog, ClientOptions, SharedPause } from './options.ts'
 import { isSendableToken, type Tokens } from './token.ts'
 import { orAbort } from './wait.ts'
 
@@ -19,6 +19,7 @@ export interface Sender {
   readonly tokens: Tokens
   readonly log: ClientLog | undefined
   readonly pause: SharedPause | undefined
+  readonly onRetry: ClientOptions['onRetry']
   /** Aborted with `ClientClosed` when the client is closed. */
   readonly closing: AbortSignal
   /** Texts that no error may contain. */
@@ -47,6 +48,8 @@ export interface SenderParts {
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
   readonly pause: SharedPause | undefined
   readonly log: ClientLog | undefined
+  readonly onAnswer: ClientOptions['onAnswer']
+  readonly onRetry: ClientOptions['onRetry']
   readonly closing: AbortSignal
 }
 
@@ -66,23 +69,32 @@ export function createSender(parts: SenderParts): Sender {
     lastToken = token
     if (parts.limit !== undefined) await orAbort(parts.limit(signal), signal)
     onRequest()
+    const begun = performance.now()
+    const answered = (status: number | undefined): void =>
+      parts.onAnswer?.({
+        operation: destination.operation,
+        status,
+        seconds: (performance.now() - begun) / 1000,
+      })
     try {
       const reply = await exchange(
         parts.dispatcher,
         exchangeOf(request, token, { ...parts, totalMs }),
         signal,
       )
+      answered(reply.body === undefined ? undefined : reply.status)
       parts.expiry.observe(reply.headers['x-token-expires-in'])
       return reply
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
+      answered(undefined)
       if (!signal?.aborted) throw new ApiError(destination, failureOfExchange(error, write, totalMs))
       throw new ApiError(destination, { ...abortedFailure(signal), maybeDone: write && error.sent })
     }
   }
 
-  const { tokens, log, pause, closing } = parts
-  return { tokens, log, pause, closing, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
+  const { tokens, log, pause, onRetry, closing } = parts
+  return { tokens, log, pause, onRetry, closing, secrets: () => (lastToken === '' ? [] : [lastToken]), send }
 }
 
 function exchangeOf(

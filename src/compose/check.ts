@@ -135,7 +135,7 @@ async function* checkSource(
     const source = openSource(
       sync.source,
       log.child({ sync: sync.name }, { level: withoutWarnings(log.level) }),
-      logins,
+      { logins },
     )
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal, { isAsked: true, isForDisplay: true })

@@ -66,7 +66,7 @@ async function openOwnControl(
   times?: Times,
 ): Promise<Control> {
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, command, log, times))
+  const site = stack.use(await openSite(config, command, log, { times }))
   const owned = stack.move()
   const work = new OwnWork(owned, { config, site, log })
   const control = createLocalControl({

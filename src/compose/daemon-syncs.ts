@@ -7,6 +7,7 @@ import { endRunsOfRemoved } from '../store/interruptions.ts'
 import { addRun, hasRuns, withLease } from '../store/runs.ts'
 import { Executor } from '../sync/executor.ts'
 import type { SyncSetup } from '../sync/pass.ts'
+import { countRuns } from './counting.ts'
 import { OpenSyncs } from './open-syncs.ts'
 import { Schedules } from './schedules.ts'
 import { retentionOf, type Site, targetOf } from './site.ts'
@@ -56,7 +57,13 @@ export class DaemonSyncs implements AsyncDisposable {
         return retention()
       },
       onRunEnd,
+      ...countRuns(site.metrics),
     })
+  }
+
+  /** The configuration that it works with now. */
+  get config(): Config {
+    return this.#config
   }
 
   /** Opens what each sync needs; changes may be applied from then on. */

@@ -1,25 +1,27 @@
 import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
-import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
-import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createLocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir, DAEMON } from '../store/owner.ts'
 import type { Times } from '../queue/times.ts'
 import { syncsWithWork } from '../store/runs.ts'
 import { onHangup } from '../shutdown.ts'
+import { listenForAdmin, metricsText } from './admin.ts'
+import { DaemonFigures } from './daemon-figures.ts'
 import { diagnoseDaemon } from './diagnose.ts'
 import { createExplain } from './explain.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
-import { listen, startService } from './service.ts'
+import { startService } from './service.ts'
+import { whyDaemonIsNotReady } from './readiness.ts'
 import { openSite, type Site } from './site.ts'
+import { programVersion } from './version.ts'
 import { DaemonSyncs } from './daemon-syncs.ts'
 import { Reloader, stopping } from './reloader.ts'
 
@@ -43,13 +45,15 @@ export async function runDaemon(
   times?: Times,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
+  const startedAt = new Date()
   const ready = takeHangups(stack)
   const owned =
     config.store.kind === 'embedded'
       ? undefined
       : stack.use(await acquireDataDir(config.dataDir, { command: DAEMON }))
   if (config.store.kind === 'embedded') output.announce(`Opening the store in ${config.dataDir}`)
-  const site = stack.use(await openSite(config, DAEMON, log, times))
+  const metrics = new Metrics(programVersion())
+  const site = stack.use(await openSite(config, DAEMON, log, { times, metrics }))
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
@@ -67,8 +71,10 @@ export async function runDaemon(
   )
   await syncs.open()
   const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
-  const checkHealth = async () => {
-    await site.store.pool.query('select 1')
+  const figures = new DaemonFigures(site, metrics, () => syncs.config)
+  const watching = {
+    whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
+    metrics: metricsText(metrics, () => figures.read()),
   }
   const change = (read: Config) => syncs.change(read)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
@@ -76,7 +82,7 @@ export async function runDaemon(
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...control, explain }
-  await listenForAdmin(stack, config, { control: operations, checkHealth, diagnose, reload }, output)
+  await listenForAdmin(stack, config, { control: operations, watching, diagnose, reload }, output.announce)
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
   stack.defer(() => reloader.settled())
@@ -117,26 +123,6 @@ async function startOwnService(
   const pool = isShared ? site.store.pool : await openServicePool(stack, service, 'dirsyncd start', site.log)
   const url = await startService(stack, service, { pool, log: site.log, requestLog })
   output.announce(`The access-management service listens on ${url}`)
-}
-
-/** Commands use a socket that only this user can open; the TCP listener offers only health and the status page. */
-async function listenForAdmin(
-  stack: AsyncDisposableStack,
-  config: Config,
-  options: Omit<AdminOptions, 'operations'>,
-  output: DaemonOutput,
-): Promise<void> {
-  const socket = socketPath(config.dataDir)
-  await rm(socket, { force: true })
-  const commands = buildAdminApp({ ...options, operations: true })
-  stack.defer(() => commands.close())
-  await commands.listen({ path: socket })
-  await chmod(socket, 0o600)
-  const { listen: address } = config.admin
-  if (address === undefined) return
-  const pages = buildAdminApp({ ...options, operations: false })
-  stack.defer(() => pages.close())
-  output.announce(`The admin page is at ${await listen(pages, address)}`)
 }
 
 /** Restores the schedules at intervals: an emptied queue has lost them, and no sync would run before the next start. */

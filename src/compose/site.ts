@@ -1,14 +1,15 @@
 import { AccessManagementClient } from '../client/client.ts'
-import type { SharedPause } from '../client/options.ts'
+import type { ClientOptions, SharedPause } from '../client/options.ts'
 import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
-import { createLdapSource } from '../source/ldap/ldap-source.ts'
+import { createLdapSource, type LdapShared } from '../source/ldap/ldap-source.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
 import { openStore, type Store, type StoreOptions } from '../store/open.ts'
@@ -16,6 +17,7 @@ import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { deviceId } from '../store/settings.ts'
+import type { WatchedSync } from '../store/figures.ts'
 import type { TokenPlace } from '../store/token-watch.ts'
 import { keepHeapSmall } from './heap.ts'
 
@@ -29,6 +31,8 @@ export interface Site extends AsyncDisposable {
   /** Whether the process with this name has certainly ended. */
   readonly isDead: (process: string) => boolean
   readonly logins: Logins
+  /** Of a process that Prometheus asks. */
+  readonly metrics: Metrics | undefined
   readonly log: Log
   readonly times: Times
 }
@@ -38,7 +42,7 @@ export async function openSite(
   config: Config,
   command: string,
   log: Log,
-  times: Times = TIMES,
+  { times = TIMES, metrics }: { readonly times?: Times | undefined; readonly metrics?: Metrics } = {},
 ): Promise<Site> {
   keepHeapSmall()
   await using stack = new AsyncDisposableStack()
@@ -63,6 +67,7 @@ export async function openSite(
     // An embedded store has one process.
     isDead: (process) => (store.kind === 'embedded' ? process !== name : isCertainlyDead(process)),
     logins: new Logins(refusedLogins(store.db)),
+    metrics,
     log,
     times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -85,12 +90,14 @@ export interface ClientParts {
   readonly pause?: SharedPause
   /** Takes note of how long the token lives. */
   readonly onTokenLife: (secondsLeft: number) => void
+  readonly onAnswer?: ClientOptions['onAnswer']
+  readonly onRetry?: ClientOptions['onRetry']
   readonly log: Log
 }
 
 export function openClient(
   sync: SyncConfig,
-  { deviceId: device, limit, pause, onTokenLife, log }: ClientParts,
+  { deviceId: device, limit, pause, onTokenLife, onAnswer, onRetry, log }: ClientParts,
 ): AccessManagementClient {
   const { directory } = sync
   return new AccessManagementClient({
@@ -105,6 +112,8 @@ export function openClient(
     log: log.child({ sync: sync.name }),
     ...(limit !== undefined && { limit }),
     ...(pause !== undefined && { pause }),
+    ...(onAnswer !== undefined && { onAnswer }),
+    ...(onRetry !== undefined && { onRetry }),
   })
 }
 
@@ -119,10 +128,14 @@ export function tokenPlaceOf({ directory: { baseUrl, token } }: SyncConfig): Tok
   return { origin: new URL(baseUrl).origin, place: token.describe() }
 }
 
-export function openSource(source: SourceConfig, log: Log, logins?: Logins): Source {
+export function watchedSyncs(syncs: readonly SyncConfig[]): readonly WatchedSync[] {
+  return syncs.map((sync) => ({ sync: sync.name, target: targetOf(sync), ...tokenPlaceOf(sync) }))
+}
+
+export function openSource(source: SourceConfig, log: Log, shared?: LdapShared): Source {
   switch (source.type) {
     case 'ldap':
-      return createLdapSource(source.options, log, logins)
+      return createLdapSource(source.options, log, shared)
     case 'csv':
       return createCsvSource(source.options, log)
     case 'command':

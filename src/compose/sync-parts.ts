@@ -13,6 +13,7 @@ import { lookBack } from '../target/look-back.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { createTogether } from '../target/together/create-together.ts'
 import { tryChange } from '../target/try-change.ts'
+import { countChanges, countLdap, countRequests } from './counting.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSource, type Site, targetOf, tokenPlaceOf } from './site.ts'
 import { trustThisMachine } from './trust.ts'
@@ -27,7 +28,9 @@ export interface SyncParts {
 /** Opens both sides until the stack is disposed. Connects to none of them. */
 export function openSyncParts(stack: AsyncDisposableStack, sync: SyncConfig, site: Site): SyncParts {
   const client = openSyncClient(stack, sync, site)
-  return { sync, client, source: openSource(sync.source, site.log.child({ sync: sync.name }), site.logins) }
+  const { name, source } = sync
+  const shared = { logins: site.logins, ...countLdap(site.metrics, name) }
+  return { sync, client, source: openSource(source, site.log.child({ sync: name }), shared) }
 }
 
 export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
@@ -52,7 +55,14 @@ export function openSyncClient(
   })
   const tokens = new TokenWatch({ db: site.store.db, log, ...tokenPlaceOf(sync) })
   stack.defer(() => tokens.settle())
-  const parts = { deviceId: site.deviceId, limit, pause, onTokenLife: tokens.see, log: site.log }
+  const parts = {
+    deviceId: site.deviceId,
+    limit,
+    pause,
+    onTokenLife: tokens.see,
+    log: site.log,
+    ...countRequests(site.metrics, sync.name),
+  }
   return stack.use(openClient(sync, parts))
 }
 
@@ -117,6 +127,7 @@ export function startChangeWorker(
     signal: cut.signal,
     log: site.log,
     times: site.times,
+    ...countChanges(site.metrics, sync.name),
   })
   stack.defer(async () => {
     const timer = setTimeout(() => cut.abort(), GRACE_MS)

@@ -3,11 +3,15 @@ import type { Config, SyncConfig } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Times } from '../queue/times.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { onHangup } from '../shutdown.ts'
+import { listenForWorker, metricsText } from './admin.ts'
 import { OpenSyncs } from './open-syncs.ts'
 import { Reloader } from './reloader.ts'
+import { whyStoresAreAway } from './readiness.ts'
 import { openSite } from './site.ts'
 import { openSyncClient, startChangeWorker } from './sync-parts.ts'
+import { programVersion } from './version.ts'
 
 /** Applies changes beside the daemon, until the signal; SIGHUP has it read the configuration again. */
 export async function runWorker(
@@ -24,7 +28,8 @@ export async function runWorker(
     )
   }
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, 'dirsyncd worker', log, times))
+  const metrics = new Metrics(programVersion())
+  const site = stack.use(await openSite(config, 'dirsyncd worker', log, { times, metrics }))
   const open = async (sync: SyncConfig): Promise<AsyncDisposable> => {
     const parts = new AsyncDisposableStack()
     startChangeWorker(parts, { sync, client: openSyncClient(parts, sync, site) }, site)
@@ -35,7 +40,12 @@ export async function runWorker(
   const change = (read: Config) => syncs.change(read.syncs)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
   stack.use(onHangup(() => reloader.reloadInBackground()))
-  log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'worker started')
+  const watching = {
+    whyNotReady: () => whyStoresAreAway(site),
+    metrics: metricsText(metrics, async () => undefined),
+  }
+  const url = await listenForWorker(stack, config, watching)
+  log.info({ syncs: config.syncs.map(({ name }) => name), process: site.processName, url }, 'worker started')
   if (!signal.aborted) await once(signal, 'abort')
   log.info('worker stops')
   await reloader.settled()

@@ -87,6 +87,14 @@ export interface ServiceConfig {
   readonly withDaemon: boolean
 }
 
+/** Who may see what the TCP listener shows. */
+export interface AccessConfig {
+  /** Lower case. */
+  readonly hosts: readonly string[]
+  readonly token: SecretReader | undefined
+  readonly proxy: { readonly header: string; readonly networks: readonly string[] } | undefined
+}
+
 /** The whole configuration, checked, resolved and frozen. Paths are absolute, durations are milliseconds. */
 export interface Config {
   /** The file that it was read from, absolute. */
@@ -95,7 +103,9 @@ export interface Config {
   readonly store: StoreConfig
   readonly queue: QueueConfig
   /** `listen` is `undefined` where the TCP listener is off; the socket in `dataDir` always exists. */
-  readonly admin: { readonly listen: Address | undefined }
+  readonly admin: { readonly listen: Address | undefined } & AccessConfig
+  /** What a `dirsyncd worker` shows; who may see it, `admin` says. */
+  readonly worker: { readonly listen: Address | undefined }
   readonly log: { readonly level: LogLevel }
   /** How long runs with their plans and journals are kept, and how many rows of them. */
   readonly retention: { readonly timeMs: number; readonly rows: number }

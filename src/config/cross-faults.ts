@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Fault } from './document.ts'
-import { isCron } from './values.ts'
+import { isCron, parseAddress } from './values.ts'
 
 /**
  * Faults between options. They look at the raw values, and each only at the options that it needs, so that they are
@@ -11,6 +11,7 @@ export function crossFaults(raw: unknown): Fault[] {
   return [
     ...nothingToDo(raw),
     ...passwordsWithoutServer(raw),
+    ...openListeners(raw),
     ...duplicates(
       syncs,
       syncName,
@@ -71,6 +72,39 @@ function passwordsWithoutServer(raw: unknown): Fault[] {
   const service = z.object({ service: z.unknown().optional() }).safeParse(raw).data?.service
   check(service, ['service'], 'store', 'storePassword', 'embedded')
   return faults
+}
+
+const listeners = z.object({
+  admin: z
+    .looseObject({ listen: z.unknown().optional(), trustedProxies: z.array(z.unknown()).catch([]) })
+    .default({ trustedProxies: [] }),
+  worker: z.looseObject({ listen: z.unknown().optional() }).default({}),
+})
+
+/** What others can reach is shown to nobody who does not prove who he is. */
+function openListeners(raw: unknown): Fault[] {
+  const { data } = listeners.safeParse(raw)
+  if (data === undefined) return []
+  const { admin, worker } = data
+  const hasToken = admin['token'] !== undefined
+  const hasProxy = admin['userHeader'] !== undefined
+  const faults: Fault[] = []
+  const refuse = (message: string, ...path: readonly string[]) => faults.push({ path, message })
+  const proxy = 'or admin.userHeader and admin.trustedProxies, for a reverse proxy'
+  const how = `add admin.token: { file: PATH }, ${proxy}, or listen on 127.0.0.1`
+  for (const [section, { listen }] of Object.entries({ admin, worker }))
+    if (isBeyondMachine(listen) && !hasToken && !hasProxy)
+      refuse(`can be reached from other machines, where anybody could read it; ${how}`, section, 'listen')
+  if (hasProxy && admin.trustedProxies.length === 0)
+    refuse('is believed of nobody; name the reverse proxy in admin.trustedProxies', 'admin', 'userHeader')
+  if (!hasProxy && admin.trustedProxies.length > 0)
+    refuse('has no use without admin.userHeader', 'admin', 'trustedProxies')
+  return faults
+}
+
+function isBeyondMachine(listen: unknown): boolean {
+  const host = typeof listen === 'string' ? parseAddress(listen)?.host : undefined
+  return host !== undefined && !/^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host)
 }
 
 function duplicates(

@@ -10,10 +10,10 @@ const PLAIN = words(`dataDir listen level time rows schedule timezone type ca ce
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
-  eventRetention requestLog faults uniqueExternalIds withDaemon file`)
+  hosts userHeader eventRetention requestLog faults uniqueExternalIds withDaemon file`)
 /** Sections, which have options of their own. */
 const SECTIONS =
-  words(`admin log retention syncs source tls timeouts users groups members map trailer directory rateLimit
+  words(`admin worker log retention syncs source tls timeouts users groups members map trailer directory rateLimit
   entries guards memberships service`)
 const URLS = words('store queue url baseUrl publicUrl proxy')
 const SECRETS = words('token password storePassword queuePassword key')

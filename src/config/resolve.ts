@@ -3,6 +3,7 @@ import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvFile, CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type {
+  AccessConfig,
   Config,
   DirectoryConfig,
   QueueConfig,
@@ -32,19 +33,34 @@ export interface ResolveContext {
 /** Turns checked values into what the program uses: absolute paths, readers of secrets, milliseconds. */
 export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Config {
   const dataDir = resolve(context.folder, parsed.dataDir)
-  const { listen } = parsed.admin
   const { syncs, ...others } = parsed
   return {
     file: context.file,
     dataDir,
     store: storeConfig(parsed.store, parsed.storePassword, 'storePassword', context),
     queue: queueConfig(parsed, context),
-    admin: { listen: listen === false ? undefined : toAddress(listen) },
+    admin: { listen: optionalAddress(parsed.admin.listen), ...accessConfig(parsed.admin, context) },
+    worker: { listen: optionalAddress(parsed.worker.listen) },
     log: parsed.log,
     retention: { timeMs: parsed.retention.time, rows: parsed.retention.rows },
     syncs: syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
     service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
     written: flatOptions(others),
+  }
+}
+
+function optionalAddress(listen: string | false): Address | undefined {
+  return listen === false ? undefined : toAddress(listen)
+}
+
+function accessConfig(
+  { hosts, token, userHeader, trustedProxies: networks }: ParsedConfig['admin'],
+  context: ResolveContext,
+): AccessConfig {
+  return {
+    hosts: hosts.map((host) => host.toLowerCase()),
+    token: optionalReader(token, 'admin.token', context),
+    proxy: userHeader === undefined ? undefined : { header: userHeader.toLowerCase(), networks },
   }
 }
 

@@ -101,6 +101,10 @@ const guards = z
   .prefault({})
   .describe('Limits beyond which a run is held until a person approves it.')
 
+const hostName = z.string().regex(/^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, {
+  error: 'must be the name of a host such as dirsyncd.example.org, without a port',
+})
+
 const domain = z
   .string()
   .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
@@ -268,11 +272,37 @@ export const configSchema = z
         listen: listen
           .default('127.0.0.1:8080')
           .describe(
-            'Address of /healthz and the status page, open to everybody who reaches it; false turns it off.',
+            'Address of the status page, /metrics, /healthz and /readyz; false turns it off. Beyond this machine it needs a token or a reverse proxy.',
           ),
+        hosts: z
+          .array(hostName)
+          .default([])
+          .describe('Names by which it may be asked for, besides addresses and localhost.'),
+        token: secret
+          .optional()
+          .describe(
+            'What whoever asks must know, but for /healthz and /readyz: a password, or a bearer token.',
+          ),
+        userHeader: z
+          .string()
+          .regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of a header, such as X-Remote-User' })
+          .optional()
+          .describe('Header in which a reverse proxy names the user, who then needs no token.'),
+        trustedProxies: z
+          .array(network)
+          .default([])
+          .describe('Reverse proxies whose userHeader is believed.'),
       })
       .prefault({})
       .describe('The admin pages of the daemon.'),
+    worker: z
+      .strictObject({
+        listen: listen
+          .default(false)
+          .describe('Address of /metrics, /healthz and /readyz of a worker; false turns it off.'),
+      })
+      .prefault({})
+      .describe('What dirsyncd worker shows. Who may see it, admin says.'),
     log: z
       .strictObject({
         level: z.enum(LOG_LEVELS).default('info').describe('The least important message that is logged.'),

@@ -23,6 +23,8 @@ export type QueueBackend = AsyncDisposable & {
   readonly kind: 'redis' | 'postgres' | 'embedded'
   /** The connection for everything but BullMQ, when the queue is on Redis. */
   readonly redis?: Redis
+  /** Resolves when the queue's server answers; waits for as long as it is away. */
+  ping(): Promise<void>
   createQueue<D>(name: string, options?: Omit<QueueOptions, 'connection' | 'prefix'>): Queue<D>
   createWorker<D>(
     name: string,
@@ -58,6 +60,7 @@ async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
   const waits = store.kind === 'embedded' ? EMBEDDED_WAITS : {}
   return {
     kind: store.kind,
+    ping: async () => void (await store.pool.query('SELECT 1')),
     createQueue: made.createQueue,
     createWorker(name, processor, options) {
       const worker = made.createWorker(name, processor, { ...waits, ...options })
@@ -78,6 +81,7 @@ async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBa
   return {
     kind: 'redis',
     redis,
+    ping: async () => void (await redis.ping()),
     createQueue: made.createQueue,
     createWorker: made.createWorker,
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,7 @@ import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import type { Lease, Leases } from '../store/lease.ts'
 import { explainStoreError, isAway } from '../store/outage.ts'
 import { prune, type Retention } from '../store/retention.ts'
+import type { RunMode } from '../store/run-types.ts'
 import { interruptRuns, leaveRun } from '../store/interruptions.ts'
 import { pauseOfSync } from '../store/paused-syncs.ts'
 import {
@@ -17,7 +18,7 @@ import {
   withLease,
 } from '../store/runs.ts'
 import { Pass, type PassDeps, type SyncSetup } from './pass.ts'
-import { runSync } from './run.ts'
+import { type RunEnd, runSync } from './run.ts'
 import { runUndo } from './undo.ts'
 
 export interface ExecutorDeps extends PassDeps {
@@ -32,6 +33,8 @@ export interface ExecutorDeps extends PassDeps {
   readonly retention?: Retention
   /** Told about every run that has ended. */
   readonly onRunEnd?: (run: number) => Promise<void>
+  /** Told how each run of this process ended; `interrupted` ones are made again. */
+  readonly onEnd?: (sync: string, mode: RunMode, end: RunEnd | 'failed' | 'interrupted') => void
 }
 
 export interface WorkOptions {
@@ -138,10 +141,12 @@ export class Executor {
       const { undo } = run
       const end =
         undo === null ? await runSync(pass.parts(), signal) : await runUndo(pass.undoParts(undo), signal)
+      this.#deps.onEnd?.(setup.name, run.mode, end)
       log.info({ end }, 'run ended')
     } catch (error) {
       // Nobody knows what the store has of this run: the next one goes on from the read.
       if (signal.aborted || isAway(error) || error instanceof Overtaken) {
+        this.#deps.onEnd?.(setup.name, run.mode, 'interrupted')
         log.info('run interrupted')
         if (leaving(deps, setup).aborted)
           await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
@@ -150,6 +155,7 @@ export class Executor {
       const explained = explainStoreError(error)
       const code = explained instanceof DirsyncdError ? explained.code : 'internal'
       await pass.fail(sentence(explained))
+      this.#deps.onEnd?.(setup.name, run.mode, 'failed')
       log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
     }

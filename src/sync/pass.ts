@@ -48,6 +48,7 @@ import {
   rememberRun,
   rememberWrites,
 } from './memory.ts'
+import { PhaseClock, type RunPhase } from './phase-clock.ts'
 import { countRun } from './report.ts'
 import type { Planned, RunDeps } from './run.ts'
 import type { UndoDeps } from './undo.ts'
@@ -85,6 +86,8 @@ export interface PassDeps {
   readonly times?: Times
   /** Called before the changes of a run are handed to the workers. */
   readonly onApply?: (sync: string) => void
+  /** Told how long each phase of a run took. */
+  readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
 }
 
 /** Whether a person approved something that the plan takes away. */
@@ -106,6 +109,7 @@ export class Pass implements Disposable {
   readonly #run: RunRecord
   readonly #fenced: FencedRun
   readonly #table = new UserTable()
+  readonly #clock: PhaseClock
   #planned: Planned | undefined
   /** What was noticed while the first changes were read back; each once, also where this is done again. */
   readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
@@ -116,10 +120,12 @@ export class Pass implements Disposable {
     this.#setup = setup
     this.#run = run
     this.#fenced = fenced
+    this.#clock = new PhaseClock((phase, seconds) => deps.onPhase?.(setup.name, phase, seconds))
   }
 
   /** Hundreds of megabytes of a large run would otherwise wait for the next collection of garbage. */
   [Symbol.dispose](): void {
+    this.#clock.end()
     this.#table.release()
   }
 
@@ -168,7 +174,6 @@ export class Pass implements Disposable {
     const { db } = this.#deps
     const { name: sync, target, rules, limits, options } = this.#setup
     const run = this.#run
-    const fenced = this.#fenced
     return {
       mode: run.mode,
       table: this.#table,
@@ -178,12 +183,17 @@ export class Pass implements Disposable {
       options,
       settle: (signal: AbortSignal) => this.#settle(signal),
       recall: () => recall(db, { sync, target }),
-      enter: (state: 'planning' | 'applying') => fenced.write((trx) => setRunState(trx, run.run, state)),
+      enter: (state: 'planning' | 'applying') => this.#enter(state),
       keep: (planned: Planned) => this.#keep(planned),
       hold: (planned: Planned) => this.#hold(planned),
       apply: (signal: AbortSignal) => this.#apply(signal),
       complete: (planned: Planned) => this.#complete(planned),
     }
+  }
+
+  async #enter(state: 'planning' | 'applying'): Promise<void> {
+    this.#clock.enter(state === 'planning' ? 'plan' : 'apply')
+    await this.#fenced.write((trx) => setRunState(trx, this.#run.run, state))
   }
 
   /** Ends the run with an error. Both sides may have been read well all the same. */

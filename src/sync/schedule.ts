@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { Cron } from 'croner'
 import type { RepeatOptions } from '../queue/runs.ts'
 
 /** When a sync runs: a cron expression in a time zone, or an interval. */
@@ -19,4 +20,25 @@ export function repeatOptions(schedule: Schedule, sync: string): RepeatOptions {
   const fields = schedule.pattern.trim().split(/\s+/)
   const pattern = fields.length === 5 ? `${spread % 60} ${fields.join(' ')}` : fields.join(' ')
   return schedule.timezone === undefined ? { pattern } : { pattern, tz: schedule.timezone }
+}
+
+/** A sync that has not been read since so many of its times is late. */
+const MISSED = 3
+
+/** The time since which the schedule has called for this sync three times. */
+export function pastDue(schedule: Schedule, sync: string, now: Date): Date {
+  const repeat = repeatOptions(schedule, sync)
+  if ('every' in repeat) {
+    const { every, offset } = repeat
+    const last = Math.floor((now.getTime() - offset) / every) * every + offset
+    return new Date(last - (MISSED - 1) * every)
+  }
+  const { pattern, tz } = repeat
+  const cron = new Cron(pattern, {
+    paused: true,
+    mode: '5-or-6-parts',
+    ...(tz !== undefined && { timezone: tz }),
+  })
+  // A schedule may begin to call only years from now.
+  return cron.previousRuns(MISSED, now).at(-1) ?? new Date(0)
 }

@@ -155,6 +155,7 @@ function send(
     streaks,
     run: new RunInProcess(),
     onPause: () => undefined,
+    onOutcome: () => undefined,
     quarantined: async () => new Set(),
     stopping: new AbortController().signal,
     signal: new AbortController().signal,

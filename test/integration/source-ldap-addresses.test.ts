@@ -54,7 +54,7 @@ function servers(urls: string | readonly string[] = url, more: Partial<LdapSourc
     timeouts: { connectMs: 2000, answerMs: 2000 },
     ...more,
   }
-  return createServers(parseEndpoints(options), options, silentLog(), undefined, lookUp)
+  return createServers(parseEndpoints(options), options, { log: silentLog(), lookUp })
 }
 
 async function addressOf(from: Servers, preferred?: PreferredServer): Promise<string> {
@@ -130,10 +130,12 @@ const never = () => new Promise<never>(() => undefined)
 
 test('a name that nobody resolves in time is given up on', async () => {
   const options = { url, tls: { startTls: false }, timeouts: { connectMs: 100, answerMs: 100 } }
-  const opening = createServers(parseEndpoints(options), options, silentLog(), undefined, never).open(NEVER)
+  const opening = createServers(parseEndpoints(options), options, { log: silentLog(), lookUp: never }).open(
+    NEVER,
+  )
   await expect(opening).rejects.toThrow('its host name was not resolved within 0.1 s (timeouts.connect)')
   const controller = new AbortController()
-  const stopped = createServers(parseEndpoints(options), options, silentLog(), undefined, never).open(
+  const stopped = createServers(parseEndpoints(options), options, { log: silentLog(), lookUp: never }).open(
     controller.signal,
   )
   controller.abort()
@@ -161,9 +163,10 @@ describe('TLS', () => {
         tls: { ca: slapd.ca, startTls },
         timeouts: { connectMs: 2000, answerMs: 2000 },
       }
-      return createServers(parseEndpoints(options), options, silentLog(), undefined, async () => [B, A]).open(
-        NEVER,
-      )
+      return createServers(parseEndpoints(options), options, {
+        log: silentLog(),
+        lookUp: async () => [B, A],
+      }).open(NEVER)
     }
     using connection = await open('localhost')
     expect(connection.address).toBe(B)

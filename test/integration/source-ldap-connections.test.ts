@@ -441,7 +441,7 @@ describe('a client certificate', () => {
 
 async function open(from: LdapSourceOptions) {
   const [endpoint] = parseEndpoints(from)
-  return openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+  return openConnection(endpoint, from, await loadCredentials(from), NEVER, { log: silentLog() })
 }
 
 test('the server says who the reader is, and what it offers', async () => {

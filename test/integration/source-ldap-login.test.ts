@@ -51,7 +51,7 @@ function sourceWith(secretNow: (fresh?: boolean) => Promise<string>, logins = ne
   return createLdapSource(
     { url: recorder.url, tls, bind, timeouts, pageSize: 100, users: people },
     silentLog(),
-    logins,
+    { logins },
   )
 }
 

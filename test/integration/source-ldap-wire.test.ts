@@ -248,7 +248,9 @@ test('a page of large entries is not kept until it ends', async () => {
   })
   const from = options(server.url)
   const [endpoint] = parseEndpoints(from)
-  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, {
+    log: silentLog(),
+  })
   const search = { base: BASE, scope: 'base', ...ANYTHING, attributes: [], pageSize: 50 } as const
   await searchAll(connection, search, ({ dn }) => {
     dns.push(dn)
@@ -263,7 +265,9 @@ test('a connection that was lost stays so, and says so at once', async () => {
   const timeouts = { connectMs: 60_000, answerMs: 60_000 }
   const from = options(server.url, { timeouts })
   const [endpoint] = parseEndpoints(from)
-  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, silentLog())
+  using connection = await openConnection(endpoint, from, await loadCredentials(from), NEVER, {
+    log: silentLog(),
+  })
   const search = { base: BASE, scope: 'base', attributes: [], pageSize: undefined } as const
   for (const text of ['(uid=a)', '(uid=b)', '(uid=c)']) {
     const filter = parseFilter(text, 'filter')

@@ -322,6 +322,20 @@ describe('a bind user', () => {
     )
   })
 
+  test('is told how each of its requests ended', async () => {
+    const results: string[] = []
+    const onResult = (operation: string, result: string) => void results.push(`${operation} ${result}`)
+    await createLdapSource(options(), silentLog(), { onResult }).read(NEVER)
+    expect(new Set(results)).toEqual(new Set(['bind success', 'search success', 'extended success']))
+    expect(results.filter((each) => each === 'search success').length).toBeGreaterThan(3)
+
+    results.length = 0
+    const { dn } = slapd.readers.reader
+    const wrong = options({ bind: { dn, password: async () => 'wrong', allowPlainText: true } })
+    await expect(createLdapSource(wrong, silentLog(), { onResult }).read(NEVER)).rejects.toThrow('49')
+    expect(results).toEqual(['bind invalidCredentials'])
+  })
+
   test('that does not see mail empties nobody, and the log says so', async () => {
     const { lines, log } = recorder()
     const snapshot = await createLdapSource(options({ bind: as(slapd.readers.noMail) }), log).read(NEVER)

@@ -10,6 +10,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   postgresql: ['initdb', 'postgres'],
   openssl: ['openssl'],
   curl: ['curl'],
+  prometheus: ['prometheus', 'promtool'],
   'apache2-bin': ['apache2'],
   'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
 }

@@ -28,12 +28,13 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   apply: { values: 'plan store queue' },
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
+  metrics: { values: '' },
   admin: { values: 'control', types: 'store plan directory' },
   config: { values: 'certificates duration issue-sentence', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
-      'contract conformance directory plan source client service target store queue apply sync control admin config shutdown',
+      'contract conformance directory plan source client service target store queue apply sync control metrics admin config shutdown',
   },
   cli: { values: 'compose control config plan directory duration shutdown', types: 'store' },
   main: { values: 'cli compose config shutdown' },

@@ -88,7 +88,8 @@ function escape(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-const STYLE = `
+/** Its style sheet, which the content policy allows by its digest. */
+export const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; }

@@ -19,21 +19,27 @@ import type { Reading } from './read-place.ts'
 import { snapshotOf } from './snapshot-of.ts'
 import type { Logins } from './connection/logins.ts'
 import { createServers } from './connection/servers.ts'
+import type { OnResult } from './connection/wire.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
 import { inTurns } from '../../turns.ts'
 
 /** By a person. */
 const ASKED = { isAsked: true }
 
+/** What a source shares with others of its process. */
+export interface LdapShared {
+  /** Of the same readers. */
+  readonly logins?: Logins
+  readonly onResult?: OnResult
+}
+
 /**
  * An LDAP server as a source. Every call opens one connection, uses it from the first request to the last and closes
  * it; a read whose connection is lost begins again with the next server. Throws `config-invalid`, naming the key, when
  * the options cannot be used; what depends on the server's vendor is found out with the first connection.
- *
- * @param logins shared with other sources of the same readers
  */
-export function createLdapSource(options: LdapSourceOptions, log: Log, logins?: Logins): Source {
-  const servers = createServers(checkOptions(options), options, log, logins)
+export function createLdapSource(options: LdapSourceOptions, log: Log, shared: LdapShared = {}): Source {
+  const servers = createServers(checkOptions(options), options, { log, ...shared })
   const images = new WeakMap<SourceSnapshot, LdapImage>()
   // What `now()` in filters is: the same from a read to its last second look.
   let now = new Date()

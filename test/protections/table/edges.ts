@@ -1391,14 +1391,6 @@ export const EDGES: readonly Protection[] = [
     only: 'misspelled',
   },
   {
-    name: 'edges-admin-health-asks-for-the-store',
-    file: 'admin/app.ts',
-    find: '    await options.checkHealth()\n',
-    replace: '',
-    test: 'unit/admin/app.test.ts',
-    only: 'a daemon without its store',
-  },
-  {
     name: 'edges-config-external-id-is-no-template',
     file: 'source/mapping/attribute.ts',
     find: "  return /[{}]/.test(text) ? 'a template' : undefined\n",
@@ -1408,7 +1400,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-compose-command-socket-is-for-its-user-only',
-    file: 'compose/daemon.ts',
+    file: 'compose/admin.ts',
     find: '  await chmod(socket, 0o600)\n',
     replace: '  void chmod\n',
     test: 'e2e/daemon.test.ts',
@@ -1416,7 +1408,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-compose-page-on-tcp-offers-no-operations',
-    file: 'compose/daemon.ts',
+    file: 'compose/admin.ts',
     find: 'operations: false',
     replace: 'operations: true',
     test: 'e2e/daemon.test.ts',

@@ -14,6 +14,7 @@ import { SERVICE } from './service.ts'
 import { SOURCES } from './sources.ts'
 import { STORES } from './stores.ts'
 import { UNDO_AND_PAUSE } from './undo.ts'
+import { WATCHING } from './watching.ts'
 
 export const PROTECTIONS: readonly Protection[] = [
   ...PLAN,
@@ -31,4 +32,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...UNDO_AND_PAUSE,
   ...PARTS_OF_PLANS,
   ...RELOAD,
+  ...WATCHING,
 ]

@@ -883,8 +883,8 @@ export const LDAP: readonly Protection[] = [
   {
     name: 'ldap-message-in-the-clear-before-tls-is-left',
     file: 'source/ldap/connection/wire.ts',
-    find: '    if (this.#failure !== undefined) throw this.#failure(doing)\n',
-    replace: '',
+    find: '    if (this.#failure !== undefined) throw this.#failure(doing)\n    return this.#stopListening()',
+    replace: '    return this.#stopListening()',
     test: WIRE,
     only: 'that answers another request|that sends (a message|the answer) ',
   },

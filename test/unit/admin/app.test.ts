@@ -23,7 +23,11 @@ const reload = async () => {
   asked.push('reload')
   return { file: '/x', added: ['corp'], changed: [], removed: [], applied: [], needRestart: [] }
 }
-const app = buildAdminApp({ control, checkHealth: async () => undefined, operations: true, reload })
+const watching = {
+  whyNotReady: async () => undefined,
+  metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }),
+}
+const app = buildAdminApp({ control, watching, operations: true, reload })
 
 afterEach(() => {
   asked.length = 0
@@ -77,22 +81,24 @@ test('a story is asked for by any text, and only of a kind that there is', async
   expect(asked).toEqual([['explain', { sync: 'corp', who: 'a&b=ü', kind: 'user' }]])
 })
 
-test('a daemon without its store is not healthy', async () => {
-  const sick = buildAdminApp({
+test('a daemon that cannot do its work lives and is not ready', async () => {
+  const why = 'the store does not answer: no answer within 3 s'
+  const pages = buildAdminApp({
     control,
-    checkHealth: () => Promise.reject(new Error('the store does not answer')),
+    watching: { ...watching, whyNotReady: async () => why },
     operations: false,
     reload,
   })
-  const answer = await sick.inject({ url: '/healthz' })
-  expect(answer.statusCode).toBe(500)
-  expect(answer.json()).toMatchObject({ message: 'the store does not answer' })
+  expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
+  const answer = await pages.inject({ url: '/readyz' })
+  expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'not ready', why }])
+  expect((await app.inject({ url: '/readyz' })).json()).toEqual({ status: 'ready' })
 })
 
 test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
   const pages = buildAdminApp({
     control: { ...control, runs: async () => [], paused: async () => [] },
-    checkHealth: async () => undefined,
+    watching,
     operations: false,
     reload,
   })
@@ -104,7 +110,7 @@ test('whoever reaches the TCP listener sees health and counts, and neither names
 })
 
 test('the configuration is read again for commands alone', async () => {
-  const pages = buildAdminApp({ control, checkHealth: async () => undefined, operations: false, reload })
+  const pages = buildAdminApp({ control, watching, operations: false, reload })
   expect((await pages.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(404)
   expect(asked).toEqual([])
   expect((await app.inject({ method: 'POST', url: '/reload' })).json()).toMatchObject({ added: ['corp'] })

@@ -445,6 +445,29 @@ test('the budget is asked before every request, repetitions included', async () 
   expect(limit).toHaveBeenCalledTimes(4)
 })
 
+test('each request that ends is told with its status, and each that is sent again', async () => {
+  await using server = await startScriptedServer(
+    inOrder({ status: 503 }, { status: 429 }, 'drop', { status: 200, json: user(1) }),
+  )
+  const answers: (readonly unknown[])[] = []
+  const onRetry = vi.fn<(operation: string) => void>()
+  await using client = clientOf(server.baseUrl, {
+    onAnswer: ({ operation, status, seconds }) => {
+      answers.push([operation, status])
+      expect(seconds).toBeGreaterThan(0)
+    },
+    onRetry,
+  })
+  await client.getUser(ALICE)
+  expect(answers).toEqual([
+    ['getUser', 503],
+    ['getUser', 429],
+    ['getUser', undefined],
+    ['getUser', 200],
+  ])
+  expect(onRetry.mock.calls).toEqual([['getUser'], ['getUser']])
+})
+
 test('a token about to expire is reported once, and never stops anything', async () => {
   const left = ['100000', '80000', '70000', 'soon']
   await using server = await startScriptedServer((_, index) => ({

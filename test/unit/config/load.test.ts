@@ -49,7 +49,38 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'an unknown key that is near to nothing lists what is known',
     text: `${CORP}admin: { qqqqqqqqqqqq: 1 }`,
-    line: 'dirsyncd.yaml:9:10: admin.qqqqqqqqqqqq: is not a known option; known here are listen',
+    line:
+      'dirsyncd.yaml:9:10: admin.qqqqqqqqqqqq: is not a known option; known here are listen, hosts, token, ' +
+      'userHeader, trustedProxies',
+  },
+  {
+    name: 'admin pages that other machines reach, and that are open to them',
+    text: `${CORP}admin: { listen: "0.0.0.0:8080" }`,
+    line:
+      'dirsyncd.yaml:9:10: admin.listen: can be reached from other machines, where anybody could read it; add ' +
+      'admin.token: { file: PATH }, or admin.userHeader and admin.trustedProxies, for a reverse proxy, or listen on 127.0.0.1',
+  },
+  {
+    name: 'a worker that shows its metrics to other machines without a token',
+    text: `${CORP}worker: { listen: "[::]:8081" }`,
+    line:
+      'dirsyncd.yaml:9:11: worker.listen: can be reached from other machines, where anybody could read it; add ' +
+      'admin.token: { file: PATH }, or admin.userHeader and admin.trustedProxies, for a reverse proxy, or listen on 127.0.0.1',
+  },
+  {
+    name: 'a header of users that is believed of nobody',
+    text: `${CORP}admin: { userHeader: X-Remote-User }`,
+    line: 'dirsyncd.yaml:9:10: admin.userHeader: is believed of nobody; name the reverse proxy in admin.trustedProxies',
+  },
+  {
+    name: 'a trusted proxy that names no user',
+    text: `${CORP}admin: { trustedProxies: [10.0.0.1] }`,
+    line: 'dirsyncd.yaml:9:10: admin.trustedProxies: has no use without admin.userHeader',
+  },
+  {
+    name: 'a host with a port',
+    text: `${CORP}admin: { hosts: ["dirsyncd.example.org:8080"] }`,
+    line: 'dirsyncd.yaml:9:18: admin.hosts[0]: must be the name of a host such as dirsyncd.example.org, without a port',
   },
   {
     name: 'a missing option is reported where its section stands',
@@ -412,6 +443,27 @@ test.each([
 ])('the schedule %s', async (written, schedule) => {
   const config = await load(CORP.replace('    source', `    schedule: ${written}\n    source`))
   expect(config.syncs[0]?.schedule).toEqual(schedule)
+})
+
+test('the admin pages may be shown to other machines with a token, or through a reverse proxy', async () => {
+  const { admin, worker } = await load(`${CORP}
+admin:
+  listen: 0.0.0.0:8080
+  hosts: [Dirsyncd.example.org]
+  userHeader: X-Remote-User
+  trustedProxies: [10.0.0.0/8]
+worker: { listen: 0.0.0.0:8081 }`)
+  expect(admin).toEqual({
+    listen: { host: '0.0.0.0', port: 8080 },
+    hosts: ['dirsyncd.example.org'],
+    token: undefined,
+    proxy: { header: 'x-remote-user', networks: ['10.0.0.0/8'] },
+  })
+  expect(worker.listen).toEqual({ host: '0.0.0.0', port: 8081 })
+  const withToken = await load(`${CORP}admin: { listen: "0.0.0.0:8080", token: { env: ADMIN } }`)
+  expect(withToken.admin.token?.describe()).toBe('env ADMIN')
+  for (const local of ['localhost:8080', '127.9.0.1:1', '"[::1]:1"'])
+    await expect(load(`${CORP}admin: { listen: ${local} }`)).resolves.toBeDefined()
 })
 
 test('the TCP listener of the admin pages can be turned off', async () => {

@@ -10,7 +10,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { isOutage, resultInWords, SUCCESS } from './result.ts'
 import { askWhoAmI, readRootDse, requireSynchronized } from './root-dse.ts'
-import { type Doing, Wire } from './wire.ts'
+import { type Doing, type OnResult, Wire } from './wire.ts'
 
 const AN_HOUR_MS = 3_600_000
 
@@ -43,6 +43,12 @@ export interface LdapConnection extends Disposable {
   readonly identity: string | undefined
 }
 
+/** Who is told of what happens. */
+export interface Told {
+  readonly log: Log
+  readonly onResult?: OnResult | undefined
+}
+
 export type ConnectionOptions = Pick<LdapSourceOptions, 'bind' | 'timeouts'>
 
 /**
@@ -54,7 +60,7 @@ export async function openConnection(
   { bind, timeouts }: ConnectionOptions,
   { client, ...secret }: Credentials,
   signal: AbortSignal,
-  log: Log,
+  { log, onResult }: Told,
 ): Promise<LdapConnection> {
   const limits = limitsOf(timeouts)
   const secure = (over: Socket) => encrypt(over, endpoint, client, limits.handshakeMs, signal)
@@ -64,7 +70,7 @@ export async function openConnection(
   const plain = 'perhaps this port is for ldaps://'
   const line = { socket: first, ifLost: endpoint.encryption === 'ldaps' ? ifLost : plain }
   const { address = direct.remoteAddress ?? endpoint.host } = endpoint
-  const wire = new Wire(line, endpoint.url, limits, signal)
+  const wire = new Wire(line, endpoint.url, limits, signal, onResult)
   try {
     const starting = endpoint.encryption === 'starttls'
     const socket = starting ? await startTls(wire, endpoint, limits.handshakeMs, secure) : first

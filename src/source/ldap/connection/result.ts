@@ -58,3 +58,9 @@ export function resultInWords(code: number, diagnostic: string): string {
   const words = `${RESULTS.get(code) ?? 'an unknown result'} (result ${code})`
   return diagnostic === '' ? words : `${words}; the server says "${diagnostic}"`
 }
+
+/** Its name in RFC 4511; `other` also where that has none. */
+export function resultName(code: number): string {
+  if (code === SUCCESS) return 'success'
+  return code === OTHER ? 'other' : (RESULTS.get(code)?.split(':')[0] ?? 'other')
+}

@@ -1,10 +1,9 @@
 import type { PreferredServer } from '../../../directory/evidence.ts'
 import type { ReadOptions } from '../../source.ts'
 import { DirsyncdError, sentence } from '../../../errors.ts'
-import type { Log } from '../../../log.ts'
 import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
 import type { Credentials } from './bind.ts'
-import { type LdapConnection, openConnection } from './connection.ts'
+import { type LdapConnection, openConnection, type Told } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Logins } from './logins.ts'
 import type { LdapSourceOptions } from '../options.ts'
@@ -47,13 +46,17 @@ interface Failed {
   readonly error: unknown
 }
 
+interface ServersParts extends Told {
+  readonly logins?: Logins | undefined
+  readonly lookUp?: LookUp
+}
+
 export function createServers(
   endpoints: readonly Endpoint[],
   options: Options,
-  log: Log,
-  logins = new Logins(),
-  lookUp: LookUp = lookUpBySystem,
+  { logins = new Logins(), lookUp = lookUpBySystem, ...told }: ServersParts,
 ): Servers {
+  const { log } = told
   let used: PreferredServer | undefined
 
   async function open(
@@ -64,7 +67,7 @@ export function createServers(
     return logins.attempt({ options, endpoints, isAsked }, async (credentials) => {
       const targets = await resolveAll(endpoints, lookUp, options.timeouts.connectMs, signal)
       const order = inOrder(targets, preferred)
-      const connection = await tryEach(order, failed, { options, credentials, signal, log })
+      const connection = await tryEach(order, failed, { options, credentials, signal, told })
       used = { url: connection.endpoint.url, address: connection.address }
       return { ...connection, addresses: countServers(targets), isOnly: targets.length === 1 }
     })
@@ -104,7 +107,7 @@ function inOrder(targets: readonly Target[], preferred: PreferredServer | undefi
 async function tryEach(
   targets: readonly Target[],
   failed: readonly Failed[],
-  { options, credentials, signal, log }: TryParts,
+  { options, credentials, signal, told }: TryParts,
 ): Promise<LdapConnection> {
   const failures = [...failed]
   for (const target of targets) {
@@ -112,12 +115,12 @@ async function tryEach(
     if (failed.some((each) => isSame(each.endpoint, endpoint))) continue
     try {
       if ('problem' in target) throw target.problem
-      return await openConnection(endpoint, options, credentials, signal, log)
+      return await openConnection(endpoint, options, credentials, signal, told)
     } catch (error) {
       if (targets.length === 1 || !isOutOfService(error)) throw error
       failures.push({ endpoint, error })
       const { url, address } = endpoint
-      log.warn({ url, address, reason: sentence(error) }, 'a server of the source cannot be used')
+      told.log.warn({ url, address, reason: sentence(error) }, 'a server of the source cannot be used')
     }
   }
   const [only, ...others] = failures
@@ -134,7 +137,7 @@ interface TryParts {
   readonly options: Options
   readonly credentials: Credentials
   readonly signal: AbortSignal
-  readonly log: Log
+  readonly told: Told
 }
 
 function isSame(one: Endpoint, other: Endpoint): boolean {

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
-import type { Message } from 'ldapts'
+import { ExtendedRequest, type Message, SearchRequest } from 'ldapts'
 import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../../errors.ts'
 import { interruption } from '../../interruption.ts'
 import type { LdapEntry } from '../entry.ts'
 import { createFramer, type Framer } from './frames.ts'
+import { resultName } from './result.ts'
 import { certificateDemand } from './tls-problem.ts'
 import { type Answer, createAnswerDecoder, type LdapResult, type SentEntry } from './message.ts'
 
@@ -50,6 +51,9 @@ interface Pending {
 
 type Failure = (doing: Doing) => unknown
 
+/** Told how each request to a server ended: by the name of its result in RFC 4511, or `none` where no answer came. */
+export type OnResult = (operation: 'bind' | 'search' | 'extended', result: string) => void
+
 /** The server broke the connection, fell silent or sent what is not LDAP; another one may be well. */
 export class ConnectionLost extends DirsyncdError {}
 
@@ -70,12 +74,14 @@ export class Wire {
   #framer: Framer
   #pending: Pending | undefined
   #failure: Failure | undefined
+  readonly #onResult: OnResult | undefined
   #lastId = 0
 
-  constructor(line: Line, url: string, patience: Patience, signal: AbortSignal) {
+  constructor(line: Line, url: string, patience: Patience, signal: AbortSignal, onResult?: OnResult) {
     this.#url = url
     this.#patience = patience
     this.#signal = signal
+    this.#onResult = onResult
     this.#socket = line.socket
     this.#ifLost = line.ifLost
     this.#framer = this.#createFramer()
@@ -86,14 +92,32 @@ export class Wire {
   }
 
   /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
-  exchange(build: (messageId: number) => Message, doing: Doing, listener?: Listener): Promise<LdapResult> {
+  async exchange(
+    build: (messageId: number) => Message,
+    doing: Doing,
+    listener?: Listener,
+  ): Promise<LdapResult> {
+    if (this.#failure !== undefined) throw this.#failure(doing)
     const messageId = (this.#lastId += 1)
+    const message = build(messageId)
+    const operation = operationOf(message)
+    try {
+      const result = await this.#send(message, doing, listener)
+      this.#onResult?.(operation, resultName(result.code))
+      return result
+    } catch (error) {
+      this.#onResult?.(operation, 'none')
+      throw error
+    }
+  }
+
+  #send(message: Message, doing: Doing, listener: Listener | undefined): Promise<LdapResult> {
+    const { messageId } = message
     return new Promise((resolve, reject) => {
-      if (this.#failure !== undefined) return reject(this.#failure(doing))
       const { ms, option } = doing.within ?? { ms: this.#patience.firstAnswerMs, option: 'firstAnswer' }
       const timer = this.#startTimer(ms, option)
       this.#pending = { messageId, doing, listener, begun: false, timer, resolve, reject }
-      this.#socket.write(build(messageId).write())
+      this.#socket.write(message.write())
     })
   }
 
@@ -254,4 +278,9 @@ export class Wire {
     const pending = this.#takePending()
     pending?.reject(this.#failure(pending.doing))
   }
+}
+
+function operationOf(message: Message): Parameters<OnResult>[0] {
+  if (message instanceof SearchRequest) return 'search'
+  return message instanceof ExtendedRequest ? 'extended' : 'bind'
 }

@@ -1,0 +1,111 @@
+import type { Config, SyncConfig } from '../config/config.ts'
+import { sentence } from '../errors.ts'
+import type { Metrics, Sample } from '../metrics/metrics.ts'
+import type { LabelsOf, NameOf } from '../metrics/table.ts'
+import { figuresOf, storeBytes, type SyncFigures } from '../store/figures.ts'
+import { dueOf } from './readiness.ts'
+import { type Site, watchedSyncs } from './site.ts'
+import { withinTime } from './within-time.ts'
+
+/** How long the store may take, in milliseconds: Prometheus waits for 10 seconds. */
+const PATIENCE_MS = 5000
+
+/** Answers within this time are the same, in milliseconds, however many ask. */
+const FRESH_MS = 1000
+
+type Add = <N extends NameOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number) => void
+
+/** Reads, when Prometheus asks, what the store and the configuration say of the syncs. */
+export class DaemonFigures {
+  readonly #site: Site
+  readonly #metrics: Metrics
+  readonly #config: () => Config
+  #reading: Promise<void> | undefined
+
+  constructor(site: Site, metrics: Metrics, config: () => Config) {
+    this.#site = site
+    this.#metrics = metrics
+    this.#config = config
+  }
+
+  /** Sets the gauges. Where the store does not answer, there is nothing in them but that. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      setTimeout(() => (this.#reading = undefined), FRESH_MS).unref()
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const { store, log } = this.#site
+    const samples: Sample[] = []
+    const add: Add = (name, labels, value) => samples.push({ name, labels, value })
+    try {
+      await withinTime(addStore(this.#site, this.#config().syncs, add), PATIENCE_MS)
+      add('dirsyncd_store_up', { store: store.kind }, 1)
+    } catch (error) {
+      add('dirsyncd_store_up', { store: store.kind }, 0)
+      log.debug({ error: sentence(error) }, 'the store could not be asked for metrics')
+    }
+    this.#metrics.setAll(samples)
+  }
+}
+
+async function addStore({ store }: Site, syncs: readonly SyncConfig[], add: Add): Promise<void> {
+  const all = await figuresOf(store.db, watchedSyncs(syncs))
+  for (const [index, figures] of all.entries()) {
+    const due = dueOf(syncs[index]!, figures, new Date())
+    if (due !== undefined)
+      add('dirsyncd_sync_due_timestamp_seconds', { sync: figures.sync }, due.getTime() / 1000)
+    addRuns(figures, add)
+    addHold(figures, add)
+    addDirectory(figures, add)
+  }
+  add('dirsyncd_store_bytes', { store: store.kind }, await storeBytes(store.db))
+}
+
+function seconds(time: Date | null): number {
+  return time === null ? 0 : time.getTime() / 1000
+}
+
+function addRuns({ sync, planned, ...figures }: SyncFigures, add: Add): void {
+  add('dirsyncd_sync_last_attempt_timestamp_seconds', { sync }, seconds(figures.lastAttempt))
+  add('dirsyncd_sync_last_full_read_timestamp_seconds', { sync }, seconds(figures.lastFullRead))
+  add('dirsyncd_sync_last_success_timestamp_seconds', { sync }, seconds(figures.lastSuccess))
+  add('dirsyncd_sync_failures', { sync }, figures.failures)
+  add('dirsyncd_sync_paused', { sync }, figures.isPaused ? 1 : 0)
+  add('dirsyncd_quarantined_changes', { sync }, figures.quarantined)
+  add('dirsyncd_pending_changes', { sync }, figures.pending)
+  add('dirsyncd_oldest_pending_change_seconds', { sync }, figures.pendingSeconds)
+  if (planned === null) return
+  const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, notices, ...counts } = planned.counts
+  add('dirsyncd_entries', { sync, side: 'source', kind: 'user' }, sourceUsers)
+  add('dirsyncd_entries', { sync, side: 'source', kind: 'group' }, sourceGroups)
+  add('dirsyncd_entries', { sync, side: 'directory', kind: 'user' }, directoryUsers)
+  add('dirsyncd_entries', { sync, side: 'directory', kind: 'group' }, directoryGroups)
+  for (const [op, count] of Object.entries(counts.planned))
+    add('dirsyncd_planned_changes', { sync, op }, count)
+  for (const [code, count] of Object.entries(notices)) add('dirsyncd_notices', { sync, code }, count)
+}
+
+function addHold({ sync, hold, planned }: SyncFigures, add: Add): void {
+  add('dirsyncd_held_changes', { sync }, hold?.undecided ?? 0)
+  add('dirsyncd_held_runs', { sync }, hold === null ? 0 : 1)
+  if (hold?.expiresAt) {
+    add('dirsyncd_hold_expires_timestamp_seconds', { sync }, hold.expiresAt.getTime() / 1000)
+  }
+  const findings = new Map<string, number>()
+  for (const { guard, waitsFor, changes, decided } of planned?.breaches ?? [])
+    if (waitsFor !== undefined && decided === undefined)
+      findings.set(guard, (findings.get(guard) ?? 0) + changes)
+  for (const [finding, changes] of findings) add('dirsyncd_withheld_changes', { sync, finding }, changes)
+}
+
+function addDirectory({ sync, pause, outages, token }: SyncFigures, add: Add): void {
+  for (const reason of ['limited', 'outage'] as const)
+    add('dirsyncd_api_wait_seconds', { sync, reason }, pause?.why === reason ? pause.leftMs / 1000 : 0)
+  add('dirsyncd_api_outages', { sync }, outages)
+  if (token === null) return
+  add('dirsyncd_token_left_seconds', { sync }, token.secondsLeft)
+  add('dirsyncd_token_expiring', { sync }, token.isSoon ? 1 : 0)
+}

@@ -1,0 +1,71 @@
+import type { Config, SyncConfig } from '../config/config.ts'
+import { sentence } from '../errors.ts'
+import { figuresOf, type SyncFigures } from '../store/figures.ts'
+import { pastDue } from '../sync/schedule.ts'
+import { type Site, watchedSyncs } from './site.ts'
+import { withinTime } from './within-time.ts'
+
+/** How long store and queue may take, in milliseconds. */
+const PATIENCE_MS = 3000
+
+/** Why store and queue cannot be used, in a sentence; `undefined` where they answer. */
+export async function whyStoresAreAway({ store, backend }: Site): Promise<string | undefined> {
+  const [ofStore, ofQueue] = await Promise.all([
+    problem('store', store.pool.query('SELECT 1')),
+    problem('queue', backend.ping()),
+  ])
+  return ofStore ?? ofQueue
+}
+
+async function problem(what: string, work: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await withinTime(work, PATIENCE_MS)
+    return undefined
+  } catch (error) {
+    return `the ${what} does not answer: ${sentence(error)}`
+  }
+}
+
+/**
+ * Why a daemon is not ready, in a sentence: a store that is away, or a sync that has not succeeded since its schedule
+ * called for it three times. A sync that is held or paused is not late, nor one that this daemon has not had the time
+ * for.
+ */
+export async function whyDaemonIsNotReady(
+  site: Site,
+  { syncs }: Config,
+  startedAt: Date,
+): Promise<string | undefined> {
+  const away = await whyStoresAreAway(site)
+  if (away !== undefined) return away
+  const now = new Date()
+  const figures = await figuresOf(site.store.db, watchedSyncs(syncs))
+  const late = figures.filter((each, index) => {
+    const due = dueOf(syncs[index]!, each, now)
+    return due !== undefined && isLate(each, due, startedAt)
+  })
+  if (late.length === 0) return undefined
+  const [first, ...others] = late
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  return `the sync ${first!.sync} has not succeeded since its schedule called for it three times${more}`
+}
+
+/**
+ * The time since which the schedule has called for the sync three times; `undefined` where it runs on demand only. A run
+ * that is under way is given the time that it takes.
+ */
+export function dueOf({ name, schedule }: SyncConfig, figures: SyncFigures, now: Date): Date | undefined {
+  const { isUnderWay, lastAttempt } = figures
+  return schedule && pastDue(schedule, name, isUnderWay && lastAttempt !== null ? lastAttempt : now)
+}
+
+function isLate(
+  { lastAttempt, lastSuccess, hold, isPaused, planned }: SyncFigures,
+  due: Date,
+  startedAt: Date,
+): boolean {
+  if (isPaused || lastAttempt === null) return false
+  if (hold !== null && planned?.state === 'held') return false
+  const since = Math.max(lastSuccess?.getTime() ?? 0, startedAt.getTime())
+  return since < due.getTime()
+}

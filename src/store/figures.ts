@@ -1,0 +1,149 @@
+import { type Kysely, sql } from 'kysely'
+import type { BreachSummary } from '../plan/decide.ts'
+import { undecidedOf } from './held-changes.ts'
+import { type Pause, pausesOf } from './pause.ts'
+import type { RunCounts, RunState } from './run-types.ts'
+import type { Tables } from './tables.ts'
+import { isSoon, type TokenPlace } from './token-watch.ts'
+
+type Db = Kysely<Tables>
+
+/** A sync as the configuration has it. */
+export interface WatchedSync extends TokenPlace {
+  readonly sync: string
+  /** What it writes to. */
+  readonly target: string
+}
+
+/** What the store knows of a sync and its directory now, for those who watch over it. */
+export interface SyncFigures {
+  readonly sync: string
+  /** When the newest run began; plans, undos and other directories do not count here, nor below. */
+  readonly lastAttempt: Date | null
+  /** When both sides were last read as a whole. */
+  readonly lastFullRead: Date | null
+  /** When a run of the whole sync last ended as done. */
+  readonly lastSuccess: Date | null
+  /** How many runs in a row have failed, and why the last of them. */
+  readonly failures: number
+  readonly error: string | null
+  /** Of the newest run of the whole sync that had a plan. */
+  readonly planned: PlannedRun | null
+  /** The open hold. */
+  readonly hold: OpenHold | null
+  readonly isPaused: boolean
+  /** A run has begun and not ended. */
+  readonly isUnderWay: boolean
+  readonly quarantined: number
+  /** While changes are applied: how many of the present phase have no outcome yet. */
+  readonly pending: number
+  /** For how many seconds changes have been applied. */
+  readonly pendingSeconds: number
+  /** Why, and until when, nothing is sent to the directory. */
+  readonly pause: Pause | null
+  /** How often in a row the service did not answer. */
+  readonly outages: number
+  readonly token: TokenLife | null
+}
+
+export interface PlannedRun {
+  readonly run: number
+  readonly state: RunState
+  readonly counts: RunCounts
+  readonly breaches: readonly BreachSummary[]
+}
+
+export interface OpenHold {
+  readonly run: number
+  readonly state: RunState
+  readonly breaches: readonly BreachSummary[]
+  readonly expiresAt: Date | null
+  /** How many changes nobody has decided on yet. */
+  readonly undecided: number
+}
+
+export interface TokenLife {
+  readonly secondsLeft: number
+  /** Whoever renews it would have done so by now. */
+  readonly isSoon: boolean
+}
+
+/** The figures of these syncs, in their order, by one look at the store. */
+export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<readonly SyncFigures[]> {
+  const { rows } = await select(syncs).execute(db)
+  const pauses = await pausesOf(
+    db,
+    syncs.map(({ target }) => target),
+  )
+  const undecided = await undecidedOf(
+    db,
+    rows.flatMap(({ hold }) => hold?.run ?? []),
+  )
+  return rows.map(({ hold, target, tokenSeconds, tokenLongest, ...row }) => ({
+    ...row,
+    hold: hold && {
+      ...hold,
+      expiresAt: hold.expiresAt === null ? null : new Date(hold.expiresAt),
+      undecided: undecided.get(hold.run) ?? 0,
+    },
+    pause: pauses.get(target) ?? null,
+    token:
+      tokenSeconds === null
+        ? null
+        : { secondsLeft: tokenSeconds, isSoon: isSoon(tokenSeconds, tokenLongest ?? 0) },
+  }))
+}
+
+/** The size of the store's database in bytes. */
+export async function storeBytes(db: Db): Promise<number> {
+  const { rows } = await sql<{ bytes: string }>`SELECT pg_database_size(current_database()) AS bytes`.execute(
+    db,
+  )
+  return Number(rows[0]?.bytes ?? 0)
+}
+
+interface Row extends Omit<SyncFigures, 'hold' | 'pause' | 'token'> {
+  readonly target: string
+  readonly hold: (Omit<OpenHold, 'undecided' | 'expiresAt'> & { readonly expiresAt: string | null }) | null
+  readonly tokenSeconds: number | null
+  readonly tokenLongest: number | null
+}
+
+/** Each subquery takes the first row of an index, however many runs there are. */
+function select(syncs: readonly WatchedSync[]) {
+  const column = (key: keyof WatchedSync) => sql`${syncs.map((sync) => sync[key])}::text[]`
+  const ofSync = sql`r.sync = w.sync AND r.target = w.target AND r.mode = 'sync' AND r.undo IS NULL`
+  const newest = (what: ReturnType<typeof sql>, which: ReturnType<typeof sql>) =>
+    sql`(SELECT ${what} FROM dirsyncd.runs AS r WHERE ${ofSync} AND ${which} ORDER BY r.run DESC LIMIT 1)`
+  const applying = sql`r.sync = w.sync AND r.finished_at IS NULL AND r.state = 'applying'`
+  return sql<Row>`SELECT w.sync, w.target,
+      ${newest(sql`r.started_at`, sql`r.started_at IS NOT NULL`)} AS "lastAttempt",
+      ${newest(sql`r.read_at`, sql`r.read_at IS NOT NULL`)} AS "lastFullRead",
+      ${newest(sql`r.finished_at`, sql`r.state = 'done' AND r.only_entries IS NULL`)} AS "lastSuccess",
+      (SELECT count(*)::int FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.state = 'failed' AND r.started_at IS NOT NULL
+        AND NOT r.left_orderly AND r.stop_code IS DISTINCT FROM 'sync-paused'
+        AND r.run > COALESCE(${newest(sql`r.run`, sql`r.state IN ('done', 'held')`)}, 0)) AS failures,
+      ${newest(sql`CASE WHEN r.state = 'failed' THEN r.error END`, sql`r.started_at IS NOT NULL AND r.finished_at IS NOT NULL`)} AS error,
+      ${newest(
+        sql`json_build_object('run', r.run, 'state', r.state, 'counts', r.counts, 'breaches', COALESCE(r.breaches, '[]'))`,
+        sql`r.counts IS NOT NULL AND r.only_entries IS NULL`,
+      )} AS planned,
+      (SELECT json_build_object('run', r.run, 'state', r.state, 'breaches', COALESCE(r.breaches, '[]'),
+          'expiresAt', r.hold_expires_at)
+        FROM dirsyncd.runs AS r WHERE r.sync = w.sync AND r.target = w.target AND r.hold = 'open'
+          AND COALESCE(r.hold_expires_at > now(), true)) AS hold,
+      EXISTS (SELECT FROM dirsyncd.paused_syncs AS p WHERE p.sync = w.sync) AS "isPaused",
+      EXISTS (SELECT FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.finished_at IS NULL AND r.started_at IS NOT NULL)
+        AS "isUnderWay",
+      (SELECT count(*)::int FROM dirsyncd.quarantine AS q WHERE q.sync = w.sync AND q.target = w.target
+        AND q.code = 'quarantined') AS quarantined,
+      COALESCE((SELECT sum(r.pending)::int FROM dirsyncd.runs AS r WHERE ${applying}), 0) AS pending,
+      COALESCE((SELECT max(extract(epoch FROM now() - r.applying_at))::float8 FROM dirsyncd.runs AS r
+        WHERE ${applying} AND r.pending > 0), 0) AS "pendingSeconds",
+      COALESCE((SELECT t.outages FROM dirsyncd.targets AS t WHERE t.target = w.target), 0) AS outages,
+      extract(epoch FROM l.expires_at - now())::float8 AS "tokenSeconds", l.longest_seconds AS "tokenLongest"
+    FROM unnest(${column('sync')}, ${column('target')}, ${column('origin')}, ${column('place')})
+      WITH ORDINALITY AS w (sync, target, origin, place, nth)
+    LEFT JOIN dirsyncd.token_lives AS l ON l.origin = w.origin AND l.place = w.place
+    ORDER BY w.nth`
+}

@@ -1,0 +1,206 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { Config } from '../../src/config/config.ts'
+import { whyDaemonIsNotReady } from '../../src/compose/readiness.ts'
+import type { Site } from '../../src/compose/site.ts'
+import { createLog } from '../../src/log.ts'
+import { DirsyncdError } from '../../src/errors.ts'
+import { figuresOf, storeBytes, type SyncFigures } from '../../src/store/figures.ts'
+import { pauseSync } from '../../src/store/paused-syncs.ts'
+import { pauseFor, pauseForOutage } from '../../src/store/pause.ts'
+import { TokenWatch } from '../../src/store/token-watch.ts'
+import { useTestBed } from '../support/test-bed.ts'
+
+const bed = useTestBed('figures')
+const { hire, fire } = bed
+
+const PLACE = { origin: 'https://access.example.com', place: 'file /run/secrets/token' }
+const DAY = 86_400
+
+function ids(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, nth) => `u${nth}`)
+}
+
+/** Those of the test's sync, and of another one, to which nothing of it belongs. */
+async function figures(): Promise<SyncFigures> {
+  const other = {
+    sync: `${bed.sync}-never`,
+    target: `${bed.target}0`,
+    origin: PLACE.origin,
+    place: 'env OTHER',
+  }
+  const all = await figuresOf(bed.db, [{ sync: bed.sync, target: bed.target, ...PLACE }, other])
+  expect(all[1]).toEqual({
+    sync: other.sync,
+    lastAttempt: null,
+    lastFullRead: null,
+    lastSuccess: null,
+    failures: 0,
+    error: null,
+    planned: null,
+    hold: null,
+    isPaused: false,
+    isUnderWay: false,
+    quarantined: 0,
+    pending: 0,
+    pendingSeconds: 0,
+    pause: null,
+    outages: 0,
+    token: null,
+  })
+  return all[0]!
+}
+
+test('attempts, full reads and successes are told apart', async () => {
+  let isBroken = false
+  const onRead = async () => {
+    if (isBroken) throw new DirsyncdError('source-unreachable', 'ldap://a cannot be reached')
+  }
+  const harness = await bed.openWithWorker({ maxUserDeletes: 5, onRead })
+  hire(...ids(20))
+  await harness.sync()
+  const good = await figures()
+  expect(good).toMatchObject({ failures: 0, error: null, hold: null, quarantined: 0, isUnderWay: false })
+  expect(good.planned).toMatchObject({
+    state: 'done',
+    counts: { sourceUsers: 20, planned: { 'create-user': 20 } },
+  })
+
+  await harness.sync({ mode: 'plan' })
+  expect((await figures()).lastAttempt).toEqual(good.lastAttempt)
+
+  fire(...ids(10))
+  const held = await harness.sync()
+  const withHold = await figures()
+  expect(withHold.hold).toMatchObject({ run: held.run, state: 'held', undecided: 10 })
+  expect(withHold.hold!.expiresAt!.getTime() / 1000).toBeCloseTo(Date.now() / 1000 + 7 * DAY, -2)
+  expect(withHold.lastFullRead! > good.lastFullRead!).toBe(true)
+  expect(withHold.lastSuccess).toEqual(good.lastSuccess)
+
+  isBroken = true
+  for (const failures of [1, 2, 3]) {
+    await harness.sync()
+    expect(await figures()).toMatchObject({
+      failures,
+      error: 'ldap://a cannot be reached',
+      lastFullRead: withHold.lastFullRead,
+      lastSuccess: good.lastSuccess,
+      planned: { run: held.run },
+    })
+  }
+  isBroken = false
+  await sql`UPDATE dirsyncd.runs SET hold_expires_at = now() - interval '1 minute' WHERE run = ${held.run}`.execute(
+    bed.db,
+  )
+  expect((await figures()).hold).toBeNull()
+  await harness.sync()
+  expect(await figures()).toMatchObject({ failures: 0, error: null, hold: { undecided: 10 } })
+})
+
+test('a run that was left on purpose or paused has not failed', async () => {
+  const harness = bed.open({
+    onRead: async () => {
+      throw new DirsyncdError('source-unreachable', 'gone')
+    },
+  })
+  await harness.sync()
+  for (const how of [sql`left_orderly = true`, sql`stop_code = 'sync-paused'`]) {
+    const { run } = await harness.sync()
+    expect((await figures()).failures).toBe(2)
+    await sql`UPDATE dirsyncd.runs SET ${how} WHERE run = ${run}`.execute(bed.db)
+    expect((await figures()).failures).toBe(1)
+  }
+  await pauseSync(bed.db, { sync: bed.sync, by: 'ana' })
+  expect(await figures()).toMatchObject({ isPaused: true })
+})
+
+test('what is refused, waits or lives on is counted', async () => {
+  const harness = await bed.openWithWorker()
+  hire(...ids(3))
+  bed.company.users.set('bad', { name: 'Bad', email: 'bad@other.example' })
+  const { run } = await harness.sync()
+  const before = await figures()
+  expect(before).toMatchObject({ quarantined: 1, pause: null, outages: 0, token: null })
+  await harness.undo(run, { ids: ['u0'] })
+  expect((await figures()).lastAttempt).toEqual(before.lastAttempt)
+
+  await pauseFor(bed.db, bed.target, 60_000)
+  expect((await figures()).pause).toMatchObject({ why: 'limited' })
+  await sql`UPDATE dirsyncd.targets SET not_before = now()`.execute(bed.db)
+  await pauseForOutage(bed.db, bed.target, { firstMs: 30_000, lastMs: 60_000 })
+  const { pause, outages } = await figures()
+  expect([pause?.why, outages]).toEqual(['outage', 1])
+  expect(pause!.leftMs).toBeGreaterThan(20_000)
+
+  const watch = new TokenWatch({ db: bed.db, log: createLog('silent'), ...PLACE })
+  watch.see(365 * DAY)
+  await watch.settle()
+  const { token } = await figures()
+  expect(token!.isSoon).toBe(false)
+  expect(token!.secondsLeft).toBeCloseTo(365 * DAY, -2)
+  await sql`UPDATE dirsyncd.token_lives SET expires_at = now() + interval '2 days'`.execute(bed.db)
+  expect((await figures()).token).toMatchObject({ isSoon: true })
+  expect(await storeBytes(bed.db)).toBeGreaterThan(1_000_000)
+})
+
+test('changes are pending while a run applies them', async () => {
+  const harness = await bed.openWithWorker()
+  hire(...ids(30))
+  const seen: SyncFigures[] = []
+  bed.proxy.intercept = async ({ method }) => {
+    if (method === 'POST' && seen.length < 15) seen.push(await figures())
+    return undefined
+  }
+  await harness.sync()
+  const [first] = seen
+  expect(first).toMatchObject({ isUnderWay: true, lastSuccess: null })
+  expect(first!.pending).toBeGreaterThan(0)
+  expect(first!.pendingSeconds).toBeGreaterThan(0)
+  expect(await figures()).toMatchObject({ isUnderWay: false, pending: 0, pendingSeconds: 0 })
+})
+
+/** Why a daemon that has been up for this long is not ready, whose sync is to run every ten minutes. */
+function whyNot(upMinutes: number, schedule: object | null = { kind: 'interval', everyMs: 600_000 }) {
+  const [, organization, directory] = /organizations\/(\d+)\/admin\/directories\/(\d+)$/.exec(bed.target) ?? [
+    '',
+    '1',
+    '7',
+  ]
+  const token = { describe: () => PLACE.place }
+  const section = {
+    baseUrl: bed.proxy.baseUrl,
+    organizationId: Number(organization),
+    directoryId: Number(directory),
+    token,
+  }
+  const config = {
+    syncs: [{ name: bed.sync, schedule: schedule ?? undefined, directory: section }],
+  } as unknown as Config
+  const { store, backend } = bed.opened
+  const site = { store, backend } as unknown as Site
+  return whyDaemonIsNotReady(site, config, new Date(Date.now() - upMinutes * 60_000))
+}
+
+test('a daemon is ready until a sync has not succeeded for three times of its schedule', async () => {
+  const harness = await bed.openWithWorker({ maxUserDeletes: 5 })
+  const target = `${bed.proxy.baseUrl}/api/v2/organizations/1/admin/directories/7`
+  const at = (minutes: number) =>
+    sql`UPDATE dirsyncd.runs SET target = ${target}, started_at = now() - make_interval(mins => ${minutes}),
+      finished_at = now() - make_interval(mins => ${minutes}) WHERE sync = ${bed.sync}`.execute(bed.db)
+  hire(...ids(20))
+  expect(await whyNot(600)).toBeUndefined()
+  await harness.sync()
+  await at(15)
+  expect(await whyNot(600)).toBeUndefined()
+  await at(40)
+  expect(await whyNot(600)).toBe(
+    `the sync ${bed.sync} has not succeeded since its schedule called for it three times`,
+  )
+  expect(await whyNot(5)).toBeUndefined()
+  expect(await whyNot(600, null)).toBeUndefined()
+  await pauseSync(bed.db, { sync: bed.sync, by: 'ana' })
+  expect(await whyNot(600)).toBeUndefined()
+  await sql`DELETE FROM dirsyncd.paused_syncs`.execute(bed.db)
+  await sql`UPDATE dirsyncd.runs SET hold = 'open', state = 'held' WHERE sync = ${bed.sync}`.execute(bed.db)
+  expect(await whyNot(600)).toBeUndefined()
+})

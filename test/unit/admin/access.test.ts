@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import type { Access } from '../../../src/admin/access.ts'
+import { buildWorkerApp } from '../../../src/admin/watching.ts'
+import { buildAdminApp, type AdminOptions } from '../../../src/admin/app.ts'
+
+const watching = {
+  whyNotReady: async () => undefined,
+  metrics: async () => ({ contentType: 'text/plain', text: 'up 1\n' }),
+}
+const control = { runs: async () => [], paused: async () => [] } as unknown as AdminOptions['control']
+const OPEN: Access = { hosts: [], token: undefined, proxy: undefined }
+const TOKEN = 'a-long-token:with-a-colon'
+const PROXY = { header: 'x-remote-user', networks: ['10.1.0.0/16', '2001:db8::/32', '192.0.2.7'] }
+
+async function reload(): Promise<never> {
+  throw new Error('not here')
+}
+
+function pagesFor(access: Partial<Access>) {
+  return buildAdminApp({ control, watching, operations: false, reload, access: { ...OPEN, ...access } })
+}
+
+function basic(text: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(text).toString('base64')}` }
+}
+
+test.each([
+  ['127.0.0.1:8080', 200],
+  ['10.2.3.4:8080', 200],
+  ['[::1]:8080', 200],
+  ['localhost:8080', 200],
+  ['LocalHost', 200],
+  ['dirsyncd.example.org', 200],
+  ['DIRSYNCD.example.org:8080', 200],
+  ['evil.example.com:8080', 421],
+  ['127.0.0.1.evil.example.com', 421],
+  ['localhost.evil.example.com', 421],
+])('who asks for %j gets %i', async (host, status) => {
+  const app = pagesFor({ hosts: ['dirsyncd.example.org'] })
+  for (const url of ['/', '/metrics']) {
+    expect((await app.inject({ url, headers: { host } })).statusCode).toBe(status)
+  }
+  for (const url of ['/healthz', '/readyz'])
+    expect((await app.inject({ url, headers: { host } })).statusCode).toBe(200)
+})
+
+const SHOWN: readonly (readonly [string, Record<string, string>, number])[] = [
+  ['nothing', {}, 401],
+  ['the token as a bearer', { authorization: `Bearer ${TOKEN}` }, 200],
+  ['the token as a password', basic(`anybody:${TOKEN}`), 200],
+  ['another password', basic('anybody:wrong'), 401],
+  ['the token as the user', basic(`${TOKEN}:`), 401],
+  ['another scheme', { authorization: `Token ${TOKEN}` }, 401],
+  ['an empty bearer', { authorization: 'Bearer ' }, 401],
+  ['the beginning of the token', { authorization: `Bearer ${TOKEN.slice(0, -1)}` }, 401],
+  ['the header of a proxy that there is not', { 'x-remote-user': 'ada' }, 401],
+]
+
+test.each(SHOWN)('with a token, who shows %s', async (_what, headers, status) => {
+  for (const app of [
+    pagesFor({ token: async () => TOKEN }),
+    buildWorkerApp(watching, { ...OPEN, token: async () => TOKEN }),
+  ]) {
+    const answer = await app.inject({ url: '/metrics', headers })
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers['www-authenticate']).toEqual(
+      status === 401 ? 'Basic realm="dirsyncd", charset="UTF-8"' : undefined,
+    )
+    expect(answer.body).not.toContain(TOKEN)
+    for (const url of ['/healthz', '/readyz'])
+      expect((await app.inject({ url, headers })).statusCode).toBe(200)
+  }
+})
+
+test.each([
+  ['10.1.200.3', 'ada', 200],
+  ['::ffff:10.1.200.3', 'ada', 200],
+  ['2001:db8:5::1', 'ada', 200],
+  ['192.0.2.7', 'ada', 200],
+  ['192.0.2.8', 'ada', 401],
+  ['10.2.0.1', 'ada', 401],
+  ['127.0.0.1', 'ada', 401],
+  ['10.1.200.3', ' ', 401],
+  ['10.1.200.3', undefined, 401],
+])('the user whom %s names is %j', async (remoteAddress, user, status) => {
+  const app = pagesFor({ proxy: PROXY })
+  const headers = user === undefined ? {} : { 'x-remote-user': user, 'x-forwarded-for': '10.1.0.1' }
+  const answer = await app.inject({ url: '/', remoteAddress, headers })
+  expect(answer.statusCode).toBe(status)
+})
+
+test('a token that cannot be read lets nobody in', async () => {
+  const app = pagesFor({ token: () => Promise.reject(new Error('the file is gone')) })
+  for (const headers of [{}, { authorization: 'Bearer ' }, { authorization: 'Bearer undefined' }]) {
+    const { statusCode } = await app.inject({ url: '/', headers })
+    expect(statusCode).toBeGreaterThanOrEqual(400)
+  }
+})
+
+test('every answer forbids to be framed, guessed at and stored, and the page its scripts', async () => {
+  const app = pagesFor({})
+  for (const url of ['/', '/metrics', '/healthz', '/not-there']) {
+    const { headers } = await app.inject({ url })
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; .*frame-ancestors 'none'$/),
+    })
+  }
+  const page = await app.inject({ url: '/' })
+  expect(page.headers['content-security-policy']).toMatch(/style-src 'sha256-[\w+/=]{44}'/)
+})
