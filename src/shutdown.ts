@@ -13,6 +13,12 @@ export function onHangup(listener: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) }
 }
 
+/** Calls `listener` at each SIGUSR2, until it is disposed. */
+export function onUser2(listener: () => void): Disposable {
+  process.on('SIGUSR2', listener)
+  return { [Symbol.dispose]: () => void process.off('SIGUSR2', listener) }
+}
+
 /** Shorter than the ten seconds that a container gets before it is killed. */
 const GRACE_MS = 8000
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Op } from '../plan/change.ts'
+import type { Change, Op } from '../plan/change.ts'
 import type { Create } from '../plan/batches.ts'
 import type { ListFault, Outcome } from '../plan/outcome.ts'
 import type { Times } from '../queue/times.ts'
@@ -61,7 +61,7 @@ class StaleRun extends Error {
 
 class Sending {
   readonly #deps: ChunkDeps
-  readonly #ops: ReadonlyMap<number, Op>
+  readonly #changes: ReadonlyMap<number, Change>
   #settled: Settled[] = []
   /** Changes that have no outcome yet. */
   #left: number
@@ -82,7 +82,7 @@ class Sending {
   constructor(deps: ChunkDeps) {
     this.#deps = deps
     this.#left = deps.chunk.changes.length
-    this.#ops = new Map(deps.chunk.changes.map(({ number, change }) => [number, change.op]))
+    this.#changes = new Map(deps.chunk.changes.map(({ number, change }) => [number, change]))
     this.#pausesBefore = deps.throttle.pauses
     deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
@@ -236,6 +236,17 @@ class Sending {
     log.debug({ run: job.run, change: number, op, ...outcome }, 'tried a change')
   }
 
+  #tell({ number, state, detail, status, attempts }: Settled): void {
+    const { job, log, onOutcome } = this.#deps
+    const { op, id } = this.#changes.get(number)!
+    if (state !== 'pending')
+      log.info(
+        { run: job.run, change: number, op, id, outcome: state, status, attempts },
+        'a change has its outcome',
+      )
+    if (state !== 'pending' || detail !== undefined) onOutcome(op, state)
+  }
+
   #stopFor(error: unknown, [first]: readonly Claimed[]): void {
     const { log, fenced } = this.#deps
     if (error instanceof StaleRun) this.#isStopped = true
@@ -313,10 +324,7 @@ class Sending {
   }
 
   #obey({ run, written, pause }: Orders): void {
-    for (const { number, state, detail } of written) {
-      const wasTried = state !== 'pending' || detail !== undefined
-      if (wasTried) this.#deps.onOutcome(this.#ops.get(number)!, state)
-    }
+    for (const each of written) this.#tell(each)
     const isLimited = pause?.why === 'limited'
     if (run.stop_code !== null || isLimited) this.#isStopped = true
     if (isLimited) {

@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from 'commander'
 import { type Config, environment, loadConfig, type Env } from '../config/load.ts'
 import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
-import { createLog, type LogLevel } from '../log.ts'
 import { installShutdown } from '../shutdown.ts'
 import type { BareSession, Compose, Io, Job, RunnerOptions } from './context.ts'
 import { createProgram, type GlobalOptions } from './program.ts'
+import { SessionLog } from './session-log.ts'
 
 /** What tests replace. */
 export interface CliParts {
@@ -49,24 +49,20 @@ async function runJob(
   const compose = await parts.loadCompose()
   const { sourceProblem } = compose
   const configPlace = { env: parts.env, sourceProblem, ...(file !== undefined && { file }) }
-  const readAgain = () => loadConfig(configPlace)
-  const config = options.needsConfig === false ? undefined : await readAgain()
+  const json = globals.json === true
   const longRunning = options.longRunning === true
-  const level = config?.log.level ?? 'warn'
-  const configuredLevel = longRunning ? level : withoutInfo(level)
-  const isForPeople = globals.json !== true && (!longRunning || io.stderr.isTTY === true)
+  using log = new SessionLog({ level: globals.logLevel, json, longRunning, stderr: io.stderr })
+  const readAgain = async () => log.know(await loadConfig(configPlace))
+  const config = options.needsConfig === false ? undefined : await readAgain()
   const session: BareSession = {
     command: globals.command,
-    log: createLog(globals.logLevel ?? configuredLevel, {
-      format: isForPeople ? 'text' : 'json',
-      destination: io.stderr,
-    }),
-    json: globals.json === true,
+    log: log.open(config),
+    json,
     signal: shutdown.signal,
     compose,
     configPlace,
     stderr: io.stderr,
-    ask: globals.json === true ? undefined : io.ask,
+    ask: json ? undefined : io.ask,
     columns: io.stdout.isTTY === true ? io.stdout.columns || undefined : undefined,
     print: (...lines) => {
       for (const line of lines) io.stdout.write(`${line}\n`)
@@ -82,11 +78,6 @@ async function runJob(
 /** `dirsyncd quarantine list` */
 function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
-}
-
-/** A command prints its result, so it logs only warnings and errors. */
-function withoutInfo(level: LogLevel): LogLevel {
-  return level === 'debug' || level === 'info' ? 'warn' : level
 }
 
 function report(error: unknown, io: Io, debug: boolean): number {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
-import type { RunView } from '../control/control.ts'
+import { type RunView, withoutAnswer } from '../control/control.ts'
 import type { Announce, Runner, Session } from './context.ts'
 import { renderRunEnd } from './render/report.ts'
 import { requireSyncs } from './select-syncs.ts'
@@ -24,9 +24,14 @@ export function addStart(program: Command, run: Runner): void {
 async function start(session: Session): Promise<number> {
   const { compose, config, log, signal } = session
   requireWork(config)
+  // What a terminal does not show is kept by somebody, as a log.
+  const people = session.columns !== undefined || config.log.people
   const output = {
     announce: announce(session),
-    onRunEnd: (run: RunView) => (session.json ? session.printJson(run) : session.print(...renderRunEnd(run))),
+    onRunEnd: (run: RunView) =>
+      session.json
+        ? session.printJson(people ? run : countsOf(run))
+        : session.print(...renderRunEnd(run, { people })),
   }
   await compose.runDaemon(config, log, signal, output, async () => requireWork(await session.readAgain()))
   return 0
@@ -34,6 +39,23 @@ async function start(session: Session): Promise<number> {
 
 function requireWork(config: Config): Config {
   return config.service?.withDaemon === true ? config : requireSyncs(config)
+}
+
+/** A run without what may name a person. */
+function countsOf({
+  changes: _changes,
+  notices: _notices,
+  lost: _lost,
+  error,
+  breaches,
+  ...run
+}: RunView): object {
+  return {
+    ...run,
+    waitsUntil: run.waitsUntil && withoutAnswer(run.waitsUntil),
+    breaches: breaches.map(({ detail: _detail, ...breach }) => breach),
+    failed: error !== null,
+  }
 }
 
 /** Lines for people become `{ "message": … }` for machines. */

@@ -106,7 +106,11 @@ export interface Config {
   readonly admin: { readonly listen: Address | undefined } & AccessConfig
   /** What a `dirsyncd worker` shows; who may see it, `admin` says. */
   readonly worker: { readonly listen: Address | undefined }
-  readonly log: { readonly level: LogLevel }
+  readonly log: {
+    readonly level: LogLevel
+    /** Whether a long-running process may log what names a person besides ids. */
+    readonly people: boolean
+  }
   /** How long runs with their plans and journals are kept, and how many rows of them. */
   readonly retention: { readonly timeMs: number; readonly rows: number }
   readonly syncs: readonly SyncConfig[]

@@ -4,7 +4,8 @@ import { type Hide, maskAttribute, maskDn, maskFilter, maskPlain, maskUrl } from
 const MASKED = '<masked>'
 
 /** Options whose texts are shown but for e-mail addresses. An option that is in no list of this file is masked. */
-const PLAIN = words(`dataDir listen level time rows schedule timezone type ca certificate startTls external
+const PLAIN =
+  words(`dataDir listen level people time rows schedule timezone type ca certificate startTls external
   allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter scope disabled
   nested membersFrom primaryGroup path delimiter quote encoding sha256 maxAge separator badRows settle
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency

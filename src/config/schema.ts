@@ -306,6 +306,12 @@ export const configSchema = z
     log: z
       .strictObject({
         level: z.enum(LOG_LEVELS).default('info').describe('The least important message that is logged.'),
+        people: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Also logs what may name a person besides ids: e-mails, names, what the service says of entries.',
+          ),
       })
       .prefault({})
       .describe('The log, JSON lines on standard error.'),

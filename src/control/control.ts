@@ -74,6 +74,11 @@ export interface Wait {
   readonly answer?: string
 }
 
+/** Without what the service answered, which may name a person. */
+export function withoutAnswer({ at, why }: Wait): Wait {
+  return { at, why }
+}
+
 /**
  * The run whose hold comes first: it is of the whole sync, so what this run of single entries would hold is not to be
  * decided on before.

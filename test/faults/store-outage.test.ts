@@ -70,10 +70,12 @@ async function expectSameRun(daemon: Program): Promise<void> {
   expect(run).toBe('2')
 }
 
-/** What the daemon logged since it started, in its order, but that the first changes were read back. */
+/** What the daemon logged since it started, in its order, but what came of each change. */
 function messages(daemon: Program): readonly string[] {
   const all = [...daemon.output().matchAll(/"msg":"([^"]*)"/g)].map(([, message]) => message!)
-  return all.slice(all.indexOf('daemon started') + 1).filter((message) => !message.includes('read back'))
+  return all
+    .slice(all.indexOf('daemon started') + 1)
+    .filter((message) => !message.includes('read back') && message !== 'a change has its outcome')
 }
 
 /**

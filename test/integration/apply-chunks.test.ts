@@ -626,7 +626,16 @@ test('a worker sends nothing of a plan that was made for another directory, and 
   await drained
   expect(sentBy.get('older configuration')).toEqual([])
   expect(sentBy.get('same configuration')?.toSorted()).toEqual(['a', 'b'])
-  expect(lines).toHaveLength(1)
+  const told = lines.map((line) => JSON.parse(line))
+  expect(told.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  const outcomes = told.filter(({ level }) => level === 'info')
+  expect(
+    outcomes.map(({ change, id, op, outcome, msg }) => [change, id, op, outcome, msg]).toSorted(),
+  ).toEqual([
+    [1, 'a', 'delete-user', 'applied', 'a change has its outcome'],
+    [2, 'b', 'delete-user', 'applied', 'a change has its outcome'],
+  ])
+  expect(outcomes.map(({ run }) => run)).toEqual([fenced.run, fenced.run])
 })
 
 test('a job of an older version is dropped', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLevelledLog, createLog } from '../../src/log.ts'
+import { configuredTexts, withoutPeople } from '../../src/log/people.ts'
 
 test('people get a sentence with its fields behind it', () => {
   const lines: string[] = []
@@ -38,4 +39,66 @@ test('machines get JSON with the time', () => {
     msg: 'run ended',
     time: expect.any(String),
   })
+})
+
+test('on the terminal of a daemon each line has the time of day', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  createLog('info', { format: 'text', times: true, destination }).info('daemon started')
+  expect(lines).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d info: daemon started\n$/)])
+})
+
+test('another level holds for all that was made of the log, before and after', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line).msg) }
+  const { log, level, setLevel } = createLevelledLog('info', { destination })
+  const sync = log.child({ sync: 'corp' })
+  const run = sync.child({ run: 7 })
+  setLevel('debug')
+  expect(level()).toBe('debug')
+  for (const each of [log, sync, run, run.child({ change: 1 })]) each.debug('shown')
+  setLevel('warn')
+  for (const each of [log, sync, run, run.child({ change: 1 })]) each.info('hidden')
+  expect(lines).toEqual(['shown', 'shown', 'shown', 'shown'])
+})
+
+test('a log does not keep the logs that were made of it', () => {
+  const { log, setLevel } = createLevelledLog('silent')
+  for (let nth = 0; nth < 20_000; nth++) log.child({ nth })
+  const from = performance.now()
+  setLevel('error')
+  expect(performance.now() - from).toBeLessThan(1000)
+})
+
+test.each([
+  ['the e-mail ana.horvat@example.org is taken', 'the e-mail [e-mail] is taken'],
+  ['"Ana Horvat" <ana@example.org>: refused', '"…" <[e-mail]>: refused'],
+  ['user "u1" was created, and shows the name "Ana"', 'user "…" was created, and shows the name "…"'],
+  ['reading "ou=people,dc=example,dc=org" failed', 'reading "ou=people,dc=example,dc=org" failed'],
+  ['reading "uid=ana,ou=people,dc=example,dc=org" failed', 'reading "…" failed'],
+  ['postgres://dirsyncd@db:5432/x is away', 'postgres://dirsyncd@db:5432/x is away'],
+  [
+    'ldap://a.example.org:389: nothing arrived for 30 s',
+    'ldap://a.example.org:389: nothing arrived for 30 s',
+  ],
+  ['ana@xn--bcher-kva.example,ben@b.example', '[e-mail],[e-mail]'],
+  ['it says "" and "x"', 'it says "…" and "…"'],
+])('%s is logged as %s', (text, shown) => {
+  const written = [{ 'users.base': '["ou=people,dc=example,dc=org"]', 'bind.dn': '"cn=reader,dc=example"' }]
+  expect(withoutPeople(text, configuredTexts(written))).toBe(shown)
+})
+
+test('a line keeps its ids and leaves out people, in its fields and in the error that it shows', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLog('debug', { destination, isConfigured: () => false })
+  log.info({ run: 7, id: 'ana@example.org-7', detail: 'the name "Ana" of ana@example.org' }, 'a change')
+  log.debug({ err: new Error('ana@example.org is "Ana"') }, 'where it failed')
+  expect(lines.join('')).not.toMatch(/Ana\b|ana@example\.org(?!-7)/)
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    run: 7,
+    id: 'ana@example.org-7',
+    detail: 'the name "…" of [e-mail]',
+  })
+  expect(JSON.parse(lines[1]!).err).toMatchObject({ type: 'Error', message: '[e-mail] is "…"' })
 })

@@ -1,4 +1,11 @@
-import { type ChangeView, holdBefore, type RunCounts, type RunView, waitText } from '../../control/control.ts'
+import {
+  type ChangeView,
+  holdBefore,
+  type RunCounts,
+  type RunView,
+  waitText,
+  withoutAnswer,
+} from '../../control/control.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { keysText } from '../../plan/configuration.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
@@ -42,15 +49,30 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
 }
 
-/** What a daemon prints of a run: the report, or one line when there was nothing to do. */
-export function renderRunEnd(view: RunView): string[] {
+/**
+ * What a daemon prints of a run: the report, or one line when there was nothing to do. Without `people` what may name a
+ * person is left out.
+ */
+export function renderRunEnd(view: RunView, { people }: { readonly people: boolean }): string[] {
   const { state, counts, breaches, configurationChange: changed } = view
   const isDone = state === 'done' || state === 'planned'
   const idle =
     isDone && counts !== null && total(counts.planned) === 0 && breaches.length === 0 && changed === null
-  if (!idle) return renderReport(view, { all: false })
+  if (!idle) return people ? renderReport(view, { all: false }) : renderCounts(view)
   const parts = ['no changes', `${digits(counts.unchanged)} unchanged`, ...leftBehind(view)]
   return [`${headline(view)}: ${parts.join(', ')}`]
+}
+
+function renderCounts(view: RunView): string[] {
+  const { run, state, breaches, waitsUntil } = view
+  const waiting = undecided(state, breaches).map(({ guard, changes }) => `${guard} (${digits(changes)})`)
+  return [
+    headline({ ...view, waitsUntil: waitsUntil && withoutAnswer(waitsUntil) }),
+    ...configurationLine(view),
+    ...countLines(view),
+    ...(waiting.length === 0 ? [] : [`  waits for a person: ${waiting.join(', ')}`]),
+    `  dirsyncd runs ${run} shows all of it`,
+  ]
 }
 
 function headline(view: RunView): string {

@@ -11,6 +11,8 @@ import { textWidth, timeTaken } from '../../../src/cli/render/text.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
 
+const PEOPLE = { people: true }
+
 const CHANGES: readonly [Change, string][] = [
   [
     { op: 'create-user', id: 'e-1001', want: { name: 'Ana Šimić', email: 'ana@example.org' } },
@@ -206,7 +208,7 @@ test('a change of the configuration is named, also where there was nothing else 
   const changed = runOf({ configurationChange: { since: 9, keys: ['users.filter', 'users.map.email'] } })
   const line = '  The configuration was changed since run 9: users.filter, users.map.email'
   expect(renderReport(changed, { all: false })[1]).toBe(line)
-  expect(renderRunEnd(changed)).toContain(line)
+  expect(renderRunEnd(changed, PEOPLE)).toContain(line)
 })
 
 test('a long plan is cut, and says by how much', () => {
@@ -292,7 +294,7 @@ test('a run of which some changes wait says which, and that the rest was applied
     '',
   ])
   expect(renderRuns([view])[1]).toMatch(/ done .* waits for approval: container-emptied, server-not-newer$/)
-  expect(renderRunEnd(view).length).toBeGreaterThan(1)
+  expect(renderRunEnd(view, PEOPLE).length).toBeGreaterThan(1)
 })
 
 test('findings of opposite danger can be decided on one by one, and a change that both name counts once', () => {
@@ -486,7 +488,9 @@ test('a run that left something undone says what, in the list of runs and in the
     }),
   })
   expect(renderRuns([view])[1]).toMatch(/ 0 {2}1 missing, 2 quarantined, 1 shared-id$/)
-  expect(renderRunEnd(view)[0]).toMatch(/: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/)
+  expect(renderRunEnd(view, PEOPLE)[0]).toMatch(
+    /: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/,
+  )
   const counts = countsOf({ notices: { protected: 1 } })
   expect(leftBehind({ counts, undo: { run: 12, part: {} } })).toEqual(['1 protected'])
   expect(leftBehind({ counts })).toEqual([])
@@ -518,11 +522,38 @@ test('progress is drawn on a terminal only, once for each state, and wiped at th
 })
 
 test('a daemon tells of a run without changes on one line', () => {
-  expect(renderRunEnd(runOf({ counts: countsOf({ unchanged: 1040 }) }))).toEqual([
+  expect(renderRunEnd(runOf({ counts: countsOf({ unchanged: 1040 }) }), PEOPLE)).toEqual([
     'corp: run 12, done, begun 2026-11-21 07:29:03Z, took 3.5 s: no changes, 1,040 unchanged',
   ])
   const busy = runOf({ counts: countsOf({ planned: { 'create-user': 1 } }) })
-  expect(renderRunEnd(busy)).toEqual(renderReport(busy, { all: false }))
+  expect(renderRunEnd(busy, PEOPLE)).toEqual(renderReport(busy, { all: false }))
+})
+
+test('where its output is a log, a daemon names nobody', () => {
+  const change = { ...changeOf(createUser('u1')), detail: 'Ana Horvat is refused' }
+  const view = runOf({
+    state: 'held',
+    counts: countsOf({ planned: { 'create-user': 1 } }),
+    breaches: [{ guard: 'max-moved-ids', detail: 'u1 was Ana Horvat', changes: 3 }],
+    changes: [change],
+    totalChanges: 1,
+    notices: [{ kind: 'user', id: 'u1', code: 'id-moved', detail: 'Ana Horvat is Ben Novak now' }],
+    totalNotices: 1,
+    lost: ['the password of Ana Horvat'],
+    error: 'Ana Horvat',
+    waitsUntil: { ...OUT, answer: 'Ana Horvat is refused' },
+  })
+  expect(renderRunEnd(view, { people: false })).toEqual([
+    expect.stringMatching(/^corp: run 12, held, /),
+    expect.stringContaining('source'),
+    expect.stringContaining('directory'),
+    expect.stringContaining('unchanged'),
+    '  planned    1 user to create',
+    '  waits for a person: max-moved-ids (3)',
+    '  dirsyncd runs 12 shows all of it',
+  ])
+  expect(renderRunEnd(view, { people: false }).join()).not.toContain('Ana')
+  expect(renderRunEnd(view, PEOPLE).join()).toContain('Ana')
 })
 
 const LIMITED = { at: '2026-11-21T14:05:30.000Z', why: 'limited' } as const

@@ -1,0 +1,63 @@
+import type { Config } from '../config/config.ts'
+import { createLevelledLog, type LevelledLog, type Log, type LogLevel } from '../log.ts'
+import { configuredTexts, type IsConfigured } from '../log/people.ts'
+import { onUser2 } from '../shutdown.ts'
+import type { Output } from './context.ts'
+
+export interface SessionLogOptions {
+  /** Of the command line. */
+  readonly level: LogLevel | undefined
+  readonly json: boolean
+  readonly longRunning: boolean
+  readonly stderr: Output
+}
+
+/** The log of a command. Each SIGUSR2 turns debug messages of a long-running one on or off. */
+export class SessionLog implements Disposable {
+  readonly #options: SessionLogOptions
+  readonly #stack = new DisposableStack()
+  #isConfigured: IsConfigured | undefined
+
+  constructor(options: SessionLogOptions) {
+    this.#options = options
+  }
+
+  /** Told of each configuration that is read: its texts name nobody. */
+  readonly know = (config: Config): Config => {
+    this.#isConfigured = configuredTexts([config.written, ...config.syncs.map(({ written }) => written)])
+    return config
+  }
+
+  open(config: Config | undefined): Log {
+    const { level: asked, json, longRunning, stderr } = this.#options
+    const configured = config?.log.level ?? 'warn'
+    const level = asked ?? (longRunning ? configured : withoutInfo(configured))
+    const namesPeople = !longRunning || config?.log.people === true
+    const levelled = createLevelledLog(level, {
+      format: json || (longRunning && stderr.isTTY !== true) ? 'json' : 'text',
+      times: longRunning,
+      destination: stderr,
+      ...(!namesPeople && { isConfigured: (text) => this.#isConfigured?.(text) === true }),
+    })
+    if (longRunning) this.#stack.use(toggleDebug(levelled))
+    return levelled.log
+  }
+
+  [Symbol.dispose](): void {
+    this.#stack.dispose()
+  }
+}
+
+function toggleDebug(levelled: LevelledLog): Disposable {
+  const configured = levelled.level()
+  return onUser2(() => {
+    const level = levelled.level() === 'debug' ? configured : 'debug'
+    levelled.setLevel(level)
+    levelled.log.warn({ level }, 'the log has another level now')
+  })
+}
+
+/** A command prints its result, so it logs only warnings and errors. */
+function withoutInfo(level: LogLevel): LogLevel {
+  return level === 'debug' || level === 'info' ? 'warn' : level
+}

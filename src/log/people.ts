@@ -1,0 +1,41 @@
+/** Not the user of a URL: what is before a name there ends with a slash. */
+const EMAIL = /(?<![^\s"'<>()[\],;:=])[^\s"'<>()[\],;:=/\\]+@[^\s"'<>()[\],;:=/\\]+/gu
+const QUOTED = /"(?:[^"\\\n]|\\.)*"/g
+
+/** Whether a text is one of the configuration, and so about nobody. */
+export type IsConfigured = (text: string) => boolean
+
+/**
+ * A sentence without what may name a person: e-mail addresses, and all that it quotes but texts of the configuration.
+ * Ids in fields of their own stay.
+ */
+export function withoutPeople(text: string, isConfigured: IsConfigured): string {
+  const kept: string[] = []
+  const quotes = text.replace(QUOTED, (quoted) => {
+    kept.push(isConfigured(quoted.slice(1, -1)) ? quoted : '"…"')
+    return '""'
+  })
+  let place = 0
+  return quotes.replace(EMAIL, '[e-mail]').replaceAll('""', () => kept[place++] ?? '""')
+}
+
+/** The fields of a line without what may name a person; an `id` stays, be it that it is an e-mail address. */
+export function fieldsWithoutPeople(fields: object, isConfigured: IsConfigured): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' && name !== 'id' ? withoutPeople(value, isConfigured) : value,
+    ]),
+  )
+}
+
+/** The texts of a configuration, of which `written` has the options as JSON. */
+export function configuredTexts(written: readonly Readonly<Record<string, string>>[]): IsConfigured {
+  const texts = new Set<string>()
+  const add = (value: unknown): void => {
+    if (typeof value === 'string') texts.add(value)
+    else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) add(each)
+  }
+  for (const options of written) for (const value of Object.values(options)) add(JSON.parse(value))
+  return (text) => texts.has(text)
+}
