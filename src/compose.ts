@@ -33,6 +33,9 @@ export function createCompose(times?: Times) {
     runCheck: async function* (config: Config, log: Log, request: CheckRequest, signal: AbortSignal) {
       yield* (await import('./compose/check.ts')).runCheck(config, log, request, signal)
     },
+    testNotifications: async function* (config: Config, only: string | undefined, signal: AbortSignal) {
+      yield* (await import('./compose/test-notifications.ts')).testNotifications(config, only, signal)
+    },
     runApiContract: async function* (
       config: Config,
       log: Log,

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 import type { CheckItem, CheckRequest } from '../compose/check.ts'
+import type { TestedChannel } from '../compose/test-notifications.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 import type { Ask } from './ask.ts'
 
@@ -57,6 +58,11 @@ export interface Compose {
     request: CheckRequest,
     signal: AbortSignal,
   ) => AsyncIterable<CheckItem>
+  readonly testNotifications: (
+    config: Config,
+    only: string | undefined,
+    signal: AbortSignal,
+  ) => AsyncIterable<TestedChannel>
   readonly runApiContract: (
     config: Config,
     log: Log,

@@ -5,6 +5,7 @@ import { addApprove } from './approve.ts'
 import { addBundle } from './bundle.ts'
 import { addCheck } from './check.ts'
 import type { Io, Runner } from './context.ts'
+import { addNotify } from './notify.ts'
 import { addPause } from './pause.ts'
 import { addExplain } from './explain.ts'
 import { addPlan } from './plan.ts'
@@ -78,6 +79,7 @@ export function createProgram(io: Io, run: Runner): Command {
     addQuarantine,
     addExplain,
     addCheck,
+    addNotify,
     addBundle,
     addService,
   ]) {

@@ -1,7 +1,8 @@
-import type { Config, SyncConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import type { Metrics, Sample } from '../metrics/metrics.ts'
 import type { LabelsOf, NameOf } from '../metrics/table.ts'
+import { waitingDeliveries } from '../store/notifications.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
 import { type Site, watchedSyncs } from './site.ts'
@@ -41,7 +42,7 @@ export class DaemonFigures {
     const samples: Sample[] = []
     const add: Add = (name, labels, value) => samples.push({ name, labels, value })
     try {
-      await withinTime(addStore(this.#site, this.#config().syncs, add), PATIENCE_MS)
+      await withinTime(addStore(this.#site, this.#config(), add), PATIENCE_MS)
       add('dirsyncd_store_up', { store: store.kind }, 1)
     } catch (error) {
       add('dirsyncd_store_up', { store: store.kind }, 0)
@@ -51,7 +52,7 @@ export class DaemonFigures {
   }
 }
 
-async function addStore({ store }: Site, syncs: readonly SyncConfig[], add: Add): Promise<void> {
+async function addStore({ store }: Site, { syncs, notifications }: Config, add: Add): Promise<void> {
   const all = await figuresOf(store.db, watchedSyncs(syncs))
   for (const [index, figures] of all.entries()) {
     const due = dueOf(syncs[index]!, figures, new Date())
@@ -61,6 +62,11 @@ async function addStore({ store }: Site, syncs: readonly SyncConfig[], add: Add)
     addHold(figures, add)
     addDirectory(figures, add)
   }
+  const waiting = new Map(
+    (await waitingDeliveries(store.db)).map((each) => [each.channel, each.waiting] as const),
+  )
+  for (const { name: channel } of notifications.channels)
+    add('dirsyncd_notifications_waiting', { channel }, waiting.get(channel) ?? 0)
   add('dirsyncd_store_bytes', { store: store.kind }, await storeBytes(store.db))
 }
 

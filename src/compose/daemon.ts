@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
-import { createLocalControl } from '../control/local.ts'
+import { createLocalControl, type LocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Metrics } from '../metrics/metrics.ts'
@@ -19,6 +19,7 @@ import { createExplain } from './explain.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { startService } from './service.ts'
+import { Notifier } from './notifier.ts'
 import { whyDaemonIsNotReady } from './readiness.ts'
 import { openSite, type Site } from './site.ts'
 import { programVersion } from './version.ts'
@@ -64,6 +65,7 @@ export async function runDaemon(
       site,
       signal,
       onRunEnd: async (run) => {
+        notifier.look()
         const view = await control.run(run)
         if (view) output.onRunEnd(view)
       },
@@ -71,6 +73,7 @@ export async function runDaemon(
   )
   await syncs.open()
   const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
+  const notifier = stack.use(new Notifier(site, () => syncs.config))
   const figures = new DaemonFigures(site, metrics, () => syncs.config)
   const watching = {
     whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
@@ -81,10 +84,11 @@ export async function runDaemon(
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
-  const operations = { ...control, explain }
+  const operations = { ...tellingDecisions(control, notifier.look), explain }
   await listenForAdmin(stack, config, { control: operations, watching, diagnose, reload }, output.announce)
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
+  notifier.start()
   stack.defer(() => reloader.settled())
   lookForWork(stack, site, syncs.work, signal)
   keepSchedules(stack, site, () => syncs.schedules.restore())
@@ -92,6 +96,18 @@ export async function runDaemon(
   ready.resolve(reloader)
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
+}
+
+/** Whoever decides is told of to the others at once. */
+function tellingDecisions(control: LocalControl, look: () => void): LocalControl {
+  const telling =
+    <A, R>(operation: (asked: A) => Promise<R>) =>
+    async (asked: A): Promise<R> => {
+      const answer = await operation(asked)
+      look()
+      return answer
+    }
+  return { ...control, approve: telling(control.approve), reject: telling(control.reject) }
 }
 
 /** Whoever asks too early is served when everything is open; without a handler, SIGHUP would end the process. */

@@ -6,22 +6,36 @@ import { BEGIN_CERTIFICATE, certificatesIn } from '../certificates.ts'
 import { systemCode, whyUnreadable } from '../errors.ts'
 import type { Fault } from './document.ts'
 
-/** The CA files that a sync names, even when other options have faults. */
-const caFiles = z.object({
-  source: z.object({ tls: z.object({ ca: z.string().min(1) }) }).catch({ tls: { ca: '' } }),
-  directory: z.object({ ca: z.string().min(1) }).catch({ ca: '' }),
+/** A CA file, and the option that names it. */
+interface Named {
+  readonly path: Fault['path']
+  readonly ca: string
+}
+
+const named = z.object({ ca: z.string().min(1) }).catch({ ca: '' })
+const sync = z.object({
+  source: z.object({ tls: named }).catch({ tls: { ca: '' } }),
+  directory: named,
 })
-const withCaFiles = z.object({
-  syncs: z.array(
-    z.unknown().transform((sync) => {
-      const { source, directory } = caFiles.safeParse(sync).data ?? {}
+const withSyncs = z.object({ syncs: z.array(z.unknown()) })
+const withChannels = z.object({ notifications: z.object({ channels: z.array(named) }) })
+
+/** All that are named, even when other options have faults. */
+function namedIn(raw: unknown): readonly Named[] {
+  const syncs = withSyncs.safeParse(raw).data?.syncs ?? []
+  const channels = withChannels.safeParse(raw).data?.notifications.channels ?? []
+  const all = [
+    ...syncs.flatMap((each, index): Named[] => {
+      const { data } = sync.safeParse(each)
       return [
-        { path: ['source', 'tls', 'ca'], ca: source?.tls.ca },
-        { path: ['directory', 'ca'], ca: directory?.ca },
+        { path: ['syncs', index, 'source', 'tls', 'ca'], ca: data?.source.tls.ca ?? '' },
+        { path: ['syncs', index, 'directory', 'ca'], ca: data?.directory.ca ?? '' },
       ]
     }),
-  ),
-})
+    ...channels.map(({ ca }, index): Named => ({ path: ['notifications', 'channels', index, 'ca'], ca })),
+  ]
+  return all.filter(({ ca }) => ca !== '')
+}
 
 export interface Authorities {
   readonly texts: ReadonlyMap<string, string>
@@ -32,19 +46,15 @@ export interface Authorities {
 export async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
   const texts = new Map<string, string>()
   const faults: Fault[] = []
-  const { data } = withCaFiles.safeParse(raw)
-  for (const [index, files] of (data?.syncs ?? []).entries()) {
-    for (const { path, ca = '' } of files) {
-      if (ca === '') continue
-      const file = resolve(folder, ca)
-      try {
-        const text = await readFile(file, 'utf8')
-        texts.set(ca, text)
-        const message = whyNoCertificates(text, file)
-        if (message !== undefined) faults.push({ path: ['syncs', index, ...path], message })
-      } catch (error) {
-        faults.push({ path: ['syncs', index, ...path], message: whyNoCa(error, file) })
-      }
+  for (const { path, ca } of namedIn(raw)) {
+    const file = resolve(folder, ca)
+    try {
+      const text = await readFile(file, 'utf8')
+      texts.set(ca, text)
+      const message = whyNoCertificates(text, file)
+      if (message !== undefined) faults.push({ path, message })
+    } catch (error) {
+      faults.push({ path, message: whyNoCa(error, file) })
     }
   }
   return { texts, faults }

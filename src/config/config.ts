@@ -1,5 +1,9 @@
 import type { LogLevel } from '../log.ts'
 import type { Options } from '../plan/configuration.ts'
+import type { EmailOptions } from '../notify/channels/email.ts'
+import type { SlackOptions } from '../notify/channels/slack.ts'
+import type { WebhookOptions } from '../notify/channels/webhook.ts'
+import type { NotificationEvent } from '../notify/notification.ts'
 import type { Emails } from '../plan/emails.ts'
 import type { Grace } from '../plan/grace.ts'
 import type { GuardLimits } from '../plan/guards.ts'
@@ -87,6 +91,15 @@ export interface ServiceConfig {
   readonly withDaemon: boolean
 }
 
+export type ChannelConfig = {
+  readonly name: string
+  readonly events: readonly NotificationEvent[]
+} & (
+  | ({ readonly type: 'webhook' } & WebhookOptions)
+  | ({ readonly type: 'slack' } & SlackOptions)
+  | ({ readonly type: 'email' } & EmailOptions)
+)
+
 /** Who may see what the TCP listener shows. */
 export interface AccessConfig {
   /** Lower case. */
@@ -110,6 +123,11 @@ export interface Config {
     readonly level: LogLevel
     /** Whether a long-running process may log what names a person besides ids. */
     readonly people: boolean
+  }
+  readonly notifications: {
+    /** How many runs in a row must fail before somebody is told. */
+    readonly failuresInRow: number
+    readonly channels: readonly ChannelConfig[]
   }
   /** How long runs with their plans and journals are kept, and how many rows of them. */
   readonly retention: { readonly timeMs: number; readonly rows: number }

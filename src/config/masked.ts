@@ -11,19 +11,19 @@ const PLAIN =
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
-  hosts userHeader eventRetention requestLog faults uniqueExternalIds withDaemon file`)
+  hosts userHeader failuresInRow events host port security eventRetention requestLog faults uniqueExternalIds withDaemon file`)
 /** Sections, which have options of their own. */
 const SECTIONS =
-  words(`admin worker log retention syncs source tls timeouts users groups members map trailer directory rateLimit
+  words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
   entries guards memberships service`)
 const URLS = words('store queue url baseUrl publicUrl proxy')
-const SECRETS = words('token password storePassword queuePassword key')
+const SECRETS = words('token secret password storePassword queuePassword key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')
 const BASES = words('base')
 const ATTRIBUTES = words('column')
 /** Texts that may be about people: the login of the reader, what somebody without an attribute gets, a regular expression. */
-const PEOPLE = words('dn default pattern')
+const PEOPLE = words('dn default pattern to')
 const PEOPLE_LISTS = words('include exclude protected')
 
 /** Every option that this version masks or shows knowingly, for a test that compares it with the schema. */

@@ -4,6 +4,7 @@ import type { CsvFile, CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
 import type {
   AccessConfig,
+  ChannelConfig,
   Config,
   DirectoryConfig,
   QueueConfig,
@@ -42,6 +43,12 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
     admin: { listen: optionalAddress(parsed.admin.listen), ...accessConfig(parsed.admin, context) },
     worker: { listen: optionalAddress(parsed.worker.listen) },
     log: parsed.log,
+    notifications: {
+      ...parsed.notifications,
+      channels: parsed.notifications.channels.map((channel, index) =>
+        channelConfig(channel, `notifications.channels[${index}]`, context),
+      ),
+    },
     retention: { timeMs: parsed.retention.time, rows: parsed.retention.rows },
     syncs: syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
     service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
@@ -61,6 +68,29 @@ function accessConfig(
     hosts: hosts.map((host) => host.toLowerCase()),
     token: optionalReader(token, 'admin.token', context),
     proxy: userHeader === undefined ? undefined : { header: userHeader.toLowerCase(), networks },
+  }
+}
+
+function channelConfig(
+  channel: ParsedConfig['notifications']['channels'][number],
+  option: string,
+  context: ResolveContext,
+): ChannelConfig {
+  const ca = channel.ca === undefined ? undefined : context.caFiles.get(channel.ca)
+  const read = (source: SecretSource, key: string) =>
+    secretFunction(reader(source, `${option}.${key}`, context))
+  switch (channel.type) {
+    case 'webhook':
+      return { ...channel, ca, proxy: channel.proxy, secret: read(channel.secret, 'secret') }
+    case 'slack':
+      return { ...channel, ca, proxy: channel.proxy, url: read(channel.url, 'url') }
+    case 'email':
+      return {
+        ...channel,
+        ca,
+        user: channel.user,
+        password: channel.password && read(channel.password, 'password'),
+      }
   }
 }
 

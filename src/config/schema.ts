@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { LOG_LEVELS } from '../log.ts'
 import { entries } from './entries-schema.ts'
 import { csvSource } from './csv-schema.ts'
+import { notifications } from './notifications-schema.ts'
 import { commandSource, ldapSource } from './source-schema.ts'
 import {
   ADDRESS_HELP,
@@ -315,6 +316,7 @@ export const configSchema = z
       })
       .prefault({})
       .describe('The log, JSON lines on standard error.'),
+    notifications,
     retention: z
       .strictObject({
         time: retentionTime().prefault('90d').describe('How long they are kept.'),

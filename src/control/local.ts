@@ -45,12 +45,12 @@ export interface LocalControlDeps {
   readonly wake: (sync: string, run: number) => Promise<void>
 }
 
-type Operations = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
+export type LocalControl = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
 
 const DETAIL_LIMIT = 1000
 
 /** The operations on opened stores, for the daemon and for commands where no daemon runs. */
-export function createLocalControl(deps: LocalControlDeps): Operations {
+export function createLocalControl(deps: LocalControlDeps): LocalControl {
   const { db } = deps
 
   function targetOf(sync: string): string {
@@ -140,12 +140,12 @@ async function decideOn(
 }
 
 /** The same operations; each throws `store-unavailable` where a server that it needs is away. */
-function explainingOutages(operations: Operations): Operations {
+function explainingOutages(operations: LocalControl): LocalControl {
   const explaining = Object.entries(operations).map(([name, operate]) => [
     name,
     explainingOutage(operate as (...args: unknown[]) => Promise<unknown>),
   ])
-  return Object.fromEntries(explaining) as Operations
+  return Object.fromEntries(explaining) as LocalControl
 }
 
 /** The same operation; throws `store-unavailable` where a server that it needs is away. */

@@ -16,6 +16,8 @@ export interface MetricSpec {
 /** What the values of each label are: closed sets, never an id, an address or a name of a person. */
 export const LABELS = {
   sync: 'the name of a sync',
+  channel: 'the name of a channel of `notifications`',
+  delivery: '`delivered`, `failed`, `given-up`',
   kind: '`user`, `group`',
   side: '`source`, `directory`',
   op: '`create-user`, `update-user`, `delete-user`, `create-group`, `update-group`, `set-members`, `delete-group`',
@@ -220,6 +222,18 @@ export const METRICS = {
     help: 'Requests to LDAP servers; a search has one for each page.',
     labels: ['sync', 'operation', 'result'],
     from: 'process',
+  },
+  dirsyncd_notifications_total: {
+    type: 'counter',
+    help: 'Attempts of this process to deliver a notification.',
+    labels: ['channel', 'delivery'],
+    from: 'process',
+  },
+  dirsyncd_notifications_waiting: {
+    type: 'gauge',
+    help: 'Notifications that a channel has not delivered yet.',
+    labels: ['channel'],
+    from: 'daemon',
   },
   dirsyncd_store_up: {
     type: 'gauge',

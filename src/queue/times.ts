@@ -11,6 +11,7 @@ export interface Times {
   readonly canary: CanaryTimes
   readonly jobs: JobTimes
   readonly daemon: DaemonTimes
+  readonly notify: NotifyTimes
 }
 
 export interface FenceTimes {
@@ -82,6 +83,18 @@ export interface DaemonTimes {
   readonly storeAway: number
 }
 
+export interface NotifyTimes {
+  /** Between two looks for what a person is to be told of. */
+  readonly look: number
+  /** How long an attempt to deliver may take, until another process tries. */
+  readonly claim: number
+  /** Before the second attempt; each further pause is twice as long, up to `lastRetry`. */
+  readonly firstRetry: number
+  readonly lastRetry: number
+  /** A notification of this age is given up. */
+  readonly giveUp: number
+}
+
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 30_000 },
@@ -91,4 +104,5 @@ export const TIMES: Times = {
   canary: { look: { first: 250, giveUp: 8000 } },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
+  notify: { look: 60_000, claim: 90_000, firstRetry: 10_000, lastRetry: 1_800_000, giveUp: 3 * 86_400_000 },
 }

@@ -8,7 +8,7 @@ export function deviceId(db: Kysely<Tables>): Promise<string> {
 }
 
 /** The value that the store has, or else `first`, which it then keeps. */
-async function setting(db: Kysely<Tables>, name: string, first: string): Promise<string> {
+export async function setting(db: Kysely<Tables>, name: string, first: string): Promise<string> {
   await db
     .insertInto('dirsyncd.settings')
     .values({ name, value: first })

@@ -314,6 +314,38 @@ export interface TokenLivesTable {
   warned_at: Date | null
 }
 
+/** What goes on until it ends, and what was told of it. */
+export interface ConditionsTable {
+  sync: string
+  event: string
+  since: Timestamp
+  amount: number
+  told_at: Timestamp
+  ends_at: NullableTimestamp
+}
+
+export interface NotificationsTable {
+  notification: Generated<string>
+  event: string
+  sync: string | null
+  run: number | null
+  subject: string
+  text: string
+  created_at: Timestamp
+}
+
+export interface DeliveriesTable {
+  notification: string
+  channel: string
+  state: Generated<'waiting' | 'delivered' | 'given-up'>
+  attempts: Generated<number>
+  /** Not to be tried, nor the later ones of its channel, before this time. */
+  next_at: Timestamp
+  /** Why the last attempt failed. */
+  detail: string | null
+  ended_at: NullableTimestamp
+}
+
 /** The tables of schema `dirsyncd`, as Kysely sees them. */
 export interface Tables {
   'dirsyncd.leases': LeasesTable
@@ -334,4 +366,7 @@ export interface Tables {
   'dirsyncd.settings': SettingsTable
   'dirsyncd.refused_logins': RefusedLoginsTable
   'dirsyncd.token_lives': TokenLivesTable
+  'dirsyncd.conditions': ConditionsTable
+  'dirsyncd.notifications': NotificationsTable
+  'dirsyncd.deliveries': DeliveriesTable
 }

@@ -29,12 +29,13 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   metrics: { values: '' },
+  notify: { values: 'client directory', types: 'store' },
   admin: { values: 'control', types: 'store plan directory' },
-  config: { values: 'certificates duration issue-sentence', types: 'plan source sync' },
+  config: { values: 'certificates duration issue-sentence notify', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
-      'contract conformance directory plan source client service target store queue apply sync control metrics admin config shutdown',
+      'contract conformance directory plan source client service target store queue apply sync control metrics notify admin config shutdown',
   },
   cli: { values: 'compose control config plan directory duration shutdown', types: 'store' },
   main: { values: 'cli compose config shutdown' },

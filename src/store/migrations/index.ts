@@ -20,6 +20,7 @@ import { decided } from './0018-decided.ts'
 import { configurations } from './0019-configurations.ts'
 import { wishes } from './0020-wishes.ts'
 import { watching } from './0021-watching.ts'
+import { notifications } from './0022-notifications.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -44,4 +45,5 @@ export const migrations: Record<string, Migration> = {
   '0019-configurations': configurations,
   '0020-wishes': wishes,
   '0021-watching': watching,
+  '0022-notifications': notifications,
 }

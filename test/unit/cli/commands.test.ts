@@ -6,6 +6,7 @@ import type { ReloadReport } from '../../../src/control/reload.ts'
 import type { Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
+import type { TestedChannel } from '../../../src/compose/test-notifications.ts'
 import type { CheckItem, CheckRequest } from '../../../src/compose/check.ts'
 import type { ContractRequest, ContractStep } from '../../../src/compose/api-contract.ts'
 import type { Config } from '../../../src/config/load.ts'
@@ -32,6 +33,7 @@ interface Script {
   /** The run by its number, as it looks each time it is asked for; the last one stays. */
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
   readonly check?: readonly CheckItem[]
+  readonly tested?: readonly TestedChannel[]
   readonly contract?: readonly ContractStep[]
   readonly approve?: (request: ApproveRequest) => RunView
   readonly paused?: readonly SyncPause[]
@@ -106,6 +108,9 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
     async *runApiContract(_config, _log, request) {
       compared = request
       yield* script.contract ?? []
+    },
+    async *testNotifications(_config, only) {
+      yield* (script.tested ?? []).filter(({ channel }) => only === undefined || channel === only)
     },
   }
   const out = { stdout: '', stderr: '' }

@@ -38,7 +38,7 @@ test('each alert says what is wrong and what to do, of which sync or process', (
   for (const { alert, labels, annotations } of groups.flatMap(({ rules }: any) => rules)) {
     expect(alert).toMatch(/^Dirsyncd[A-Z]\w+$/)
     expect(['critical', 'warning', 'info']).toContain(labels.severity)
-    expect(annotations.summary).toMatch(/\$labels\.(sync|instance)/)
+    expect(annotations.summary).toMatch(/\$labels\.(sync|instance|channel)/)
     expect(annotations.action).toMatch(/\.$/)
   }
 })

@@ -27,6 +27,7 @@ const MIGRATIONS = {
     '0019-configurations.ts': '6b5904ef6bab78ea',
     '0020-wishes.ts': 'bcc45c83a3338cc0',
     '0021-watching.ts': 'd0c29ca8e6d6cebf',
+    '0022-notifications.ts': 'f16ec6140d1e94ce',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

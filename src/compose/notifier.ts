@@ -1,0 +1,148 @@
+import type { Queue } from 'bullmq'
+import type { ChannelConfig, Config } from '../config/config.ts'
+import { sentence } from '../errors.ts'
+import type { Channel } from '../notify/channel.ts'
+import { createEmail } from '../notify/channels/email.ts'
+import { createSlack } from '../notify/channels/slack.ts'
+import { createWebhook } from '../notify/channels/webhook.ts'
+import type { Condition } from '../notify/condition.ts'
+import { evaluate } from '../notify/evaluate.ts'
+import { tryDelivery } from '../notify/deliver.ts'
+import type { NotificationEvent } from '../notify/notification.ts'
+import { figuresOf } from '../store/figures.ts'
+import {
+  claimDelivery,
+  forgetNotifications,
+  lookAndStore,
+  settleDelivery,
+  waitingDeliveries,
+} from '../store/notifications.ts'
+import { type Site, watchedSyncs } from './site.ts'
+
+/** A job only wakes whoever delivers: the store has what is to be delivered. */
+interface DeliverJob {
+  readonly channel: string
+}
+
+const QUEUE = 'notifications'
+
+export function openChannel(channel: ChannelConfig): Channel {
+  switch (channel.type) {
+    case 'webhook':
+      return createWebhook(channel)
+    case 'slack':
+      return createSlack(channel)
+    case 'email':
+      return createEmail(channel)
+  }
+}
+
+/** Looks for what a person is to be told of, and delivers it. */
+export class Notifier implements AsyncDisposable {
+  readonly #site: Site
+  readonly #config: () => Config
+  readonly #stack = new AsyncDisposableStack()
+  readonly #channels = new Map<string, Channel>()
+  readonly #closing = new AbortController()
+  #queue: Queue<DeliverJob> | undefined
+  #looking: Promise<void> | undefined
+  #again = false
+
+  /** `config` gives the syncs as they are now; the channels stay those of the start. */
+  constructor(site: Site, config: () => Config) {
+    this.#site = site
+    this.#config = config
+  }
+
+  /** Does nothing where nobody wants to be told. */
+  start(): void {
+    const { channels } = this.#config().notifications
+    if (channels.length === 0) return
+    const { backend, times } = this.#site
+    for (const channel of channels) this.#channels.set(channel.name, this.#stack.use(openChannel(channel)))
+    this.#queue = backend.createQueue<DeliverJob>(QUEUE)
+    backend.createWorker<DeliverJob>(QUEUE, (job) => this.#deliver(job.data.channel), {
+      concurrency: channels.length,
+    })
+    const timer = setInterval(() => this.look(), times.notify.look)
+    this.#stack.defer(() => clearInterval(timer))
+    this.look()
+  }
+
+  /** Looks in the background; while a look is under way, once more after it. */
+  readonly look = (): void => {
+    if (this.#queue === undefined || this.#closing.signal.aborted) return
+    if (this.#looking !== undefined) {
+      this.#again = true
+      return
+    }
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        const { store, log } = this.#site
+        if (!store.outage.explains(error)) log.warn({ error: sentence(error) }, 'nobody could be notified')
+      })
+      .finally(() => {
+        this.#looking = undefined
+        if (!this.#again) return
+        this.#again = false
+        this.look()
+      })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort()
+    await this.#looking
+    await this.#stack.disposeAsync()
+  }
+
+  async #look(): Promise<void> {
+    const { store } = this.#site
+    const { syncs, notifications, retention } = this.#config()
+    const watched = watchedSyncs(syncs)
+    const names = watched.map(({ sync }) => sync)
+    const wantedBy = (event: string) =>
+      notifications.channels
+        .filter(({ events }) => events.includes(event as NotificationEvent))
+        .map(({ name }) => name)
+    await lookAndStore(store.db, names, wantedBy, async (trx, { conditions, decisions, now }) =>
+      evaluate(
+        conditions as readonly Condition[],
+        { figures: await figuresOf(trx, watched), decisions, now },
+        { failures: notifications.failuresInRow },
+      ),
+    )
+    await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)
+    for (const { channel, isDue } of await waitingDeliveries(store.db))
+      if (isDue) await this.#wake(channel, 0)
+  }
+
+  async #wake(channel: string, delay: number): Promise<void> {
+    await this.#queue?.add('deliver', { channel }, { delay })
+  }
+
+  /** Delivers what a channel has not delivered, one after the other, until one has to wait. */
+  async #deliver(name: string): Promise<void> {
+    const { store, times, log, metrics, deviceId } = this.#site
+    const channel = this.#channels.get(name)
+    if (channel === undefined) return
+    while (!this.#closing.signal.aborted) {
+      const claimed = await claimDelivery(store.db, name, times.notify.claim)
+      if (claimed === undefined || 'waitMs' in claimed) return
+      const { notification, event, attempts } = claimed
+      const delivered = { ...claimed, id: `${deviceId}-${notification}`, event: event as NotificationEvent }
+      const attempt = await tryDelivery(
+        channel,
+        { ...delivered, attempts },
+        times.notify,
+        this.#closing.signal,
+      )
+      await settleDelivery(store.db, { notification, channel: name }, attempt)
+      metrics?.count('dirsyncd_notifications_total', { channel: name, delivery: attempt.delivery })
+      const about = { channel: name, notification: delivered.id, event, attempts, reason: attempt.detail }
+      if (attempt.state === 'delivered') log.info(about, 'a notification is delivered')
+      else if (attempt.state === 'given-up') log.error(about, 'a notification could not be delivered')
+      else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
+      if (attempt.state === 'waiting') return this.#wake(name, attempt.waitMs ?? 0)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../config/config.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import { TEST } from '../notify/wording.ts'
+import { orAbort } from '../client/wait.ts'
+import { openChannel } from './notifier.ts'
+
+export interface TestedChannel {
+  readonly channel: string
+  readonly type: string
+  readonly delivered: boolean
+  /** Why not, in a sentence. */
+  readonly detail: string | null
+}
+
+/** Sends a test to every channel, or to this one. Throws `usage` where there is none. */
+export async function* testNotifications(
+  { notifications: { channels } }: Config,
+  only: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<TestedChannel> {
+  const asked = channels.filter(({ name }) => only === undefined || name === only)
+  if (asked.length === 0) {
+    const names = channels.map(({ name }) => name).join(', ')
+    const which = names === '' ? 'notifications.channels is empty' : `there are ${names}`
+    const what = only === undefined ? 'There is no channel' : `There is no channel "${only}"`
+    throw new DirsyncdError('usage', `${what} to notify: ${which}.`)
+  }
+  const id = `test-${randomUUID()}`
+  for (const config of asked) {
+    const { name: channel, type } = config
+    await using opened = openChannel(config)
+    try {
+      await orAbort(opened.send({ ...TEST, id, createdAt: new Date() }, signal), signal)
+      yield { channel, type, delivered: true, detail: null }
+    } catch (error) {
+      signal.throwIfAborted()
+      yield { channel, type, delivered: false, detail: sentence(error) }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { type Insertable, type Kysely, sql } from 'kysely'
+import { setting } from './settings.ts'
+import type { RecordedDecision } from './run-types.ts'
+import { storable } from './storable.ts'
+import type { ConditionsTable, Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+export interface NewNotification {
+  readonly event: string
+  readonly sync: string | null
+  readonly run: number | null
+  readonly subject: string
+  readonly text: string
+}
+
+export interface StoredCondition {
+  readonly sync: string
+  readonly event: string
+  readonly since: Date
+  readonly amount: number
+  readonly toldAt: Date
+  /** When nobody can decide any more, of a hold. */
+  readonly endsAt: Date | null
+}
+
+export interface DecisionOfRun extends RecordedDecision {
+  readonly sync: string
+  readonly run: number
+}
+
+/** What the store knows from the last look, and what came since. */
+export interface Seen {
+  readonly conditions: readonly StoredCondition[]
+  readonly decisions: readonly DecisionOfRun[]
+  /** The store's time. */
+  readonly now: Date
+}
+
+export interface Outcome {
+  readonly conditions: readonly StoredCondition[]
+  readonly notifications: readonly NewNotification[]
+}
+
+/**
+ * Looks at what was told before of these syncs, has `evaluate` say what goes on now, and stores that with a delivery for each channel
+ * that wants it. One process at a time, so that two daemons do not tell the same.
+ */
+export async function lookAndStore(
+  db: Db,
+  syncs: readonly string[],
+  wantedBy: (event: string) => readonly string[],
+  evaluate: (trx: Db, seen: Seen) => Promise<Outcome>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`LOCK TABLE dirsyncd.conditions IN SHARE ROW EXCLUSIVE MODE`.execute(trx)
+    const { conditions, notifications } = await evaluate(trx, await lookBack(trx, syncs))
+    await sql`DELETE FROM dirsyncd.conditions WHERE sync = ANY(${syncs}::text[])`.execute(trx)
+    if (conditions.length > 0)
+      await trx.insertInto('dirsyncd.conditions').values(conditions.map(asRow)).execute()
+    for (const notification of notifications) await add(trx, notification, wantedBy(notification.event))
+  })
+}
+
+function asRow({ toldAt, endsAt, ...condition }: StoredCondition): Insertable<ConditionsTable> {
+  return { ...condition, told_at: toldAt, ends_at: endsAt }
+}
+
+const LAST_DECISION = 'notified-decisions'
+
+async function lookBack(trx: Db, syncs: readonly string[]): Promise<Seen> {
+  const rows = await trx.selectFrom('dirsyncd.conditions').selectAll().where('sync', 'in', syncs).execute()
+  const conditions = rows.map(({ told_at, ends_at, ...row }) => ({
+    ...row,
+    toldAt: told_at,
+    endsAt: ends_at,
+  }))
+  const { rows: clock } = await sql<{ now: Date }>`SELECT now() AS now`.execute(trx)
+  const { now } = clock[0]!
+  // What was decided before somebody wanted to be told is no news.
+  const last = await setting(trx, LAST_DECISION, now.toISOString())
+  const { rows: decisions } =
+    await sql<DecisionOfRun>`SELECT r.sync, r.run, d.decision, d."by", d.at, d.reason, d."only", d.part
+    FROM dirsyncd.runs AS r, jsonb_to_recordset(r.decisions)
+      AS d(decision text, "by" text, at text, reason text, "only" jsonb, part jsonb)
+    WHERE r.decisions <> '[]'::jsonb AND r.sync = ANY(${syncs}::text[]) AND r.finished_at > ${last}::timestamptz - interval '100 days' AND d.at > ${last}
+    ORDER BY d.at`.execute(trx)
+  const newest = decisions.at(-1)?.at
+  if (newest !== undefined)
+    await trx
+      .updateTable('dirsyncd.settings')
+      .set({ value: newest })
+      .where('name', '=', LAST_DECISION)
+      .execute()
+  return { conditions, decisions: decisions.map(withoutNulls), now }
+}
+
+function withoutNulls({ reason, only, part, ...decision }: DecisionOfRun): DecisionOfRun {
+  return { ...decision, reason: reason ?? undefined, only: only ?? undefined, part: part ?? undefined }
+}
+
+async function add(trx: Db, notification: NewNotification, channels: readonly string[]): Promise<void> {
+  if (channels.length === 0) return
+  const { subject, text, event, sync, run } = notification
+  const row = await trx
+    .insertInto('dirsyncd.notifications')
+    .values({ event, sync, run, subject: storable(subject), text: storable(text) })
+    .returning('notification')
+    .executeTakeFirstOrThrow()
+  await trx
+    .insertInto('dirsyncd.deliveries')
+    .values(channels.map((channel) => ({ notification: row.notification, channel })))
+    .execute()
+}
+
+export interface ClaimedDelivery extends NewNotification {
+  readonly notification: string
+  readonly createdAt: Date
+  /** How often it was tried, this time included. */
+  readonly attempts: number
+}
+
+/**
+ * Claims the oldest notification that a channel has not delivered, for `claimMs`: then somebody else tries, because this
+ * process seems to be gone. Where it may not be tried yet, says in how many milliseconds.
+ */
+export async function claimDelivery(
+  db: Db,
+  channel: string,
+  claimMs: number,
+): Promise<ClaimedDelivery | { readonly waitMs: number } | undefined> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ notification: string; waitMs: number }>`SELECT notification,
+        extract(epoch FROM next_at - clock_timestamp())::float8 * 1000 AS "waitMs"
+      FROM dirsyncd.deliveries WHERE channel = ${channel} AND state = 'waiting'
+      ORDER BY notification LIMIT 1 FOR UPDATE`.execute(trx)
+    const [oldest] = rows
+    if (oldest === undefined) return undefined
+    if (oldest.waitMs > 0) return { waitMs: oldest.waitMs }
+    const { notification } = oldest
+    const claimed = await trx
+      .updateTable('dirsyncd.deliveries')
+      .set({
+        attempts: sql<number>`attempts + 1`,
+        next_at: sql<Date>`clock_timestamp() + ${claimMs} * interval '1 millisecond'`,
+      })
+      .where('notification', '=', notification)
+      .where('channel', '=', channel)
+      .returning('attempts')
+      .executeTakeFirstOrThrow()
+    const row = await trx
+      .selectFrom('dirsyncd.notifications')
+      .selectAll()
+      .where('notification', '=', notification)
+      .executeTakeFirstOrThrow()
+    return { ...row, ...claimed, createdAt: row.created_at }
+  })
+}
+
+/** What came of an attempt; `waitMs` is set where it is tried again. */
+export interface Attempt {
+  readonly state: 'waiting' | 'delivered' | 'given-up'
+  readonly waitMs?: number
+  readonly detail?: string
+}
+
+export async function settleDelivery(
+  db: Db,
+  { notification, channel }: { readonly notification: string; readonly channel: string },
+  { state, waitMs = 0, detail }: Attempt,
+): Promise<void> {
+  await db
+    .updateTable('dirsyncd.deliveries')
+    .set({
+      state,
+      detail: detail === undefined ? null : storable(detail),
+      next_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+      ...(state !== 'waiting' && { ended_at: sql<Date>`now()` }),
+    })
+    .where('notification', '=', notification)
+    .where('channel', '=', channel)
+    .execute()
+}
+
+export interface WaitingDeliveries {
+  readonly channel: string
+  readonly waiting: number
+  /** Of the oldest one, why its last attempt failed, and when it is tried again. */
+  readonly detail: string | null
+  readonly nextAt: Date
+  readonly isDue: boolean
+}
+
+/** The channels that have not delivered everything. */
+export async function waitingDeliveries(db: Db): Promise<readonly WaitingDeliveries[]> {
+  const { rows } = await sql<WaitingDeliveries>`SELECT DISTINCT ON (channel) channel,
+      (count(*) OVER (PARTITION BY channel))::int AS waiting, detail, next_at AS "nextAt", next_at <= now() AS "isDue"
+    FROM dirsyncd.deliveries WHERE state = 'waiting' ORDER BY channel, notification`.execute(db)
+  return rows
+}
+
+/** Forgets what was told so long ago, and what waits for channels that are not there any more. */
+export async function forgetNotifications(db: Db, channels: readonly string[], ms: number): Promise<void> {
+  await sql`DELETE FROM dirsyncd.deliveries WHERE state = 'waiting' AND channel <> ALL(${channels}::text[])`.execute(
+    db,
+  )
+  await sql`DELETE FROM dirsyncd.notifications WHERE created_at < now() - ${ms} * interval '1 millisecond'`.execute(
+    db,
+  )
+}

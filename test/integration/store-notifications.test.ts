@@ -1,0 +1,121 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { addRun } from '../../src/store/runs.ts'
+import {
+  claimDelivery,
+  forgetNotifications,
+  lookAndStore,
+  type Outcome,
+  type Seen,
+  settleDelivery,
+  waitingDeliveries,
+} from '../../src/store/notifications.ts'
+import { TARGET, useTestStore } from '../support/test-store.ts'
+
+const bed = useTestStore()
+
+const MINUTE = 60_000
+
+/** Tells once that something goes on, as `evaluate` does. */
+async function once(_trx: unknown, { conditions, now }: Seen): Promise<Outcome> {
+  const condition = { sync: bed.sync, event: 'held', since: now, amount: 4, toldAt: now, endsAt: now }
+  return {
+    conditions: [condition],
+    notifications: conditions.length > 0 ? [] : [notification('held')],
+  }
+}
+
+function notification(subject: string) {
+  return { event: 'held', sync: bed.sync, run: 7, subject, text: `the text of ${subject}` }
+}
+
+function look(evaluate: Parameters<typeof lookAndStore>[3] = once, channels: readonly string[] = [bed.sync]) {
+  return lookAndStore(bed.db, [bed.sync], () => channels, evaluate)
+}
+
+async function tell(...subjects: readonly string[]): Promise<void> {
+  await look(async () => ({ conditions: [], notifications: subjects.map(notification) }))
+}
+
+async function claim(claimMs = MINUTE) {
+  const claimed = await claimDelivery(bed.db, bed.sync, claimMs)
+  return claimed === undefined ? 'nothing' : 'waitMs' in claimed ? 'waits' : claimed
+}
+
+test('however many look at once, a notification is made once', async () => {
+  const looks = await Promise.allSettled(Array.from({ length: 8 }, () => look()))
+  expect(new Set(looks.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
+  expect(await waitingDeliveries(bed.db)).toContainEqual(
+    expect.objectContaining({ channel: bed.sync, waiting: 1, isDue: true }),
+  )
+  await look(async (_trx, { conditions }) => {
+    expect(conditions).toMatchObject([{ sync: bed.sync, event: 'held', amount: 4, endsAt: expect.any(Date) }])
+    return { conditions: [], notifications: [] }
+  })
+})
+
+test('what is known of other syncs stays', async () => {
+  await look()
+  await lookAndStore(
+    bed.db,
+    ['another'],
+    () => [],
+    async (_trx, { conditions }) => {
+      expect(conditions).toEqual([])
+      return { conditions: [], notifications: [] }
+    },
+  )
+  await look(async (_trx, { conditions }) => {
+    expect(conditions).toHaveLength(1)
+    return { conditions: [], notifications: [] }
+  })
+})
+
+test('a channel delivers in order, one at a time, and goes on after a process that is gone', async () => {
+  await tell('first', 'second')
+  const first = await claim(300)
+  expect(first).toMatchObject({ subject: 'first', text: 'the text of first', run: 7, attempts: 1 })
+  expect(await claim()).toBe('waits')
+  await expect.poll(() => claim(), { timeout: 5000 }).toMatchObject({ subject: 'first', attempts: 2 })
+  const { notification: number } = first as { notification: string }
+  const of = { notification: number, channel: bed.sync }
+
+  await settleDelivery(bed.db, of, { state: 'waiting', waitMs: 200, detail: 'gone \u0000' })
+  expect(await claim()).toBe('waits')
+  expect(await waitingDeliveries(bed.db)).toContainEqual(
+    expect.objectContaining({ channel: bed.sync, waiting: 2, isDue: false }),
+  )
+  await expect.poll(() => claim(), { timeout: 5000 }).toMatchObject({ subject: 'first', attempts: 3 })
+  await settleDelivery(bed.db, of, { state: 'given-up', detail: 'no' })
+  expect(await claim()).toMatchObject({ subject: 'second', attempts: 1 })
+})
+
+test('decisions are told once, and not those that were made before somebody wanted to know', async () => {
+  const run = await addRun(bed.db, { sync: bed.sync, target: TARGET, mode: 'sync', trigger: 'demand' })
+  const decide = (by: string, at: string) =>
+    sql`UPDATE dirsyncd.runs SET finished_at = now(), decisions = decisions || jsonb_build_array(jsonb_build_object(
+      'decision', 'approved', 'by', ${by}::text, 'at', ${at}::text)) WHERE run = ${run}`.execute(bed.db)
+  const seen: string[] = []
+  const see = () =>
+    look(async (_trx, { decisions }) => {
+      seen.push(...decisions.map(({ by, run: of, sync }) => `${by} ${of} ${sync}`))
+      return { conditions: [], notifications: [] }
+    })
+  await sql`DELETE FROM dirsyncd.settings WHERE name = 'notified-decisions'`.execute(bed.db)
+  await decide('before', new Date(Date.now() - MINUTE).toISOString())
+  await see()
+  await decide('ana', new Date(Date.now() + MINUTE).toISOString())
+  for (let times = 0; times < 3; times++) await see()
+  expect(seen).toEqual([`ana ${run} ${bed.sync}`])
+  await sql`DELETE FROM dirsyncd.settings WHERE name = 'notified-decisions'`.execute(bed.db)
+})
+
+test('what is old, and what waits for a channel that is gone, is forgotten', async () => {
+  await tell('old', 'new')
+  await sql`UPDATE dirsyncd.notifications SET created_at = now() - interval '2 days' WHERE subject = 'old'
+    AND sync = ${bed.sync}`.execute(bed.db)
+  await forgetNotifications(bed.db, [bed.sync], 86_400_000)
+  expect(await claim()).toMatchObject({ subject: 'new' })
+  await forgetNotifications(bed.db, ['others'], 86_400_000)
+  expect(await claim()).toBe('nothing')
+})
