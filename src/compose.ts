@@ -24,8 +24,13 @@ export function createCompose(times?: Times) {
       output: DaemonOutput,
       readAgain: () => Promise<Config>,
     ) => (await import('./compose/daemon.ts')).runDaemon(config, log, signal, output, readAgain, times),
-    runWorker: async (config: Config, log: Log, signal: AbortSignal, readAgain: () => Promise<Config>) =>
-      (await import('./compose/worker.ts')).runWorker(config, log, signal, readAgain, times),
+    runWorker: async (
+      config: Config,
+      log: Log,
+      signal: AbortSignal,
+      readAgain: () => Promise<Config>,
+      onReady: () => void,
+    ) => (await import('./compose/worker.ts')).runWorker(config, log, signal, { readAgain, onReady }, times),
     reload: onDemand(async () => (await import('./compose/reload.ts')).reloadDaemon),
     runService: onDemand(async () => (await import('./compose/service.ts')).runService),
     openServiceAdmin: onDemand(async () => (await import('./compose/service-admin.ts')).openServiceAdmin),
@@ -36,6 +41,7 @@ export function createCompose(times?: Times) {
     testNotifications: async function* (config: Config, only: string | undefined, signal: AbortSignal) {
       yield* (await import('./compose/test-notifications.ts')).testNotifications(config, only, signal)
     },
+    moveStore: onDemand(async () => (await import('./compose/move-store.ts')).moveStore),
     runApiContract: async function* (
       config: Config,
       log: Log,

@@ -9,6 +9,7 @@ import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 import type { CheckItem, CheckRequest } from '../compose/check.ts'
 import type { TestedChannel } from '../compose/test-notifications.ts'
+import type { MovedStore } from '../compose/move-store.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 import type { Ask } from './ask.ts'
 
@@ -46,10 +47,17 @@ export interface Compose {
     log: Log,
     signal: AbortSignal,
     readAgain: () => Promise<Config>,
+    onReady: () => void,
   ) => Promise<void>
   /** Has the daemon of this data directory read its file again. */
   readonly reload: (dataDir: string, options: ReloadOptions) => Promise<ReloadReport>
-  readonly runService: (config: Config, log: Log, signal: AbortSignal, out: Announce) => Promise<void>
+  readonly runService: (
+    config: Config,
+    log: Log,
+    signal: AbortSignal,
+    out: Announce,
+    onReady: () => void,
+  ) => Promise<void>
   readonly openServiceAdmin: (config: Config, log: Log) => Promise<ServiceAdmin>
   readonly createServiceKey: (path: string) => Promise<CreatedKey>
   readonly runCheck: (
@@ -63,6 +71,7 @@ export interface Compose {
     only: string | undefined,
     signal: AbortSignal,
   ) => AsyncIterable<TestedChannel>
+  readonly moveStore: (config: Config, log: Log) => Promise<MovedStore>
   readonly runApiContract: (
     config: Config,
     log: Log,
@@ -79,6 +88,8 @@ interface DaemonOutput {
   readonly announce: Announce
   /** A run has ended; `run` holds its first changes and notices. */
   readonly onRunEnd: (run: RunView) => void
+  /** Everything is open, and runs are made. */
+  readonly onReady: () => void
 }
 
 /** What every command may use. */
@@ -89,6 +100,8 @@ export interface BareSession {
   /** One JSON object a line instead of text for people. */
   readonly json: boolean
   readonly signal: AbortSignal
+  /** To be called when a long-running process does its work from now on. */
+  readonly ready: () => void
   readonly compose: Compose
   /** For a command that works with a wrong configuration too. */
   readonly configPlace: ConfigPlace

@@ -16,6 +16,7 @@ import { addReload } from './reload.ts'
 import { addRuns } from './runs.ts'
 import { addService } from './service.ts'
 import { addStart } from './start.ts'
+import { addStore } from './store.ts'
 import { addSync } from './sync.ts'
 import { addUndo } from './undo.ts'
 import { addWorker } from './worker.ts'
@@ -81,6 +82,7 @@ export function createProgram(io: Io, run: Runner): Command {
     addCheck,
     addNotify,
     addBundle,
+    addStore,
     addService,
   ]) {
     add(program, run)

@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { type Config, environment, loadConfig, type Env } from '../config/load.ts'
 import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
+import { ServiceManager } from '../service-manager.ts'
 import { installShutdown } from '../shutdown.ts'
 import type { BareSession, Compose, Io, Job, RunnerOptions } from './context.ts'
 import { createProgram, type GlobalOptions } from './program.ts'
@@ -54,9 +55,13 @@ async function runJob(
   using log = new SessionLog({ level: globals.logLevel, json, longRunning, stderr: io.stderr })
   const readAgain = async () => log.know(await loadConfig(configPlace))
   const config = options.needsConfig === false ? undefined : await readAgain()
+  const sessionLog = log.open(config)
+  using manager = new ServiceManager(longRunning ? parts.env : {}, sessionLog)
+  shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
   const session: BareSession = {
     command: globals.command,
-    log: log.open(config),
+    log: sessionLog,
+    ready: manager.ready,
     json,
     signal: shutdown.signal,
     compose,

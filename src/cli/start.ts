@@ -28,6 +28,7 @@ async function start(session: Session): Promise<number> {
   const people = session.columns !== undefined || config.log.people
   const output = {
     announce: announce(session),
+    onReady: session.ready,
     onRunEnd: (run: RunView) =>
       session.json
         ? session.printJson(people ? run : countsOf(run))

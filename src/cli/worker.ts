@@ -18,8 +18,8 @@ export function addWorker(program: Command, run: Runner): void {
     .action(() => run(worker, { longRunning: true }))
 }
 
-async function worker({ compose, config, log, signal, readAgain }: Session): Promise<number> {
+async function worker({ compose, config, log, signal, readAgain, ready }: Session): Promise<number> {
   requireSyncs(config)
-  await compose.runWorker(config, log, signal, async () => requireSyncs(await readAgain()))
+  await compose.runWorker(config, log, signal, async () => requireSyncs(await readAgain()), ready)
   return 0
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Watching } from '../admin/watching.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
@@ -31,6 +32,8 @@ export interface DaemonOutput {
   readonly announce: (line: string) => void
   /** Called when a run has ended. */
   readonly onRunEnd: (run: RunView) => void
+  /** Everything is open, and runs are made. */
+  readonly onReady: () => void
 }
 
 /**
@@ -46,7 +49,6 @@ export async function runDaemon(
   times?: Times,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
-  const startedAt = new Date()
   const ready = takeHangups(stack)
   const owned =
     config.store.kind === 'embedded'
@@ -74,11 +76,7 @@ export async function runDaemon(
   await syncs.open()
   const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
   const notifier = stack.use(new Notifier(site, () => syncs.config))
-  const figures = new DaemonFigures(site, metrics, () => syncs.config)
-  const watching = {
-    whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
-    metrics: metricsText(metrics, () => figures.read()),
-  }
+  const watching = watchingOf(site, metrics, syncs)
   const change = (read: Config) => syncs.change(read)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
   const reload = async () => (await ready.promise).reload()
@@ -94,8 +92,18 @@ export async function runDaemon(
   keepSchedules(stack, site, () => syncs.schedules.restore())
   log.info({ syncs: config.syncs.map((sync) => sync.name), process: site.processName }, 'daemon started')
   ready.resolve(reloader)
+  output.onReady()
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
+}
+
+function watchingOf(site: Site, metrics: Metrics, syncs: DaemonSyncs): Watching {
+  const startedAt = new Date()
+  const figures = new DaemonFigures(site, metrics, () => syncs.config)
+  return {
+    whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
+    metrics: metricsText(metrics, () => figures.read()),
+  }
 }
 
 /** Whoever decides is told of to the others at once. */

@@ -28,6 +28,7 @@ export async function runService(
   log: Log,
   signal: AbortSignal,
   announce: (line: string) => void,
+  onReady: () => void,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const service = requireService(config)
@@ -36,6 +37,7 @@ export async function runService(
   const pool = await openServicePool(stack, service, 'dirsyncd service', log)
   const url = await startService(stack, service, { pool, log, requestLog })
   announce(`The access-management service listens on ${url}`)
+  onReady()
   if (!signal.aborted) await once(signal, 'abort')
 }
 

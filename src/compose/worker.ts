@@ -18,7 +18,7 @@ export async function runWorker(
   config: Config,
   log: Log,
   signal: AbortSignal,
-  readAgain: () => Promise<Config>,
+  { readAgain, onReady }: { readonly readAgain: () => Promise<Config>; readonly onReady: () => void },
   times?: Times,
 ): Promise<void> {
   if (config.store.kind === 'embedded') {
@@ -46,6 +46,7 @@ export async function runWorker(
   }
   const url = await listenForWorker(stack, config, watching)
   log.info({ syncs: config.syncs.map(({ name }) => name), process: site.processName, url }, 'worker started')
+  onReady()
   if (!signal.aborted) await once(signal, 'abort')
   log.info('worker stops')
   await reloader.settled()

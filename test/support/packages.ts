@@ -11,6 +11,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   openssl: ['openssl'],
   curl: ['curl'],
   prometheus: ['prometheus', 'promtool'],
+  systemd: ['systemd-analyze', 'systemd-notify'],
   'apache2-bin': ['apache2'],
   'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
 }

@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   'issue-sentence': { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
+  'service-manager': { values: '' },
   contract: { values: '' },
   directory: { values: '' },
   turns: { values: '', types: 'directory' },
@@ -37,7 +38,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
     values:
       'contract conformance directory plan source client service target store queue apply sync control metrics notify admin config shutdown',
   },
-  cli: { values: 'compose control config plan directory duration shutdown', types: 'store' },
+  cli: { values: 'compose control config plan directory duration shutdown service-manager', types: 'store' },
   main: { values: 'cli compose config shutdown' },
 }
 

@@ -6,7 +6,7 @@ import { announce } from '../start.ts'
 /** Runs the service until a signal. */
 export async function runService(session: Session, faults: string | undefined): Promise<number> {
   const { compose, log, signal } = session
-  await compose.runService(withFaults(session.config, faults), log, signal, announce(session))
+  await compose.runService(withFaults(session.config, faults), log, signal, announce(session), session.ready)
   return 0
 }
 

@@ -109,6 +109,8 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       compared = request
       yield* script.contract ?? []
     },
+    moveStore: () =>
+      Promise.resolve({ tables: [{ table: 'held_changes', rows: 1234 }], kept: '/x/store.moved' }),
     async *testNotifications(_config, only) {
       yield* (script.tested ?? []).filter(({ channel }) => only === undefined || channel === only)
     },

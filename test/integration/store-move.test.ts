@@ -1,0 +1,100 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Pool } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+
+let stack: AsyncDisposableStack
+let service: ServiceSite
+let site: Site
+let database: string
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  service = stack.use(await startServiceSite())
+  site = stack.use(await openSite())
+  database = await createDatabase(STORE_TEMPLATE)
+})
+
+afterEach(() => stack.disposeAsync())
+
+async function configure(more: object = {}): Promise<void> {
+  const map = { external_id: 'id', email: 'mail', name: 'name' }
+  const source = { type: 'csv', settle: '1ms', users: { path: './users.csv', map } }
+  const directory = directorySection(service, { allowedDomains: undefined })
+  await site.configure(embeddedConfig([{ name: 'corp', source, directory }], more))
+}
+
+function people(count: number): Promise<string> {
+  const rows = Array.from({ length: count }, (_, nth) => `u${nth},u${nth}@example.org,Person ${nth}`)
+  return site.write('users.csv', ['id,mail,name', 'bad,bad@other.example,Bad', ...rows, ''].join('\n'))
+}
+
+/** Everything that commands show of the past and of what waits. */
+async function shown(): Promise<readonly unknown[]> {
+  const commands = [['runs'], ['runs', '1', '--all'], ['runs', '2', '--all'], ['quarantine', 'list']]
+  return Promise.all(commands.map((command) => site.json(...command)))
+}
+
+test('the history, holds and quarantine of an embedded store go on in PostgreSQL', async () => {
+  await configure()
+  await people(40)
+  expect((await site.run('sync', 'corp')).code).toBe(4)
+  await people(20)
+  expect((await site.run('sync', 'corp')).code).toBe(3)
+  const before = await shown()
+
+  expect(await site.run('store', 'move')).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('set `store` to a postgres:// URL first'),
+  })
+  await configure({ store: database })
+  const moved = await site.run('store', 'move')
+  expect(moved).toMatchObject({ code: 0, stderr: '' })
+  expect(moved.stdout).toMatch(/^Moved:\n/)
+  expect(moved.stdout).toMatch(/\n {2}runs: 2\n/)
+  expect(moved.stdout).toMatch(/\n {2}quarantine: 1\n/)
+  expect(await shown()).toEqual(before)
+  expect(existsSync(join(site.dataDir, 'store'))).toBe(false)
+  expect(readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))).toHaveLength(1)
+
+  const approved = await site.json('approve', '2')
+  // What is in quarantine stays there.
+  expect(approved).toMatchObject({ code: 4 })
+  const { lines } = await site.json('runs')
+  expect(lines.flat().map(({ run, state }) => `${run} ${state}`)).toEqual(['3 done', '2 held', '1 done'])
+  expect(await site.run('store', 'move')).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('nothing to move'),
+  })
+})
+
+test('nothing is moved into a database that has runs, nor while a daemon has the store', async () => {
+  await configure({ store: database })
+  await people(5)
+  expect((await site.run('sync', 'corp')).code).toBe(4)
+  await configure()
+  await people(3)
+  await site.run('plan', 'corp')
+  await configure({ store: database })
+  const refused = await site.run('store', 'move')
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('has runs already, so nothing was moved'),
+  })
+  expect(existsSync(join(site.dataDir, 'store'))).toBe(true)
+  const pool = new Pool({ connectionString: database })
+  expect((await pool.query('SELECT run FROM dirsyncd.runs')).rows).toEqual([{ run: 1 }])
+  await pool.end()
+
+  await configure()
+  const daemon = stack.use(site.start('start'))
+  await daemon.waitForOutput(/daemon started/)
+  await configure({ store: await createDatabase(STORE_TEMPLATE) })
+  expect(await site.run('store', 'move')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/dirsyncd start/),
+  })
+})
