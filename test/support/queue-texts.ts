@@ -8,21 +8,24 @@ export function queueTexts(opened: OpenBackend): Promise<string[]> {
   return redis === undefined ? textsOfStore(opened.store.pool) : textsOfRedis(redis)
 }
 
-async function textsOfStore(pool: Pool): Promise<string[]> {
+/** Every row of a schema. */
+export async function textsOfStore(pool: Pool, schema = 'bullmq'): Promise<string[]> {
   const tables = await pool.query<{ name: string }>(
-    `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'bullmq'`,
+    `select quote_ident(table_name) as name from information_schema.tables where table_schema = $1`,
+    [schema],
   )
   const texts: string[] = []
   for (const { name } of tables.rows) {
     const { rows } = await pool.query<{ text: string }>(
-      `select each::text as text from bullmq.${name} as each`,
+      `select each::text as text from ${schema}.${name} as each`,
     )
     texts.push(...rows.map((row) => `${name}: ${row.text}`))
   }
   return texts
 }
 
-async function textsOfRedis(redis: Redis): Promise<string[]> {
+/** Every key with its value. */
+export async function textsOfRedis(redis: Redis): Promise<string[]> {
   const texts: string[] = []
   for (const key of await redis.keys('*')) texts.push(`${key}: ${JSON.stringify(await valueOf(redis, key))}`)
   return texts
