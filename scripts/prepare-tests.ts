@@ -2,9 +2,9 @@ import { install, installCommand, missing } from '../test/support/packages.ts'
 
 /**
  * Installs the missing servers and tools that the tests need; prints nothing when all are installed. With `vendors`, it
- * also installs Samba and 389-ds, with `faults` a library that steps clocks.
+ * also installs Samba and 389-ds, with `faults` a library that steps clocks, with `image` what builds images.
  */
-function prepare(more: 'vendors' | 'faults' | undefined): void {
+function prepare(more: 'vendors' | 'faults' | 'image' | undefined): void {
   const needed = missing(more)
   if (needed.length === 0) return
   if (process.getuid?.() !== 0) {
@@ -27,4 +27,4 @@ function fail(message: string): void {
 }
 
 const [, , what] = process.argv
-prepare(what === 'vendors' || what === 'faults' ? what : undefined)
+prepare(what === 'vendors' || what === 'faults' || what === 'image' ? what : undefined)

@@ -29,6 +29,15 @@ export function fieldsWithoutPeople(fields: object, isConfigured: IsConfigured):
   )
 }
 
+/** A CA file is there with its content, which is no JSON. */
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
 /** The texts of a configuration, of which `written` has the options as JSON. */
 export function configuredTexts(written: readonly Readonly<Record<string, string>>[]): IsConfigured {
   const texts = new Set<string>()
@@ -36,6 +45,6 @@ export function configuredTexts(written: readonly Readonly<Record<string, string
     if (typeof value === 'string') texts.add(value)
     else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) add(each)
   }
-  for (const options of written) for (const value of Object.values(options)) add(JSON.parse(value))
+  for (const options of written) for (const value of Object.values(options)) add(parsed(value))
   return (text) => texts.has(text)
 }

@@ -32,6 +32,14 @@ const FAULT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   libfaketime: ['libfaketimeMT.so.1'],
 }
 
+/** What only `npm run test:image` needs besides. */
+const IMAGE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  buildah: ['buildah'],
+  debootstrap: ['debootstrap'],
+  iproute2: ['ip'],
+  procps: ['ps'],
+}
+
 /** Debian installs the programs of servers in directories outside of the usual PATH. */
 function folders(): string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter)
@@ -79,15 +87,19 @@ function isUsable(path: string): boolean {
 export function program(name: string): string {
   const path = find(name)
   if (path !== undefined) return path
-  const kinds = ['vendors', 'faults'] as const
+  const kinds = ['vendors', 'faults', 'image'] as const
   const more = kinds.find((kind) => Object.values(MORE_PACKAGES[kind]).flat().includes(name))
   const command = more === undefined ? 'npm test' : INSTALLING[more]
   throw new Error(`${name} is not installed: run ${command} once, or ${installCommand(missing(more))}`)
 }
 
 /** Tests that need more than `npm test`, and the commands that install it. */
-const MORE_PACKAGES = { vendors: VENDOR_PACKAGES, faults: FAULT_PACKAGES }
-const INSTALLING = { vendors: 'npm run test:vendors', faults: 'npm run faults' }
+const MORE_PACKAGES = { vendors: VENDOR_PACKAGES, faults: FAULT_PACKAGES, image: IMAGE_PACKAGES }
+const INSTALLING = {
+  vendors: 'npm run test:vendors',
+  faults: 'npm run faults',
+  image: 'npm run test:image',
+}
 
 /** The packages with a missing program or module, including those that these tests need besides. */
 export function missing(more?: keyof typeof MORE_PACKAGES): string[] {

@@ -84,7 +84,13 @@ test.each([
   ['ana@xn--bcher-kva.example,ben@b.example', '[e-mail],[e-mail]'],
   ['it says "" and "x"', 'it says "…" and "…"'],
 ])('%s is logged as %s', (text, shown) => {
-  const written = [{ 'users.base': '["ou=people,dc=example,dc=org"]', 'bind.dn': '"cn=reader,dc=example"' }]
+  const written = [
+    {
+      'tls.ca': './ca.pem\n-----BEGIN CERTIFICATE-----',
+      'users.base': '["ou=people,dc=example,dc=org"]',
+      'bind.dn': '"cn=reader,dc=example"',
+    },
+  ]
   expect(withoutPeople(text, configuredTexts(written))).toBe(shown)
 })
 
