@@ -3,7 +3,7 @@
 #   docker build -t dirsyncd .
 #   docker run --rm --read-only --tmpfs /tmp -v dirsyncd:/var/lib/dirsyncd -v ./dirsyncd.yaml:/etc/dirsyncd/dirsyncd.yaml:ro dirsyncd check
 
-FROM node:24-slim AS build
+FROM node:24.11.1-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Nothing that is needed here has an install script; `node` is a devDependency for machines with an older Node only. The
@@ -13,12 +13,12 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && chmod +x dist/main.js
 
-FROM node:24-slim AS dependencies
+FROM node:24.11.1-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --workspaces=false --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:24-slim
+FROM node:24.11.1-slim
 LABEL org.opencontainers.image.title="dirsyncd" \
       org.opencontainers.image.description="Keeps the external directories of an access-management service equal to LDAP or CSV files" \
       org.opencontainers.image.licenses="MIT"
@@ -38,6 +38,8 @@ USER 1000:1000
 VOLUME /var/lib/dirsyncd
 EXPOSE 8080
 # Of `start`, whose admin listener is on port 8080; for another command or port give another one or --no-healthcheck.
+# Images in OCI's format have none: `podman build` and `buildah bud` keep it with --format=docker, and Kubernetes asks by a
+# livenessProbe of its own (/healthz) and a readinessProbe (/readyz).
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM

@@ -3,6 +3,7 @@ import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { Container, Images, type RunOptions } from '../support/images.ts'
 import { tempDir } from '../support/temp.ts'
 
@@ -95,13 +96,13 @@ test('it runs as user 1000 without any capability, and can write its data only',
 
 test('every command works within, by its short name', () => {
   const runs = daemon.exec('dirsyncd', 'runs', '--json')
-  expect(JSON.parse(runs.output)[0]).toMatchObject({ run: 1, state: 'done' })
+  expect(JSON.parse(runs.output.split('\n')[0]!)).toMatchObject({ run: 1, state: 'done' })
   expect(daemon.exec('dirsyncd', 'sync', 'demo')).toMatchObject({
     code: 0,
     output: expect.stringContaining('no changes'),
   })
   expect(daemon.exec('dirsyncd', 'check', '--no-samples')).toMatchObject({ code: 0 })
-  expect(daemon.exec('dirsyncd', 'explain', 'demo', 'E-1001')).toMatchObject({ code: 0 })
+  expect(daemon.exec('dirsyncd', 'explain', 'demo', 'p100001')).toMatchObject({ code: 0 })
   expect(daemon.exec('dirsyncd', 'nonsense')).toMatchObject({ code: 64 })
 })
 
@@ -111,6 +112,19 @@ test('it ends in time when it is told to, and the next one goes on', async () =>
   await using next = new Container(options, commandOf('dirsyncd'))
   await next.says(/"msg":"daemon started"/)
   expect(next.exec('dirsyncd', 'runs', '1').output).toContain('done')
+})
+
+test('docker-compose understands its file', () => {
+  const file = at('docker-compose.yml')
+  const config = execFileSync('docker-compose', ['--file', file, 'config'], { encoding: 'utf8' })
+  expect(Object.keys(parse(config).services).toSorted()).toEqual([
+    'access-management',
+    'daemon',
+    'openldap',
+    'postgres',
+    'redis',
+    'worker',
+  ])
 })
 
 test('the image of the sample OpenLDAP has a server that runs as its own user', () => {

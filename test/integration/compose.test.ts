@@ -28,6 +28,7 @@ const service = z.object({
   pids_limit: z.number(),
   tmpfs: z.array(z.string()),
   ports: z.array(z.string()).default([]),
+  networks: z.array(z.string()),
   volumes: z.array(z.string()).default([]),
   secrets: z.array(z.string()).default([]),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
@@ -37,6 +38,7 @@ const file = z.object({
   services: z.record(z.string(), service),
   secrets: z.record(z.string(), z.object({ file: z.string() })),
   volumes: z.record(z.string(), z.object({})),
+  networks: z.record(z.string(), z.object({ internal: z.boolean().default(false) })),
 })
 
 const text = await readFile(at('docker-compose.yml'), 'utf8')
@@ -110,11 +112,37 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  test.each(ours)('%s runs a command that there is, from one image', (_name, { command, build }) => {
+  test.each(ours)('%s runs a command that there is', (_name, { command }) => {
     const nowhere = { write: () => undefined }
     const program = createProgram({ argv: [], stdout: nowhere, stderr: nowhere }, async () => undefined)
     expect(program.commands.map((each) => each.name())).toContain(command?.[0])
-    expect(build).toBe('.')
+  })
+
+  test('the image of ours is built once, for the service that the others wait for', () => {
+    expect(ours.flatMap(([name, { build }]) => (build === undefined ? [] : [[name, build]]))).toEqual([
+      ['access-management', '.'],
+    ])
+    expect(compose.services['daemon']?.depends_on).toHaveProperty('access-management')
+    expect(compose.services['worker']?.depends_on).toHaveProperty('daemon')
+  })
+
+  test('only the admin page and the service are published, and the stores reach nothing outside', () => {
+    const published = services.flatMap(([name, { ports }]) => ports.map((port) => `${name} ${port}`))
+    expect(published).toEqual(['daemon 127.0.0.1:8080:8080', 'access-management 127.0.0.1:8090:8090'])
+    const open = Object.entries(compose.networks).flatMap(([name, { internal }]) => (internal ? [] : [name]))
+    expect(open).toEqual(['published'])
+    const reaches = services.flatMap(([name, { networks }]) => (networks.includes('published') ? [name] : []))
+    expect(reaches).toEqual(['daemon', 'access-management'])
+  })
+
+  test('every image of others has a version of its own', async () => {
+    const dockerfiles = await Promise.all(
+      ['Dockerfile', 'deploy/openldap/Dockerfile'].map((path) => readFile(at(path), 'utf8')),
+    )
+    const bases = dockerfiles.flatMap((each) => each.match(/(?<=^FROM )\S+/gm) ?? [])
+    const images = services.map(([, { image }]) => image).filter((image) => !image.endsWith(':local'))
+    expect(images).toHaveLength(2)
+    for (const image of [...bases, ...images]) expect(image).toMatch(/:\D*\d+[.\d]*\d{2,}|:\d+\.\d+/)
   })
 
   test('declares the secrets that it uses, and no others', () => {

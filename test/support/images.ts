@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,8 +17,8 @@ export class Images {
   }
 
   /**
-   * Makes what the Dockerfiles begin with: Debian by debootstrap as `debian:bookworm-slim`, and with the Node of this
-   * process and the npm of this machine as `node:24-slim`.
+   * Makes what the Dockerfiles begin with: Debian by debootstrap, and the same with the Node of this process and the npm
+   * of this machine.
    */
   makeBases(): void {
     const debian = join(this.#dir, 'debian')
@@ -26,14 +26,14 @@ export class Images {
     const authorities = process.env['NODE_EXTRA_CA_CERTS']
     const trusted = '/etc/ssl/certs/ca-certificates.crt'
     if (authorities !== undefined) cpSync(authorities, join(debian, trusted))
-    this.#commit(debian, 'docker.io/library/debian:bookworm-slim', trusted)
+    this.#commit(debian, baseOf('deploy/openldap'), trusted)
     cpSync(realpathSync(process.execPath), join(debian, 'usr/local/bin/node'))
     const modules = join(debian, 'usr/local/lib/node_modules')
     mkdirSync(modules, { recursive: true })
     cpSync(npmFolder(), join(modules, 'npm'), { recursive: true, dereference: true })
     symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(debian, 'usr/local/bin/npm'))
     run('chroot', [debian, 'useradd', '--uid', '1000', '--user-group', '--create-home', 'node'])
-    this.#commit(debian, 'docker.io/library/node:24-slim', trusted)
+    this.#commit(debian, baseOf('.'), trusted)
   }
 
   /** Builds the Dockerfile of a folder of the repository; the format keeps HEALTHCHECK, which OCI's drops. */
@@ -71,6 +71,14 @@ export class Images {
     ]
     return run(program('buildah'), [...storage, ...args])
   }
+}
+
+/** What the Dockerfile of a folder begins with, by its whole name. */
+function baseOf(folder: string): string {
+  const dockerfile = readFileSync(join(ROOT, folder, 'Dockerfile'), 'utf8')
+  const names = new Set([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name))
+  if (names.size !== 1) throw new Error(`${folder}/Dockerfile begins with ${[...names].join(', ')}`)
+  return `docker.io/library/${[...names].join('')}`
 }
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): string {
@@ -193,7 +201,8 @@ export class Container implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null) return
-    this.#process.kill('SIGKILL')
+    // With its first process all others of the namespace end.
+    process.kill(this.pid, 'SIGKILL')
     await once(this.#process, 'close')
   }
 }

@@ -36,6 +36,7 @@ const FAULT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const IMAGE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   buildah: ['buildah'],
   debootstrap: ['debootstrap'],
+  'docker-compose': ['docker-compose'],
   iproute2: ['ip'],
   procps: ['ps'],
 }
