@@ -41,6 +41,7 @@ export function openChannel(channel: ChannelConfig): Channel {
 export class Notifier implements AsyncDisposable {
   readonly #site: Site
   readonly #config: () => Config
+  readonly #wanted: Config['notifications']
   readonly #stack = new AsyncDisposableStack()
   readonly #channels = new Map<string, Channel>()
   readonly #closing = new AbortController()
@@ -52,11 +53,12 @@ export class Notifier implements AsyncDisposable {
   constructor(site: Site, config: () => Config) {
     this.#site = site
     this.#config = config
+    this.#wanted = config().notifications
   }
 
   /** Does nothing where nobody wants to be told. */
   start(): void {
-    const { channels } = this.#config().notifications
+    const { channels } = this.#wanted
     if (channels.length === 0) return
     const { backend, times } = this.#site
     for (const channel of channels) this.#channels.set(channel.name, this.#stack.use(openChannel(channel)))
@@ -97,18 +99,18 @@ export class Notifier implements AsyncDisposable {
 
   async #look(): Promise<void> {
     const { store } = this.#site
-    const { syncs, notifications, retention } = this.#config()
+    const { syncs, retention } = this.#config()
+    const { channels, failuresInRow: failures } = this.#wanted
     const watched = watchedSyncs(syncs)
     const names = watched.map(({ sync }) => sync)
+    if (names.length === 0) return
     const wantedBy = (event: string) =>
-      notifications.channels
-        .filter(({ events }) => events.includes(event as NotificationEvent))
-        .map(({ name }) => name)
+      channels.filter(({ events }) => events.includes(event as NotificationEvent)).map(({ name }) => name)
     await lookAndStore(store.db, names, wantedBy, async (trx, { conditions, decisions, now }) =>
       evaluate(
         conditions as readonly Condition[],
         { figures: await figuresOf(trx, watched), decisions, now },
-        { failures: notifications.failuresInRow },
+        { failures },
       ),
     )
     await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)

@@ -131,9 +131,6 @@ test('the image of the sample OpenLDAP has a server that runs as its own user', 
   images.build('deploy/openldap', 'openldap')
   const root = images.mount('openldap')
   expect(images.inspect('openldap').User).toBe('openldap')
-  const version = execFileSync('chroot', [root, '/usr/sbin/slapd', '-VV'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  expect(version).toBeDefined()
+  const version = execFileSync('chroot', [root, 'sh', '-c', '/usr/sbin/slapd -VV 2>&1'], { encoding: 'utf8' })
+  expect(version).toContain('OpenLDAP: slapd 2.5')
 })
