@@ -45,6 +45,8 @@ export class Notifier implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack()
   readonly #channels = new Map<string, Channel>()
   readonly #closing = new AbortController()
+  /** When each channel tries again. */
+  readonly #timers = new Map<string, NodeJS.Timeout>()
   #queue: Queue<DeliverJob> | undefined
   #looking: Promise<void> | undefined
   #again = false
@@ -93,6 +95,7 @@ export class Notifier implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
+    for (const timer of this.#timers.values()) clearTimeout(timer)
     await this.#looking
     await this.#stack.disposeAsync()
   }
@@ -114,12 +117,21 @@ export class Notifier implements AsyncDisposable {
       ),
     )
     await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)
-    for (const { channel, isDue } of await waitingDeliveries(store.db))
-      if (isDue) await this.#wake(channel, 0)
+    for (const { channel, waitMs } of await waitingDeliveries(store.db)) {
+      if (waitMs <= 0) await this.#wake(channel)
+      else this.#wakeLater(channel, waitMs)
+    }
   }
 
-  async #wake(channel: string, delay: number): Promise<void> {
-    await this.#queue?.add('deliver', { channel }, { delay })
+  async #wake(channel: string): Promise<void> {
+    await this.#queue?.add('deliver', { channel })
+  }
+
+  /** A look finds what is due, too, where this process ends before or the queue is away. */
+  #wakeLater(channel: string, ms: number): void {
+    clearTimeout(this.#timers.get(channel))
+    const timer = setTimeout(() => void this.#wake(channel).catch(() => undefined), ms)
+    this.#timers.set(channel, timer.unref())
   }
 
   /** Delivers what a channel has not delivered, one after the other, until one has to wait. */
@@ -129,7 +141,8 @@ export class Notifier implements AsyncDisposable {
     if (channel === undefined) return
     while (!this.#closing.signal.aborted) {
       const claimed = await claimDelivery(store.db, name, times.notify.claim)
-      if (claimed === undefined || 'waitMs' in claimed) return
+      if (claimed === undefined) return
+      if ('waitMs' in claimed) return this.#wakeLater(name, claimed.waitMs)
       const { notification, event, attempts } = claimed
       const delivered = { ...claimed, id: `${deviceId}-${notification}`, event: event as NotificationEvent }
       const attempt = await tryDelivery(
@@ -144,7 +157,7 @@ export class Notifier implements AsyncDisposable {
       if (attempt.state === 'delivered') log.info(about, 'a notification is delivered')
       else if (attempt.state === 'given-up') log.error(about, 'a notification could not be delivered')
       else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
-      if (attempt.state === 'waiting') return this.#wake(name, attempt.waitMs ?? 0)
+      if (attempt.state === 'waiting') return this.#wakeLater(name, attempt.waitMs ?? 0)
     }
   }
 }

@@ -185,16 +185,15 @@ export async function settleDelivery(
 export interface WaitingDeliveries {
   readonly channel: string
   readonly waiting: number
-  /** Of the oldest one, why its last attempt failed, and when it is tried again. */
-  readonly detail: string | null
-  readonly nextAt: Date
-  readonly isDue: boolean
+  /** In how many milliseconds the oldest one may be tried; 0 or less: now. */
+  readonly waitMs: number
 }
 
 /** The channels that have not delivered everything. */
 export async function waitingDeliveries(db: Db): Promise<readonly WaitingDeliveries[]> {
   const { rows } = await sql<WaitingDeliveries>`SELECT DISTINCT ON (channel) channel,
-      (count(*) OVER (PARTITION BY channel))::int AS waiting, detail, next_at AS "nextAt", next_at <= now() AS "isDue"
+      (count(*) OVER (PARTITION BY channel))::int AS waiting,
+      extract(epoch FROM next_at - clock_timestamp())::float8 * 1000 AS "waitMs"
     FROM dirsyncd.deliveries WHERE state = 'waiting' ORDER BY channel, notification`.execute(db)
   return rows
 }
