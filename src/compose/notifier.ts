@@ -47,6 +47,8 @@ export class Notifier implements AsyncDisposable {
   readonly #closing = new AbortController()
   /** When each channel tries again. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
+  /** The channels of which the queue is being told. */
+  readonly #waking = new Set<string>()
   #queue: Queue<DeliverJob> | undefined
   #looking: Promise<void> | undefined
   #again = false
@@ -118,19 +120,25 @@ export class Notifier implements AsyncDisposable {
     )
     await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)
     for (const { channel, waitMs } of await waitingDeliveries(store.db)) {
-      if (waitMs <= 0) await this.#wake(channel)
+      if (waitMs <= 0) this.#wake(channel)
       else this.#wakeLater(channel, waitMs)
     }
   }
 
-  async #wake(channel: string): Promise<void> {
-    await this.#queue?.add('deliver', { channel })
+  /** While Redis is away this takes until it is back, so nobody waits for it. */
+  #wake(channel: string): void {
+    if (this.#queue === undefined || this.#waking.has(channel)) return
+    this.#waking.add(channel)
+    this.#queue
+      .add('deliver', { channel })
+      .catch(() => undefined)
+      .finally(() => this.#waking.delete(channel))
   }
 
   /** A look finds what is due, too, where this process ends before or the queue is away. */
   #wakeLater(channel: string, ms: number): void {
     clearTimeout(this.#timers.get(channel))
-    const timer = setTimeout(() => void this.#wake(channel).catch(() => undefined), ms)
+    const timer = setTimeout(() => this.#wake(channel), ms)
     this.#timers.set(channel, timer.unref())
   }
 

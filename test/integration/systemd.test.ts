@@ -80,7 +80,7 @@ test('a daemon says that it is ready and lives, is restarted when it does not, a
   const source = { type: 'csv', settle: '1ms', users }
   await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
   await site.write('users.csv', 'id,name\nu1,Ana\n')
-  const { manager, lines, until } = manage(3)
+  const { manager, lines, until } = manage(2)
   await until(/^told READY=1$/)
   await until(/^told WATCHDOG=1$/, 2)
   expect((await site.run('sync', 'corp')).code).toBe(0)
