@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import type { Metrics, Sample } from '../metrics/metrics.ts'
 import type { LabelsOf, NameOf } from '../metrics/table.ts'
+import { undecided } from '../plan/decide.ts'
 import { waitingDeliveries } from '../store/notifications.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
@@ -101,9 +102,8 @@ function addHold({ sync, hold, planned }: SyncFigures, add: Add): void {
     add('dirsyncd_hold_expires_timestamp_seconds', { sync }, hold.expiresAt.getTime() / 1000)
   }
   const findings = new Map<string, number>()
-  for (const { guard, waitsFor, changes, decided } of planned?.breaches ?? [])
-    if (waitsFor !== undefined && decided === undefined)
-      findings.set(guard, (findings.get(guard) ?? 0) + changes)
+  for (const { guard, changes } of undecided('done', planned?.breaches ?? []))
+    findings.set(guard, (findings.get(guard) ?? 0) + changes)
   for (const [finding, changes] of findings) add('dirsyncd_withheld_changes', { sync, finding }, changes)
 }
 

@@ -1,3 +1,4 @@
+import { undecided } from '../plan/decide.ts'
 import type { SyncFigures } from '../store/figures.ts'
 import type { DecisionOfRun } from '../store/notifications.ts'
 import type { Condition, Lasting, Why } from './condition.ts'
@@ -55,17 +56,11 @@ type Sign =
   | { readonly event: Lasting; readonly state: 'unknown' }
 
 function signsOf(figures: SyncFigures, { failures }: Thresholds): readonly Sign[] {
-  const { hold, planned, quarantined, isUnderWay, token } = figures
-  const waiting = (planned?.breaches ?? []).filter(
-    ({ waitsFor, decided }) => waitsFor !== undefined && decided === undefined,
-  )
+  const { hold, quarantined, isUnderWay, token } = figures
   const isHeld = hold?.state === 'held'
   return [
     sign('held', isHeld ? Math.max(1, hold.undecided) : 0, hold?.expiresAt ?? null),
-    sign(
-      'withheld',
-      waiting.reduce((sum, { changes }) => sum + Math.max(1, changes), 0),
-    ),
+    withheld(figures),
     sign('failing', figures.failures >= failures ? 1 : 0),
     // While a run applies its changes their number grows with each: all of them are told of at its end.
     isUnderWay ? { event: 'quarantine', state: 'unknown' } : sign('quarantine', quarantined),
@@ -76,6 +71,16 @@ function signsOf(figures: SyncFigures, { failures }: Thresholds): readonly Sign[
 
 function sign(event: Lasting, amount: number, endsAt: Date | null = null): Sign {
   return amount > 0 ? { event, state: 'on', amount, endsAt } : { event, state: 'off' }
+}
+
+/** Of a run that is held, failed or under way nobody can say that the rest of its plan is applied. */
+function withheld({ planned }: SyncFigures): Sign {
+  if (planned !== null && planned.state !== 'done') return { event: 'withheld', state: 'unknown' }
+  const waiting = undecided('done', planned?.breaches ?? [])
+  return sign(
+    'withheld',
+    waiting.reduce((sum, { changes }) => sum + Math.max(1, changes), 0),
+  )
 }
 
 interface Context {

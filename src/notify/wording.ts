@@ -1,5 +1,6 @@
 import { amount, digits, pointInTime } from '../directory/wording.ts'
 import { withoutPeople } from '../log/people.ts'
+import { undecided } from '../plan/decide.ts'
 import type { SyncFigures } from '../store/figures.ts'
 import type { DecisionOfRun } from '../store/notifications.ts'
 import type { Condition, Why } from './condition.ts'
@@ -25,8 +26,8 @@ function breachLines(breaches: Breaches): string[] {
 }
 
 export function aboutHold({ sync, hold }: SyncFigures, condition: Condition, why: Why): Notification {
-  const { run, undecided, breaches, expiresAt } = hold!
-  const what = undecided === 0 ? 'the plan' : amount(undecided, 'change')
+  const { run, undecided: count, breaches, expiresAt } = hold!
+  const what = count === 0 ? 'the plan' : amount(count, 'change')
   const until = expiresAt === null ? '' : ` Until ${timeOf(expiresAt)}, then the next run asks again.`
   return {
     event: 'held',
@@ -35,18 +36,21 @@ export function aboutHold({ sync, hold }: SyncFigures, condition: Condition, why
     subject: `${sync}: a plan waits for a person${still(condition, why)}`,
     text: lines(
       `Run ${run} of the sync ${sync} is held, and nothing of it is applied: ${what} would go beyond these limits.`,
-      ...breachLines(
-        breaches.filter(({ waitsFor, decided }) => waitsFor === undefined && decided === undefined),
-      ),
+      ...breachLines(undecided('held', breaches)),
       '',
       `dirsyncd runs ${run} shows the plan; dirsyncd approve ${run} applies it, dirsyncd reject ${run} leaves it.${until}`,
     ),
   }
 }
 
-export function aboutWithheld({ sync, planned }: SyncFigures, condition: Condition, why: Why): Notification {
-  const { run, breaches } = planned!
-  const waiting = breaches.filter(({ waitsFor, decided }) => waitsFor !== undefined && decided === undefined)
+export function aboutWithheld(
+  { sync, planned, hold }: SyncFigures,
+  condition: Condition,
+  why: Why,
+): Notification {
+  // Where an earlier run withheld the same, its hold is the one to be decided about.
+  const run = hold?.run ?? planned!.run
+  const waiting = undecided('done', planned!.breaches)
   const isForPerson = waiting.some(({ waitsFor }) => waitsFor === 'person')
   return {
     event: 'withheld',

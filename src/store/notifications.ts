@@ -43,8 +43,8 @@ export interface Outcome {
 }
 
 /**
- * Looks at what was told before of these syncs, has `evaluate` say what goes on now, and stores that with a delivery for each channel
- * that wants it. One process at a time, so that two daemons do not tell the same.
+ * Looks at what was told before of these syncs, has `evaluate` say what goes on now, and stores that with a delivery for
+ * each channel that wants it. One process at a time, so that two daemons do not tell the same.
  */
 export async function lookAndStore(
   db: Db,

@@ -30,7 +30,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   metrics: { values: '' },
-  notify: { values: 'client directory', types: 'store' },
+  notify: { values: 'client directory plan', types: 'store' },
   admin: { values: 'control', types: 'store plan directory' },
   config: { values: 'certificates duration issue-sentence notify', types: 'plan source sync' },
   // The only unit that names concrete adapters.

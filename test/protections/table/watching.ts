@@ -307,4 +307,12 @@ export const WATCHING: readonly Protection[] = [
     test: 'integration/store-move.test.ts',
     only: 'go on in PostgreSQL',
   },
+  {
+    name: 'notify-says-of-no-held-run-that-the-rest-is-applied',
+    file: 'notify/evaluate.ts',
+    find: "if (planned !== null && planned.state !== 'done') return",
+    replace: "if (planned !== null && planned.state === 'waiting') return",
+    test: EVALUATE,
+    only: 'nothing is said to be withheld',
+  },
 ]

@@ -3,6 +3,7 @@ import type { Condition } from '../../../src/notify/condition.ts'
 import { evaluate } from '../../../src/notify/evaluate.ts'
 import type { Notification } from '../../../src/notify/notification.ts'
 import type { SyncFigures } from '../../../src/store/figures.ts'
+import { countsOf } from '../cli/runs-for-tests.ts'
 import type { DecisionOfRun } from '../../../src/store/notifications.ts'
 
 const START = Date.parse('2026-11-26T13:00:00Z')
@@ -28,17 +29,6 @@ const WELL: SyncFigures = {
   token: { secondsLeft: 1e7, isSoon: false },
 }
 
-const COUNTS = {
-  sourceUsers: 0,
-  sourceGroups: 0,
-  directoryUsers: 0,
-  directoryGroups: 0,
-  unchanged: 0,
-  planned: {},
-  outcomes: {},
-  notices: {},
-}
-
 function held(undecided: number, run = 12): Partial<SyncFigures> {
   const breaches = [
     {
@@ -55,7 +45,7 @@ function withheld(changes: number, waitsFor: 'person' | 'better-read' = 'person'
     { guard: 'container-emptied', detail: 'nobody is left in "ou=a,dc=x"', changes, waitsFor },
     { guard: 'reborn', detail: 'decided', changes: 3, waitsFor, decided: 'approved' as const },
   ]
-  return { planned: { run: 13, state: 'done', counts: COUNTS, breaches } }
+  return { planned: { run: 13, state: 'done', counts: countsOf({}), breaches } }
 }
 
 function failing(failures: number): Partial<SyncFigures> {
@@ -195,6 +185,27 @@ test('what the evidence withholds is told of, with what has to happen', () => {
   expect(story.says(1, withheld(41))).toEqual([])
   expect(story.says(2, {})).toEqual(['recovered: corp: nothing is withheld any more'])
   expect(story.at(3, withheld(2, 'better-read'))[0]!.text).toContain('A later run applies them')
+})
+
+test('of a run that is held, failed or under way nothing is said to be withheld while the rest is applied', () => {
+  for (const state of ['held', 'failed', 'applying'] as const) {
+    const story = new Story()
+    const { planned } = withheld(40)
+    expect(story.says(0, { planned: { ...planned!, state } })).toEqual([])
+    expect(story.says(1, withheld(40))).toHaveLength(1)
+    expect(story.says(2, { planned: { ...planned!, state } })).toEqual([])
+    expect(story.says(3, {})).toEqual(['recovered: corp: nothing is withheld any more'])
+  }
+})
+
+test('what an earlier run withheld already is decided about by its number', () => {
+  const hold = { run: 9, state: 'done', breaches: [], undecided: 40, expiresAt: null } as const
+  const [told] = new Story().at(0, { ...withheld(40), hold })
+  expect(told).toMatchObject({
+    event: 'withheld',
+    run: 9,
+    text: expect.stringContaining('dirsyncd approve 9 '),
+  })
 })
 
 test('failures are told of from the third in a row on, once a day, and when they end', () => {
