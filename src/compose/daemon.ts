@@ -61,6 +61,7 @@ export async function runDaemon(
   await freeDeadLeases(site.store.db)
   await startOwnService(stack, config, site, output)
 
+  const notifier = stack.use(new Notifier(site, config.notifications, () => syncs.config, signal))
   const syncs = stack.use(
     new DaemonSyncs({
       config,
@@ -75,7 +76,6 @@ export async function runDaemon(
   )
   await syncs.open()
   const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
-  const notifier = stack.use(new Notifier(site, () => syncs.config))
   const watching = watchingOf(site, metrics, syncs)
   const change = (read: Config) => syncs.change(read)
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })

@@ -26,6 +26,9 @@ interface DeliverJob {
 
 const QUEUE = 'notifications'
 
+/** As long as changes in flight have, when the process is to end. */
+const GRACE_MS = 3000
+
 export function openChannel(channel: ChannelConfig): Channel {
   switch (channel.type) {
     case 'webhook':
@@ -44,7 +47,10 @@ export class Notifier implements AsyncDisposable {
   readonly #wanted: Config['notifications']
   readonly #stack = new AsyncDisposableStack()
   readonly #channels = new Map<string, Channel>()
-  readonly #closing = new AbortController()
+  readonly #closing: AbortSignal
+  /** Aborted when a delivery under way has had the time to end: it is made again, and may arrive twice. */
+  readonly #cut = new AbortController()
+  readonly #delivering = new Set<Promise<void>>()
   /** When each channel tries again. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
   /** The channels of which the queue is being told. */
@@ -53,11 +59,16 @@ export class Notifier implements AsyncDisposable {
   #looking: Promise<void> | undefined
   #again = false
 
-  /** `config` gives the syncs as they are now; the channels stay those of the start. */
-  constructor(site: Site, config: () => Config) {
+  /**
+   * @param wanted the channels, which stay those of the start
+   * @param config gives the syncs as they are now
+   * @param signal aborted when nothing more is to be delivered; what is under way then has `GRACE_MS` to end
+   */
+  constructor(site: Site, wanted: Config['notifications'], config: () => Config, signal: AbortSignal) {
     this.#site = site
+    this.#wanted = wanted
     this.#config = config
-    this.#wanted = config().notifications
+    this.#closing = signal
   }
 
   /** Does nothing where nobody wants to be told. */
@@ -67,17 +78,19 @@ export class Notifier implements AsyncDisposable {
     const { backend, times } = this.#site
     for (const channel of channels) this.#channels.set(channel.name, this.#stack.use(openChannel(channel)))
     this.#queue = backend.createQueue<DeliverJob>(QUEUE)
-    backend.createWorker<DeliverJob>(QUEUE, (job) => this.#deliver(job.data.channel), {
+    backend.createWorker<DeliverJob>(QUEUE, (job) => this.#work(job.data.channel), {
       concurrency: channels.length,
     })
     const timer = setInterval(() => this.look(), times.notify.look)
     this.#stack.defer(() => clearInterval(timer))
+    const onClosing = () => setTimeout(() => this.#cut.abort(new Error('the process ends')), GRACE_MS).unref()
+    this.#closing.addEventListener('abort', onClosing, { once: true })
     this.look()
   }
 
   /** Looks in the background; while a look is under way, once more after it. */
   readonly look = (): void => {
-    if (this.#queue === undefined || this.#closing.signal.aborted) return
+    if (this.#queue === undefined || this.#closing.aborted) return
     if (this.#looking !== undefined) {
       this.#again = true
       return
@@ -96,9 +109,9 @@ export class Notifier implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort()
     for (const timer of this.#timers.values()) clearTimeout(timer)
     await this.#looking
+    await Promise.allSettled(this.#delivering)
     await this.#stack.disposeAsync()
   }
 
@@ -142,23 +155,24 @@ export class Notifier implements AsyncDisposable {
     this.#timers.set(channel, timer.unref())
   }
 
+  async #work(channel: string): Promise<void> {
+    const work = this.#deliver(channel)
+    this.#delivering.add(work)
+    await work.finally(() => this.#delivering.delete(work))
+  }
+
   /** Delivers what a channel has not delivered, one after the other, until one has to wait. */
   async #deliver(name: string): Promise<void> {
     const { store, times, log, metrics, deviceId } = this.#site
     const channel = this.#channels.get(name)
     if (channel === undefined) return
-    while (!this.#closing.signal.aborted) {
+    while (!this.#closing.aborted) {
       const claimed = await claimDelivery(store.db, name, times.notify.claim)
       if (claimed === undefined) return
       if ('waitMs' in claimed) return this.#wakeLater(name, claimed.waitMs)
       const { notification, event, attempts } = claimed
       const delivered = { ...claimed, id: `${deviceId}-${notification}`, event: event as NotificationEvent }
-      const attempt = await tryDelivery(
-        channel,
-        { ...delivered, attempts },
-        times.notify,
-        this.#closing.signal,
-      )
+      const attempt = await tryDelivery(channel, { ...delivered, attempts }, times.notify, this.#cut.signal)
       await settleDelivery(store.db, { notification, channel: name }, attempt)
       metrics?.count('dirsyncd_notifications_total', { channel: name, delivery: attempt.delivery })
       const about = { channel: name, notification: delivered.id, event, attempts, reason: attempt.detail }

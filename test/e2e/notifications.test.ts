@@ -154,6 +154,23 @@ test('two daemons on one store tell it once', async () => {
   expect(receiver.requests).toBe(3)
 })
 
+test('a daemon that is told to end lets the mail arrive that is under way, and the next one does not repeat it', async () => {
+  const daemon = await startDaemon()
+  await sync(0, people(40))
+  mails.delayMs = 1500
+  await sync(3, people(20))
+  await expect.poll(() => mails.received.length, PATIENCE).toBe(1)
+  daemon.kill('SIGTERM')
+  expect((await daemon.ended).code).toBe(0)
+  await startDaemon()
+  for (let times = 0; times < 3; times++) await sync(1, 'nonsense\n')
+  await expect.poll(() => mails.received.length, PATIENCE).toBe(2)
+  expect(mails.received.map(({ text }) => /^Subject: (.*)$/m.exec(text)?.[1])).toEqual([
+    '[dirsyncd] corp: a plan waits for a person',
+    '[dirsyncd] corp: its runs fail',
+  ])
+})
+
 test('a test says of each channel whether it arrived', async () => {
   expect(await site.run('notify', '--test')).toMatchObject({
     code: 0,

@@ -92,6 +92,8 @@ export interface ReceivedMail {
 export interface MailServer extends AsyncDisposable {
   readonly port: number
   readonly received: ReceivedMail[]
+  /** How long it takes until it says that it has a mail, in milliseconds. */
+  delayMs: number
 }
 
 export async function startMailServer(
@@ -122,16 +124,18 @@ export async function startMailServer(
         secure: session.secure,
         user: session.user as string | undefined,
       })
-      done()
+      setTimeout(done, mails.delayMs)
     },
     ...rest,
   })
   server.on('error', () => undefined)
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
-  return {
+  const mails: MailServer = {
     port: (server.server.address() as AddressInfo).port,
     received,
+    delayMs: 0,
     [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   }
+  return mails
 }

@@ -315,4 +315,12 @@ export const WATCHING: readonly Protection[] = [
     test: EVALUATE,
     only: 'nothing is said to be withheld',
   },
+  {
+    name: 'notify-what-is-under-way-at-the-end-arrives-once',
+    file: 'compose/notifier.ts',
+    find: '        this.#cut.signal,\n',
+    replace: '        this.#closing,\n',
+    test: 'e2e/notifications.test.ts',
+    only: 'lets the mail arrive',
+  },
 ]
