@@ -318,8 +318,8 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'notify-what-is-under-way-at-the-end-arrives-once',
     file: 'compose/notifier.ts',
-    find: '        this.#cut.signal,\n',
-    replace: '        this.#closing,\n',
+    find: 'times.notify, this.#cut.signal)',
+    replace: 'times.notify, this.#closing)',
     test: 'e2e/notifications.test.ts',
     only: 'lets the mail arrive',
   },
