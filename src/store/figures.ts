@@ -1,6 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { BreachSummary } from '../plan/decide.ts'
-import { undecidedOf } from './held-changes.ts'
+import { type BreachSummary, countUndecided, type HeldGroup } from '../plan/decide.ts'
 import { type Pause, pausesOf } from './pause.ts'
 import type { RunCounts, RunState } from './run-types.ts'
 import type { Tables } from './tables.ts'
@@ -75,16 +74,14 @@ export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<
     db,
     syncs.map(({ target }) => target),
   )
-  const undecided = await undecidedOf(
-    db,
-    rows.flatMap(({ hold }) => hold?.run ?? []),
-  )
   return rows.map(({ hold, target, tokenSeconds, tokenLongest, ...row }) => ({
     ...row,
     hold: hold && {
-      ...hold,
+      run: hold.run,
+      state: hold.state,
+      breaches: hold.breaches,
       expiresAt: hold.expiresAt === null ? null : new Date(hold.expiresAt),
-      undecided: undecided.get(hold.run) ?? 0,
+      undecided: countUndecided(hold, hold.groups),
     },
     pause: pauses.get(target) ?? null,
     token:
@@ -104,9 +101,14 @@ export async function storeBytes(db: Db): Promise<number> {
 
 interface Row extends Omit<SyncFigures, 'hold' | 'pause' | 'token'> {
   readonly target: string
-  readonly hold: (Omit<OpenHold, 'undecided' | 'expiresAt'> & { readonly expiresAt: string | null }) | null
+  readonly hold: HoldRow | null
   readonly tokenSeconds: number | null
   readonly tokenLongest: number | null
+}
+
+interface HoldRow extends Omit<OpenHold, 'undecided' | 'expiresAt'> {
+  readonly expiresAt: string | null
+  readonly groups: readonly HeldGroup[]
 }
 
 /** Each subquery takes the first row of an index, however many runs there are. */
@@ -129,7 +131,8 @@ function select(syncs: readonly WatchedSync[]) {
         sql`r.counts IS NOT NULL AND r.only_entries IS NULL`,
       )} AS planned,
       (SELECT json_build_object('run', r.run, 'state', r.state, 'breaches', COALESCE(r.breaches, '[]'),
-          'expiresAt', r.hold_expires_at)
+          'expiresAt', r.hold_expires_at, 'groups', COALESCE((SELECT json_agg(json_build_object('breaches', h.breaches,
+            'count', h.count)) FROM dirsyncd.held_changes AS h WHERE h.run = r.run), '[]'))
         FROM dirsyncd.runs AS r WHERE r.sync = w.sync AND r.target = w.target AND r.hold = 'open'
           AND COALESCE(r.hold_expires_at > now(), true)) AS hold,
       EXISTS (SELECT FROM dirsyncd.paused_syncs AS p WHERE p.sync = w.sync) AS "isPaused",

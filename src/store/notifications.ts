@@ -1,5 +1,4 @@
-import { type Insertable, type Kysely, sql } from 'kysely'
-import { setting } from './settings.ts'
+import { type Insertable, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { RecordedDecision } from './run-types.ts'
 import { storable } from './storable.ts'
 import type { ConditionsTable, Tables } from './tables.ts'
@@ -44,7 +43,8 @@ export interface Outcome {
 
 /**
  * Looks at what was told before of these syncs, has `evaluate` say what goes on now, and stores that with a delivery for
- * each channel that wants it. One process at a time, so that two daemons do not tell the same.
+ * each channel that wants it. One process at a time, so that two daemons do not tell the same; and all of it is what
+ * the store had at one moment, so that a hold is not missed while the next run takes it over.
  */
 export async function lookAndStore(
   db: Db,
@@ -52,21 +52,25 @@ export async function lookAndStore(
   wantedBy: (event: string) => readonly string[],
   evaluate: (trx: Db, seen: Seen) => Promise<Outcome>,
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await sql`LOCK TABLE dirsyncd.conditions IN SHARE ROW EXCLUSIVE MODE`.execute(trx)
-    const { conditions, notifications } = await evaluate(trx, await lookBack(trx, syncs))
-    await sql`DELETE FROM dirsyncd.conditions WHERE sync = ANY(${syncs}::text[])`.execute(trx)
-    if (conditions.length > 0)
-      await trx.insertInto('dirsyncd.conditions').values(conditions.map(asRow)).execute()
-    for (const notification of notifications) await add(trx, notification, wantedBy(notification.event))
-  })
+  await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      await sql`LOCK TABLE dirsyncd.conditions IN SHARE ROW EXCLUSIVE MODE`.execute(trx)
+      const { conditions, notifications } = await evaluate(trx, await lookBack(trx, syncs))
+      await sql`DELETE FROM dirsyncd.conditions WHERE sync = ANY(${syncs}::text[])`.execute(trx)
+      if (conditions.length > 0)
+        await trx.insertInto('dirsyncd.conditions').values(conditions.map(asRow)).execute()
+      for (const notification of notifications) await add(trx, notification, wantedBy(notification.event))
+    })
 }
 
 function asRow({ toldAt, endsAt, ...condition }: StoredCondition): Insertable<ConditionsTable> {
   return { ...condition, told_at: toldAt, ends_at: endsAt }
 }
 
-const LAST_DECISION = 'notified-decisions'
+/** Up to which decision of a sync everything is told: a setting for each. */
+const toldDecisions = (sync: RawBuilder<unknown>) => sql`'notified-decisions ' || ${sync}`
 
 async function lookBack(trx: Db, syncs: readonly string[]): Promise<Seen> {
   const rows = await trx.selectFrom('dirsyncd.conditions').selectAll().where('sync', 'in', syncs).execute()
@@ -78,20 +82,21 @@ async function lookBack(trx: Db, syncs: readonly string[]): Promise<Seen> {
   const { rows: clock } = await sql<{ now: Date }>`SELECT now() AS now`.execute(trx)
   const { now } = clock[0]!
   // What was decided before somebody wanted to be told is no news.
-  const last = await setting(trx, LAST_DECISION, now.toISOString())
+  await sql`INSERT INTO dirsyncd.settings (name, value)
+    SELECT ${toldDecisions(sql.ref('w.sync'))}, ${now.toISOString()} FROM unnest(${syncs}::text[]) AS w (sync)
+    ON CONFLICT DO NOTHING`.execute(trx)
   const { rows: decisions } =
     await sql<DecisionOfRun>`SELECT r.sync, r.run, d.decision, d."by", d.at, d.reason, d."only", d.part
-    FROM dirsyncd.runs AS r, jsonb_to_recordset(r.decisions)
+    FROM dirsyncd.runs AS r
+    JOIN dirsyncd.settings AS told ON told.name = ${toldDecisions(sql.ref('r.sync'))}, jsonb_to_recordset(r.decisions)
       AS d(decision text, "by" text, at text, reason text, "only" jsonb, part jsonb)
-    WHERE r.decisions <> '[]'::jsonb AND r.sync = ANY(${syncs}::text[]) AND r.finished_at > ${last}::timestamptz - interval '100 days' AND d.at > ${last}
+    WHERE r.decisions <> '[]'::jsonb AND r.sync = ANY(${syncs}::text[])
+      AND r.finished_at > told.value::timestamptz - interval '100 days' AND d.at > told.value
     ORDER BY d.at`.execute(trx)
-  const newest = decisions.at(-1)?.at
-  if (newest !== undefined)
-    await trx
-      .updateTable('dirsyncd.settings')
-      .set({ value: newest })
-      .where('name', '=', LAST_DECISION)
-      .execute()
+  for (const { sync, at } of decisions)
+    await sql`UPDATE dirsyncd.settings SET value = ${at} WHERE name = ${toldDecisions(sql.val(sync))}`.execute(
+      trx,
+    )
   return { conditions, decisions: decisions.map(withoutNulls), now }
 }
 

@@ -227,5 +227,6 @@ test('who may read the store with its password still cannot read the secrets the
   await client.connect()
   const { rows } = await client.query(`SELECT name FROM dirsyncd.settings ORDER BY name`)
   await client.end()
-  expect(rows.map(({ name }) => name)).toEqual(['device-id', 'notified-decisions'])
+  const others = rows.filter(({ name }) => !/^notified-decisions [a-z-]+$/.test(name))
+  expect(others).toEqual([{ name: 'device-id' }])
 })

@@ -56,6 +56,19 @@ test('however many look at once, a notification is made once', async () => {
   })
 })
 
+test('a look sees one moment of the store, whatever others write meanwhile', async () => {
+  const read = (db: typeof bed.db) =>
+    sql<{ runs: number }>`SELECT count(*)::int AS runs FROM dirsyncd.runs WHERE sync = ${bed.sync}`.execute(
+      db,
+    )
+  await look(async (trx) => {
+    const before = await read(trx)
+    await addRun(bed.db, { sync: bed.sync, target: TARGET, mode: 'sync', trigger: 'demand' })
+    expect((await read(trx)).rows).toEqual(before.rows)
+    return { conditions: [], notifications: [] }
+  })
+})
+
 test('what is known of other syncs stays', async () => {
   await look()
   await lookAndStore(
@@ -93,23 +106,33 @@ test('a channel delivers in order, one at a time, and goes on after a process th
 })
 
 test('decisions are told once, and not those that were made before somebody wanted to know', async () => {
-  const run = await addRun(bed.db, { sync: bed.sync, target: TARGET, mode: 'sync', trigger: 'demand' })
-  const decide = (by: string, at: string) =>
+  const runOf = (sync: string) => addRun(bed.db, { sync, target: TARGET, mode: 'sync', trigger: 'demand' })
+  const decide = (run: number, by: string, at: string) =>
     sql`UPDATE dirsyncd.runs SET finished_at = now(), decisions = decisions || jsonb_build_array(jsonb_build_object(
       'decision', 'approved', 'by', ${by}::text, 'at', ${at}::text)) WHERE run = ${run}`.execute(bed.db)
   const seen: string[] = []
-  const see = () =>
-    look(async (_trx, { decisions }) => {
-      seen.push(...decisions.map(({ by, run: of, sync }) => `${by} ${of} ${sync}`))
-      return { conditions: [], notifications: [] }
-    })
-  await sql`DELETE FROM dirsyncd.settings WHERE name = 'notified-decisions'`.execute(bed.db)
-  await decide('before', new Date(Date.now() - MINUTE).toISOString())
-  await see()
-  await decide('ana', new Date(Date.now() + MINUTE).toISOString())
-  for (let times = 0; times < 3; times++) await see()
+  const see = (sync: string) =>
+    lookAndStore(
+      bed.db,
+      [sync],
+      () => [],
+      async (_trx, { decisions }) => {
+        seen.push(...decisions.map((each) => `${each.by} ${each.run} ${each.sync}`))
+        return { conditions: [], notifications: [] }
+      },
+    )
+  const other = `${bed.sync}-other`
+  const [run, another] = [await runOf(bed.sync), await runOf(other)]
+  await decide(run, 'before', new Date(Date.now() - MINUTE).toISOString())
+  await see(bed.sync)
+  await see(other)
+  await decide(another, 'eve', new Date(Date.now() + MINUTE).toISOString())
+  await decide(run, 'ana', new Date(Date.now() + 2 * MINUTE).toISOString())
+  for (let times = 0; times < 3; times++) await see(bed.sync)
   expect(seen).toEqual([`ana ${run} ${bed.sync}`])
-  await sql`DELETE FROM dirsyncd.settings WHERE name = 'notified-decisions'`.execute(bed.db)
+  // Another daemon may look after the other sync, and later.
+  for (let times = 0; times < 3; times++) await see(other)
+  expect(seen.slice(1)).toEqual([`eve ${another} ${other}`])
 })
 
 test('what is old, and what waits for a channel that is gone, is forgotten', async () => {

@@ -230,10 +230,26 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'notify-decisions-are-told-once',
     file: 'store/notifications.ts',
-    find: '  if (newest !== undefined)\n',
-    replace: '  if (newest === null)\n',
+    find: 'UPDATE dirsyncd.settings SET value = ${at} WHERE',
+    replace: 'UPDATE dirsyncd.settings SET value = ${at} WHERE false AND',
     test: 'integration/store-notifications.test.ts',
     only: 'decisions are told once',
+  },
+  {
+    name: 'notify-decisions-of-a-sync-hide-none-of-another',
+    file: 'store/notifications.ts',
+    find: "sql`'notified-decisions ' || ${sync}`",
+    replace: "sql`'notified-decisions ' || left(${sync}, 0)`",
+    test: 'integration/store-notifications.test.ts',
+    only: 'decisions are told once',
+  },
+  {
+    name: 'notify-a-look-sees-one-moment',
+    file: 'store/notifications.ts',
+    find: ".setIsolationLevel('repeatable read')",
+    replace: '',
+    test: 'integration/store-notifications.test.ts',
+    only: 'one moment of the store',
   },
   {
     name: 'notify-a-refusal-is-given-up',
