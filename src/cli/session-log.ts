@@ -24,7 +24,7 @@ export class SessionLog implements Disposable {
 
   /** Told of each configuration that is read: its texts name nobody. */
   readonly know = (config: Config): Config => {
-    this.#isConfigured = configuredTexts([config.written, ...config.syncs.map(({ written }) => written)])
+    this.#isConfigured = configuredTexts(config)
     return config
   }
 

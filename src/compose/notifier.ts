@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq'
 import type { ChannelConfig, Config } from '../config/config.ts'
 import { sentence } from '../errors.ts'
+import { configuredTexts } from '../log/people.ts'
 import type { Channel } from '../notify/channel.ts'
 import { createEmail } from '../notify/channels/email.ts'
 import { createSlack } from '../notify/channels/slack.ts'
@@ -12,7 +13,9 @@ import type { NotificationEvent } from '../notify/notification.ts'
 import { figuresOf } from '../store/figures.ts'
 import {
   claimDelivery,
+  type DeliveryKey,
   forgetNotifications,
+  keepDelivery,
   lookAndStore,
   settleDelivery,
   waitingDeliveries,
@@ -117,7 +120,8 @@ export class Notifier implements AsyncDisposable {
 
   async #look(): Promise<void> {
     const { store } = this.#site
-    const { syncs, retention } = this.#config()
+    const config = this.#config()
+    const { syncs, retention } = config
     const { channels, failuresInRow: failures } = this.#wanted
     const watched = watchedSyncs(syncs)
     const names = watched.map(({ sync }) => sync)
@@ -128,7 +132,7 @@ export class Notifier implements AsyncDisposable {
       evaluate(
         conditions as readonly Condition[],
         { figures: await figuresOf(trx, watched), decisions, now },
-        { failures },
+        { failures, isConfigured: configuredTexts(config) },
       ),
     )
     await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)
@@ -172,14 +176,33 @@ export class Notifier implements AsyncDisposable {
       if ('waitMs' in claimed) return this.#wakeLater(name, claimed.waitMs)
       const { notification, event, attempts } = claimed
       const delivered = { ...claimed, id: `${deviceId}-${notification}`, event: event as NotificationEvent }
-      const attempt = await tryDelivery(channel, { ...delivered, attempts }, times.notify, this.#cut.signal)
-      await settleDelivery(store.db, { notification, channel: name }, attempt)
+      const of = { notification, channel: name }
+      const attempt = await this.#keeping(of, () =>
+        tryDelivery(channel, { ...delivered, attempts }, times.notify, this.#cut.signal),
+      )
+      await settleDelivery(store.db, of, attempt)
       metrics?.count('dirsyncd_notifications_total', { channel: name, delivery: attempt.delivery })
       const about = { channel: name, notification: delivered.id, event, attempts, reason: attempt.detail }
       if (attempt.state === 'delivered') log.info(about, 'a notification is delivered')
       else if (attempt.state === 'given-up') log.error(about, 'a notification could not be delivered')
       else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
       if (attempt.state === 'waiting') return this.#wakeLater(name, attempt.waitMs ?? 0)
+    }
+  }
+
+  /** While an attempt takes its time, as with a mail server that looks for viruses, nobody else makes it too. */
+  async #keeping<T>(of: DeliveryKey, attempt: () => Promise<T>): Promise<T> {
+    const { store, times } = this.#site
+    let keeping: Promise<void> = Promise.resolve()
+    const keep = () => {
+      keeping = keepDelivery(store.db, of, times.notify.claim).catch(() => undefined)
+    }
+    const timer = setInterval(keep, times.notify.claim / 3)
+    try {
+      return await attempt()
+    } finally {
+      clearInterval(timer)
+      await keeping
     }
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import { TEST } from '../notify/wording.ts'
-import { orAbort } from '../client/wait.ts'
+import { orAbort, withAnySignal } from '../client/wait.ts'
 import { openChannel } from './notifier.ts'
 
 export interface TestedChannel {
@@ -12,6 +12,9 @@ export interface TestedChannel {
   /** Why not, in a sentence. */
   readonly detail: string | null
 }
+
+/** Who waits for a test wants to know after a while. */
+const PATIENCE_MS = 60_000
 
 /** Sends a test to every channel, or to this one. Throws `usage` where there is none. */
 export async function* testNotifications(
@@ -31,11 +34,15 @@ export async function* testNotifications(
     const { name: channel, type } = config
     await using opened = openChannel(config)
     try {
-      await orAbort(opened.send({ ...TEST, id, createdAt: new Date() }, signal), signal)
+      await withAnySignal([signal, AbortSignal.timeout(PATIENCE_MS)], (either) =>
+        orAbort(opened.send({ ...TEST, id, createdAt: new Date() }, either), either),
+      )
       yield { channel, type, delivered: true, detail: null }
     } catch (error) {
       signal.throwIfAborted()
-      yield { channel, type, delivered: false, detail: sentence(error) }
+      const isLate = error instanceof DOMException && error.name === 'TimeoutError'
+      const detail = isLate ? `nothing within ${PATIENCE_MS / 1000} s` : sentence(error)
+      yield { channel, type, delivered: false, detail }
     }
   }
 }

@@ -38,13 +38,22 @@ function parsed(value: string): unknown {
   }
 }
 
-/** The texts of a configuration, of which `written` has the options as JSON. */
-export function configuredTexts(written: readonly Readonly<Record<string, string>>[]): IsConfigured {
+interface Written {
+  /** The options, as JSON. */
+  readonly written: Readonly<Record<string, string>>
+}
+
+/** The texts of a configuration. */
+export function configuredTexts({
+  written,
+  syncs,
+}: Written & { readonly syncs: readonly Written[] }): IsConfigured {
   const texts = new Set<string>()
   const add = (value: unknown): void => {
     if (typeof value === 'string') texts.add(value)
     else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) add(each)
   }
-  for (const options of written) for (const value of Object.values(options)) add(parsed(value))
+  for (const options of [written, ...syncs.map((sync) => sync.written)])
+    for (const value of Object.values(options)) add(parsed(value))
   return (text) => texts.has(text)
 }

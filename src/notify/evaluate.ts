@@ -1,3 +1,4 @@
+import { type IsConfigured, withoutPeople as maskPeople } from '../log/people.ts'
 import { undecided } from '../plan/decide.ts'
 import type { SyncFigures } from '../store/figures.ts'
 import type { DecisionOfRun } from '../store/notifications.ts'
@@ -10,6 +11,7 @@ import {
   aboutQuarantine,
   aboutToken,
   aboutWithheld,
+  type WithoutPeople,
 } from './wording.ts'
 import type { Notification } from './notification.ts'
 
@@ -25,23 +27,26 @@ export interface Evaluated {
   readonly notifications: readonly Notification[]
 }
 
-/** From this number on, failures in a row are told of. */
-export interface Thresholds {
+export interface Rules {
+  /** From this number on, failures in a row are told of. */
   readonly failures: number
+  /** A text of the configuration may be quoted: it names nobody. */
+  readonly isConfigured: IsConfigured
 }
 
 const DAY_MS = 86_400_000
 
 /** What goes on now, and what is to be told of it: what is new, has doubled, is a day old, or has ended. */
-export function evaluate(before: readonly Condition[], facts: Facts, thresholds: Thresholds): Evaluated {
+export function evaluate(before: readonly Condition[], facts: Facts, rules: Rules): Evaluated {
   const { figures, decisions, now } = facts
+  const withoutPeople = (sentence: string) => maskPeople(sentence, rules.isConfigured)
   const conditions: Condition[] = []
   const notifications: Notification[] = decisions.map(aboutDecision)
   for (const each of figures) {
     const decided = decisions.some(({ sync }) => sync === each.sync)
-    for (const seen of signsOf(each, thresholds)) {
+    for (const seen of signsOf(each, rules)) {
       const known = before.find(({ sync, event }) => sync === each.sync && event === seen.event)
-      const { condition, notification } = follow(known, seen, { figures: each, decided, now })
+      const { condition, notification } = follow(known, seen, { figures: each, decided, now, withoutPeople })
       if (condition !== undefined) conditions.push(condition)
       if (notification !== undefined) notifications.push(notification)
     }
@@ -55,7 +60,7 @@ type Sign =
   | { readonly event: Lasting; readonly state: 'off' }
   | { readonly event: Lasting; readonly state: 'unknown' }
 
-function signsOf(figures: SyncFigures, { failures }: Thresholds): readonly Sign[] {
+function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
   const { hold, quarantined, isUnderWay, token } = figures
   const isHeld = hold?.state === 'held'
   return [
@@ -88,6 +93,7 @@ interface Context {
   /** Whether somebody decided something of the sync since the last look. */
   readonly decided: boolean
   readonly now: Date
+  readonly withoutPeople: WithoutPeople
 }
 
 interface Followed {
@@ -104,12 +110,13 @@ function follow(known: Condition | undefined, seen: Sign, context: Context): Fol
 function goOn(
   known: Condition | undefined,
   { event, amount, endsAt }: Extract<Sign, { readonly state: 'on' }>,
-  { figures, now }: Context,
+  context: Context,
 ): Followed {
+  const { figures, now } = context
   const { sync } = figures
   if (known === undefined) {
     const condition = { sync, event, since: now, amount, toldAt: now, endsAt }
-    return { condition, notification: about(condition, figures, 'new') }
+    return { condition, notification: about(condition, context, 'new') }
   }
   const isMore = amount >= 2 * known.amount
   const isDue = now.getTime() - known.toldAt.getTime() >= DAY_MS
@@ -117,17 +124,17 @@ function goOn(
   const isTold = isMore || (isDue && (event !== 'quarantine' || amount > known.amount))
   if (!isTold) return { condition: { ...known, amount: Math.min(known.amount, amount), endsAt } }
   const condition = { ...known, amount, toldAt: now, endsAt }
-  return { condition, notification: about(condition, figures, isMore ? 'more' : 'reminder') }
+  return { condition, notification: about(condition, context, isMore ? 'more' : 'reminder') }
 }
 
-function about(condition: Condition, figures: SyncFigures, why: Why): Notification {
+function about(condition: Condition, { figures, withoutPeople }: Context, why: Why): Notification {
   switch (condition.event) {
     case 'held':
-      return aboutHold(figures, condition, why)
+      return aboutHold(figures, condition, why, withoutPeople)
     case 'withheld':
-      return aboutWithheld(figures, condition, why)
+      return aboutWithheld(figures, condition, why, withoutPeople)
     case 'failing':
-      return aboutFailures(figures, condition, why)
+      return aboutFailures(figures, condition, why, withoutPeople)
     case 'quarantine':
       return aboutQuarantine(figures, why)
     case 'token':

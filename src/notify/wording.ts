@@ -1,15 +1,12 @@
 import { amount, digits, pointInTime } from '../directory/wording.ts'
-import { withoutPeople } from '../log/people.ts'
 import { undecided } from '../plan/decide.ts'
 import type { SyncFigures } from '../store/figures.ts'
 import type { DecisionOfRun } from '../store/notifications.ts'
 import type { Condition, Why } from './condition.ts'
 import type { Notification } from './notification.ts'
 
-/** A sentence of a run may quote entries: people are shown by commands only. */
-function named(sentence: string): string {
-  return withoutPeople(sentence, () => false)
-}
+/** A sentence of a run may quote entries; this leaves them out: people are shown by commands only. */
+export type WithoutPeople = (sentence: string) => string
 
 function timeOf(time: Date): string {
   return pointInTime(time.toISOString())
@@ -21,11 +18,16 @@ function still(condition: Condition, why: Why): string {
 
 type Breaches = NonNullable<SyncFigures['hold']>['breaches']
 
-function breachLines(breaches: Breaches): string[] {
-  return breaches.map(({ guard, detail }) => `- ${named(detail)} (${guard})`)
+function breachLines(breaches: Breaches, withoutPeople: WithoutPeople): string[] {
+  return breaches.map(({ guard, detail }) => `- ${withoutPeople(detail)} (${guard})`)
 }
 
-export function aboutHold({ sync, hold }: SyncFigures, condition: Condition, why: Why): Notification {
+export function aboutHold(
+  { sync, hold }: SyncFigures,
+  condition: Condition,
+  why: Why,
+  withoutPeople: WithoutPeople,
+): Notification {
   const { run, undecided: count, breaches, expiresAt } = hold!
   const what = count === 0 ? 'the plan' : amount(count, 'change')
   const until = expiresAt === null ? '' : ` Until ${timeOf(expiresAt)}, then the next run asks again.`
@@ -36,7 +38,7 @@ export function aboutHold({ sync, hold }: SyncFigures, condition: Condition, why
     subject: `${sync}: a plan waits for a person${still(condition, why)}`,
     text: lines(
       `Run ${run} of the sync ${sync} is held, and nothing of it is applied: ${what} would go beyond these limits.`,
-      ...breachLines(undecided('held', breaches)),
+      ...breachLines(undecided('held', breaches), withoutPeople),
       '',
       `dirsyncd runs ${run} shows the plan; dirsyncd approve ${run} applies it, dirsyncd reject ${run} leaves it.${until}`,
     ),
@@ -47,6 +49,7 @@ export function aboutWithheld(
   { sync, planned, hold }: SyncFigures,
   condition: Condition,
   why: Why,
+  withoutPeople: WithoutPeople,
 ): Notification {
   // Where an earlier run withheld the same, its hold is the one to be decided about.
   const run = hold?.run ?? planned!.run
@@ -59,7 +62,7 @@ export function aboutWithheld(
     subject: `${sync}: the source does not prove all that it shows${still(condition, why)}`,
     text: lines(
       `Run ${run} of the sync ${sync} withholds ${amount(condition.amount, 'change')} and applies the rest:`,
-      ...breachLines(waiting),
+      ...breachLines(waiting, withoutPeople),
       '',
       isForPerson
         ? `dirsyncd runs ${run} shows them; dirsyncd approve ${run} applies them, dirsyncd reject ${run} leaves them.`
@@ -72,6 +75,7 @@ export function aboutFailures(
   { sync, failures, error, lastSuccess }: SyncFigures,
   condition: Condition,
   why: Why,
+  withoutPeople: WithoutPeople,
 ): Notification {
   const last = lastSuccess === null ? 'It has never succeeded.' : `It last succeeded ${timeOf(lastSuccess)}.`
   return {
@@ -81,7 +85,7 @@ export function aboutFailures(
     subject: `${sync}: its runs fail${still(condition, why)}`,
     text: lines(
       `The last ${digits(failures)} runs of the sync ${sync} have failed. ${last} The last error:`,
-      `- ${named(error ?? 'unknown')}`,
+      `- ${withoutPeople(error ?? 'unknown')}`,
       '',
       `dirsyncd runs --sync ${sync} shows them; dirsyncd check ${sync} tries each step.`,
     ),

@@ -147,7 +147,7 @@ export async function claimDelivery(
       .updateTable('dirsyncd.deliveries')
       .set({
         attempts: sql<number>`attempts + 1`,
-        next_at: sql<Date>`clock_timestamp() + ${claimMs} * interval '1 millisecond'`,
+        next_at: inFuture(claimMs),
       })
       .where('notification', '=', notification)
       .where('channel', '=', channel)
@@ -162,6 +162,29 @@ export async function claimDelivery(
   })
 }
 
+export interface DeliveryKey {
+  readonly notification: string
+  readonly channel: string
+}
+
+/** Claims a delivery for so long again, while its attempt goes on. */
+export async function keepDelivery(
+  db: Db,
+  { notification, channel }: DeliveryKey,
+  claimMs: number,
+): Promise<void> {
+  await db
+    .updateTable('dirsyncd.deliveries')
+    .set({ next_at: inFuture(claimMs) })
+    .where('notification', '=', notification)
+    .where('channel', '=', channel)
+    .execute()
+}
+
+function inFuture(ms: number) {
+  return sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
+}
+
 /** What came of an attempt; `waitMs` is set where it is tried again. */
 export interface Attempt {
   readonly state: 'waiting' | 'delivered' | 'given-up'
@@ -171,7 +194,7 @@ export interface Attempt {
 
 export async function settleDelivery(
   db: Db,
-  { notification, channel }: { readonly notification: string; readonly channel: string },
+  { notification, channel }: DeliveryKey,
   { state, waitMs = 0, detail }: Attempt,
 ): Promise<void> {
   await db
@@ -179,7 +202,7 @@ export async function settleDelivery(
     .set({
       state,
       detail: detail === undefined ? null : storable(detail),
-      next_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+      next_at: inFuture(waitMs),
       ...(state !== 'waiting' && { ended_at: sql<Date>`now()` }),
     })
     .where('notification', '=', notification)

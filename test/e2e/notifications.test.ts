@@ -147,9 +147,13 @@ test('two daemons on one store tell it once', async () => {
   await configure({ dataDir: './other' })
   await startDaemon()
   await sync(0, people(40))
+  // Longer than a delivery is claimed for at once, in the short mode.
+  mails.delayMs = 6000
   for (const left of [20, 19, 18]) await sync(3, people(left))
   expect((await site.run('reject', '4')).code).toBe(0)
   await expect.poll(() => receiver.received.length, PATIENCE).toBe(2)
+  await expect.poll(() => mails.answered, PATIENCE).toBe(1)
+  mails.delayMs = 0
   other.kill('SIGTERM')
   await other.ended
   for (let times = 0; times < 3; times++) await sync(1, 'nonsense\n')

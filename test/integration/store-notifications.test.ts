@@ -56,15 +56,15 @@ test('however many look at once, a notification is made once', async () => {
   })
 })
 
+function runsOfSync(db: typeof bed.db) {
+  return sql`SELECT count(*)::int AS runs FROM dirsyncd.runs WHERE sync = ${bed.sync}`.execute(db)
+}
+
 test('a look sees one moment of the store, whatever others write meanwhile', async () => {
-  const read = (db: typeof bed.db) =>
-    sql<{ runs: number }>`SELECT count(*)::int AS runs FROM dirsyncd.runs WHERE sync = ${bed.sync}`.execute(
-      db,
-    )
   await look(async (trx) => {
-    const before = await read(trx)
+    const before = await runsOfSync(trx)
     await addRun(bed.db, { sync: bed.sync, target: TARGET, mode: 'sync', trigger: 'demand' })
-    expect((await read(trx)).rows).toEqual(before.rows)
+    expect((await runsOfSync(trx)).rows).toEqual(before.rows)
     return { conditions: [], notifications: [] }
   })
 })

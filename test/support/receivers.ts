@@ -92,6 +92,8 @@ export interface ReceivedMail {
 export interface MailServer extends AsyncDisposable {
   readonly port: number
   readonly received: ReceivedMail[]
+  /** Of how many it said that it has them. */
+  answered: number
   /** How long it takes until it says that it has a mail, in milliseconds. */
   delayMs: number
 }
@@ -124,7 +126,10 @@ export async function startMailServer(
         secure: session.secure,
         user: session.user as string | undefined,
       })
-      setTimeout(done, mails.delayMs)
+      setTimeout(() => {
+        mails.answered += 1
+        done()
+      }, mails.delayMs)
     },
     ...rest,
   })
@@ -134,6 +139,7 @@ export async function startMailServer(
   const mails: MailServer = {
     port: (server.server.address() as AddressInfo).port,
     received,
+    answered: 0,
     delayMs: 0,
     [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   }

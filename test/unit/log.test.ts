@@ -84,14 +84,12 @@ test.each([
   ['ana@xn--bcher-kva.example,ben@b.example', '[e-mail],[e-mail]'],
   ['it says "" and "x"', 'it says "…" and "…"'],
 ])('%s is logged as %s', (text, shown) => {
-  const written = [
-    {
-      'tls.ca': './ca.pem\n-----BEGIN CERTIFICATE-----',
-      'users.base': '["ou=people,dc=example,dc=org"]',
-      'bind.dn': '"cn=reader,dc=example"',
-    },
-  ]
-  expect(withoutPeople(text, configuredTexts(written))).toBe(shown)
+  const written = {
+    'tls.ca': './ca.pem\n-----BEGIN CERTIFICATE-----',
+    'users.base': '["ou=people,dc=example,dc=org"]',
+    'bind.dn': '"cn=reader,dc=example"',
+  }
+  expect(withoutPeople(text, configuredTexts({ written, syncs: [] }))).toBe(shown)
 })
 
 test('a line keeps its ids and leaves out people, in its fields and in the error that it shows', () => {

@@ -15,7 +15,8 @@ export interface EmailOptions {
   readonly to: readonly string[]
 }
 
-const PATIENCE_MS = 20_000
+/** A mail server may look into a mail for minutes before it says that it has it (RFC 5321, 4.5.3.2). */
+const PATIENCE = { connectionTimeout: 20_000, greetingTimeout: 60_000, socketTimeout: 600_000 }
 
 export function createEmail(options: EmailOptions): Channel {
   const { host, port, security, ca, user, from, to } = options
@@ -28,9 +29,7 @@ export function createEmail(options: EmailOptions): Channel {
         secure: security === 'tls',
         requireTLS: security === 'starttls',
         ignoreTLS: security === 'none',
-        connectionTimeout: PATIENCE_MS,
-        greetingTimeout: PATIENCE_MS,
-        socketTimeout: PATIENCE_MS,
+        ...PATIENCE,
         // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
         tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
         ...(user !== undefined && password !== undefined && { auth: { user, pass: password } }),

@@ -197,9 +197,9 @@ export const WATCHING: readonly Protection[] = [
   },
   {
     name: 'notify-names-nobody',
-    file: 'notify/wording.ts',
-    find: 'return withoutPeople(sentence, () => false)',
-    replace: 'return withoutPeople(sentence, () => true)',
+    file: 'notify/evaluate.ts',
+    find: 'maskPeople(sentence, rules.isConfigured)',
+    replace: 'sentence || maskPeople(sentence, rules.isConfigured)',
     test: EVALUATE,
     only: 'names nobody',
   },
@@ -222,10 +222,18 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'notify-what-is-claimed-is-not-sent-by-others',
     file: 'store/notifications.ts',
-    find: "next_at: sql<Date>`clock_timestamp() + ${claimMs} * interval '1 millisecond'`,",
-    replace: '',
+    find: 'attempts: sql<number>`attempts + 1`,\n        next_at: inFuture(claimMs),',
+    replace: 'attempts: sql<number>`attempts + 1`,',
     test: 'integration/store-notifications.test.ts',
     only: 'delivers in order',
+  },
+  {
+    name: 'notify-what-takes-long-is-not-sent-by-others',
+    file: 'compose/notifier.ts',
+    find: 'setInterval(keep,',
+    replace: 'setInterval(() => undefined,',
+    test: 'e2e/notifications.test.ts',
+    only: 'two daemons on one store',
   },
   {
     name: 'notify-decisions-are-told-once',

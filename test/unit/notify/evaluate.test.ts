@@ -56,6 +56,8 @@ function ends(secondsLeft: number): Partial<SyncFigures> {
   return { token: { secondsLeft, isSoon: true } }
 }
 
+const RULES = { failures: 3, isConfigured: (text: string) => text === 'ou=a,dc=x' }
+
 /** Told of a sync, of which something is so at each of these hours. */
 class Story {
   #conditions: readonly Condition[] = []
@@ -66,7 +68,7 @@ class Story {
     decisions: readonly DecisionOfRun[] = [],
   ): readonly Notification[] {
     const facts = { figures: [{ ...WELL, ...figures }], decisions, now: new Date(START + hours * HOUR) }
-    const { conditions, notifications } = evaluate(this.#conditions, facts, { failures: 3 })
+    const { conditions, notifications } = evaluate(this.#conditions, facts, RULES)
     this.#conditions = conditions
     return notifications
   }
@@ -178,7 +180,7 @@ test('what the evidence withholds is told of, with what has to happen', () => {
   })
   expect(told!.text.split('\n')).toEqual([
     'Run 13 of the sync corp withholds 40 changes and applies the rest:',
-    '- nobody is left in "…" (container-emptied)',
+    '- nobody is left in "ou=a,dc=x" (container-emptied)',
     '',
     'dirsyncd runs 13 shows them; dirsyncd approve 13 applies them, dirsyncd reject 13 leaves them.',
   ])
@@ -254,10 +256,14 @@ test('a token that ends is told of once a day, until it is another one', () => {
 test('a condition of a sync says nothing of another one', () => {
   const labs = { ...WELL, sync: 'labs', failures: 5, error: 'gone' }
   const now = new Date(START)
-  const first = evaluate([], { figures: [WELL, labs], decisions: [], now }, { failures: 1 })
+  const first = evaluate([], { figures: [WELL, labs], decisions: [], now }, { ...RULES, failures: 1 })
   expect(first.notifications.map(({ sync }) => sync)).toEqual(['labs'])
   const corp = { ...WELL, failures: 5, error: 'gone' }
-  const second = evaluate(first.conditions, { figures: [corp, labs], decisions: [], now }, { failures: 1 })
+  const second = evaluate(
+    first.conditions,
+    { figures: [corp, labs], decisions: [], now },
+    { ...RULES, failures: 1 },
+  )
   expect(second.notifications.map(({ sync }) => sync)).toEqual(['corp'])
   expect(second.conditions).toHaveLength(2)
 })
