@@ -44,9 +44,9 @@ export class DaemonFigures {
     const add: Add = (name, labels, value) => samples.push({ name, labels, value })
     try {
       await withinTime(addStore(this.#site, this.#config(), add), PATIENCE_MS)
-      add('dirsyncd_store_up', { store: store.kind }, 1)
+      this.#metrics.set('dirsyncd_store_up', { store: store.kind }, 1)
     } catch (error) {
-      add('dirsyncd_store_up', { store: store.kind }, 0)
+      this.#metrics.set('dirsyncd_store_up', { store: store.kind }, 0)
       log.debug({ error: sentence(error) }, 'the store could not be asked for metrics')
     }
     this.#metrics.setAll(samples)

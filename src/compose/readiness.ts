@@ -9,12 +9,13 @@ import { withinTime } from './within-time.ts'
 const PATIENCE_MS = 3000
 
 /** Why store and queue cannot be used, in a sentence; `undefined` where they answer. */
-export async function whyStoresAreAway({ store, backend }: Site): Promise<string | undefined> {
-  const [ofStore, ofQueue] = await Promise.all([
-    problem('store', store.pool.query('SELECT 1')),
-    problem('queue', backend.ping()),
-  ])
+export async function whyStoresAreAway(site: Site): Promise<string | undefined> {
+  const [ofStore, ofQueue] = await Promise.all([whyStoreIsAway(site), problem('queue', site.backend.ping())])
   return ofStore ?? ofQueue
+}
+
+export function whyStoreIsAway({ store }: Site): Promise<string | undefined> {
+  return problem('store', store.pool.query('SELECT 1'))
 }
 
 async function problem(what: string, work: Promise<unknown>): Promise<string | undefined> {

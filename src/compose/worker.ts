@@ -8,7 +8,7 @@ import { onHangup } from '../shutdown.ts'
 import { listenForWorker, metricsText } from './admin.ts'
 import { OpenSyncs } from './open-syncs.ts'
 import { Reloader } from './reloader.ts'
-import { whyStoresAreAway } from './readiness.ts'
+import { whyStoreIsAway, whyStoresAreAway } from './readiness.ts'
 import { openSite } from './site.ts'
 import { openSyncClient, startChangeWorker } from './sync-parts.ts'
 import { programVersion } from './version.ts'
@@ -42,7 +42,10 @@ export async function runWorker(
   stack.use(onHangup(() => reloader.reloadInBackground()))
   const watching = {
     whyNotReady: () => whyStoresAreAway(site),
-    metrics: metricsText(metrics, async () => undefined),
+    metrics: metricsText(metrics, async () => {
+      const why = await whyStoreIsAway(site)
+      metrics.set('dirsyncd_store_up', { store: site.store.kind }, why === undefined ? 1 : 0)
+    }),
   }
   const url = await listenForWorker(stack, config, watching)
   log.info({ syncs: config.syncs.map(({ name }) => name), process: site.processName, url }, 'worker started')

@@ -164,7 +164,7 @@ export const METRICS = {
   },
   dirsyncd_pending_changes: {
     type: 'gauge',
-    help: 'Changes of the current phase of a run that have no outcome yet.',
+    help: 'Changes of a run that is being applied that have no outcome yet.',
     labels: ['sync'],
     from: 'daemon',
   },
@@ -239,7 +239,7 @@ export const METRICS = {
     type: 'gauge',
     help: '1 while the store answers; without it, what only the store knows is missing.',
     labels: ['store'],
-    from: 'daemon',
+    from: 'process',
   },
   dirsyncd_store_bytes: {
     type: 'gauge',

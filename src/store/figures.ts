@@ -117,6 +117,9 @@ function select(syncs: readonly WatchedSync[]) {
   const ofSync = sql`r.sync = w.sync AND r.target = w.target AND r.mode = 'sync' AND r.undo IS NULL`
   const newest = (what: ReturnType<typeof sql>, which: ReturnType<typeof sql>) =>
     sql`(SELECT ${what} FROM dirsyncd.runs AS r WHERE ${ofSync} AND ${which} ORDER BY r.run DESC LIMIT 1)`
+  // Of all phases: the run's counter `pending` is of the current one, and of none while first changes are read back.
+  const withoutOutcome = sql`greatest(0, r.stored_changes
+    - COALESCE((SELECT sum(ended::int) FROM jsonb_each_text(r.outcomes) AS o (state, ended)), 0))`
   const applying = sql`r.sync = w.sync AND r.finished_at IS NULL AND r.state = 'applying'`
   return sql<Row>`SELECT w.sync, w.target,
       ${newest(sql`r.started_at`, sql`r.started_at IS NOT NULL`)} AS "lastAttempt",
@@ -140,9 +143,9 @@ function select(syncs: readonly WatchedSync[]) {
         AS "isUnderWay",
       (SELECT count(*)::int FROM dirsyncd.quarantine AS q WHERE q.sync = w.sync AND q.target = w.target
         AND q.code = 'quarantined') AS quarantined,
-      COALESCE((SELECT sum(r.pending)::int FROM dirsyncd.runs AS r WHERE ${applying}), 0) AS pending,
+      COALESCE((SELECT sum(${withoutOutcome}) FROM dirsyncd.runs AS r WHERE ${applying}), 0)::int AS pending,
       COALESCE((SELECT max(extract(epoch FROM now() - r.applying_at))::float8 FROM dirsyncd.runs AS r
-        WHERE ${applying} AND r.pending > 0), 0) AS "pendingSeconds",
+        WHERE ${applying} AND ${withoutOutcome} > 0), 0) AS "pendingSeconds",
       COALESCE((SELECT t.outages FROM dirsyncd.targets AS t WHERE t.target = w.target), 0) AS outages,
       extract(epoch FROM l.expires_at - now())::float8 AS "tokenSeconds", l.longest_seconds AS "tokenLongest"
     FROM unnest(${column('sync')}, ${column('target')}, ${column('origin')}, ${column('place')})

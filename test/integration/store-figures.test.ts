@@ -147,15 +147,18 @@ test('changes are pending while a run applies them', async () => {
   const harness = await bed.openWithWorker()
   hire(...ids(30))
   const seen: SyncFigures[] = []
+  let created = 0
   bed.proxy.intercept = async ({ method }) => {
-    if (method === 'POST' && seen.length < 15) seen.push(await figures())
+    if (created < 30 && (method === 'POST' || created > 0)) seen.push(await figures())
+    if (method === 'POST') created += 1
     return undefined
   }
   await harness.sync()
   const [first] = seen
-  expect(first).toMatchObject({ isUnderWay: true, lastSuccess: null })
-  expect(first!.pending).toBeGreaterThan(0)
+  expect(first).toMatchObject({ isUnderWay: true, lastSuccess: null, pending: 30 })
   expect(first!.pendingSeconds).toBeGreaterThan(0)
+  // Also while the first ones are read back, before the rest is sent.
+  expect(Math.min(...seen.map(({ pending }) => pending))).toBeGreaterThan(0)
   expect(await figures()).toMatchObject({ isUnderWay: false, pending: 0, pendingSeconds: 0 })
 })
 
