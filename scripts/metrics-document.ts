@@ -5,7 +5,7 @@ const HEAD = `# Metrics
 <!-- Made from src/metrics/table.ts by \`npm run metrics\`. -->
 
 \`dirsyncd start\` shows its metrics at \`/metrics\` of \`admin.listen\`, \`dirsyncd worker\` at that of \`worker.listen\`, in
-Prometheus' text format. Beyond this machine both need the token of \`admin.token\`, as a bearer token. For example:
+Prometheus' text format. Where \`admin.token\` is set, as it must be beyond this machine, both need it as a bearer token. For example:
 
 \`\`\`yaml
 scrape_configs:
@@ -19,8 +19,8 @@ scrape_configs:
 
 What the **daemon** shows is what the store and the configuration say when Prometheus asks. Workers do not show it, and
 every daemon on one store shows the same: take the maximum. What each **process** shows is what it did itself: add it
-up. Without the store, only \`dirsyncd_store_up 0\` is left of the first kind. Names, types and labels do not change
-without a line in the changelog.
+up. Without the store there is nothing of the first kind, and \`dirsyncd_store_up\` is 0. Names, types and labels do not
+change without a line in the changelog.
 `
 
 const TAIL = `

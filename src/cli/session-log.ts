@@ -53,7 +53,7 @@ function toggleDebug(levelled: LevelledLog): Disposable {
   return onUser2(() => {
     const level = levelled.level() === 'debug' ? configured : 'debug'
     levelled.setLevel(level)
-    levelled.log.warn({ level }, 'the log has another level now')
+    levelled.log.warn({ logLevel: level }, 'the log has another level now')
   })
 }
 

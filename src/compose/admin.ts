@@ -4,6 +4,8 @@ import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
 import { buildWorkerApp, type Watching } from '../admin/watching.ts'
 import type { AccessConfig, Config } from '../config/config.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { listen } from './service.ts'
 
@@ -12,7 +14,7 @@ export async function listenForAdmin(
   stack: AsyncDisposableStack,
   { dataDir, admin }: Config,
   options: Omit<AdminOptions, 'operations' | 'access'>,
-  announce: (line: string) => void,
+  { log, announce }: { readonly log: Log; readonly announce: (line: string) => void },
 ): Promise<void> {
   const socket = socketPath(dataDir)
   await rm(socket, { force: true })
@@ -21,7 +23,7 @@ export async function listenForAdmin(
   await commands.listen({ path: socket })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
-  const pages = buildAdminApp({ ...options, operations: false, access: accessOf(admin) })
+  const pages = buildAdminApp({ ...options, operations: false, access: await accessOf(admin, log) })
   stack.defer(() => pages.close())
   announce(`The admin page is at ${await listen(pages, admin.listen)}`)
 }
@@ -31,15 +33,42 @@ export async function listenForWorker(
   stack: AsyncDisposableStack,
   { worker, admin }: Config,
   watching: Watching,
+  log: Log,
 ): Promise<string | undefined> {
   if (worker.listen === undefined) return undefined
-  const app = buildWorkerApp(watching, accessOf(admin))
+  const app = buildWorkerApp(watching, await accessOf(admin, log))
   stack.defer(() => app.close())
   return listen(app, worker.listen)
 }
 
-function accessOf({ hosts, token, proxy }: AccessConfig): Access {
-  return { hosts, token: token && (() => token.read()), proxy }
+/** Throws where there is a token that cannot be read, or is easily guessed. */
+async function accessOf({ hosts, token, proxy }: AccessConfig, log: Log): Promise<Access> {
+  if (token === undefined) return { hosts, token, proxy }
+  requireGoodToken(await token.read())
+  return {
+    hosts,
+    // Whoever has not shown the token yet is told nothing of where it is.
+    token: async () => {
+      try {
+        return requireGoodToken(await token.read())
+      } catch (error) {
+        log.error({ error: sentence(error) }, 'nobody is let in')
+        throw new DirsyncdError('secret-unavailable', 'The token cannot be read now: the log says why.')
+      }
+    },
+    proxy,
+  }
+}
+
+/** Of characters that any header and any browser sends as they are. */
+const GOOD_TOKEN = /^[!-~]{16,}$/
+
+function requireGoodToken(token: string): string {
+  if (GOOD_TOKEN.test(token)) return token
+  throw new DirsyncdError(
+    'config-invalid',
+    'The token of admin.token must have 16 characters or more, of letters, digits and signs of ASCII without blanks: openssl rand -hex 32 makes one.',
+  )
 }
 
 /** The metrics of a process as Prometheus reads them; `read` sets those that are read when it asks. */

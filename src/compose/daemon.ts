@@ -83,7 +83,8 @@ export async function runDaemon(
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...tellingDecisions(control, notifier.look), explain }
-  await listenForAdmin(stack, config, { control: operations, watching, diagnose, reload }, output.announce)
+  const admin = { control: operations, watching, diagnose, reload }
+  await listenForAdmin(stack, config, admin, { log, announce: output.announce })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
   notifier.start()

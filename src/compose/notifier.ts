@@ -132,7 +132,7 @@ export class Notifier implements AsyncDisposable {
       evaluate(
         conditions as readonly Condition[],
         { figures: await figuresOf(trx, watched), decisions, now },
-        { failures, isConfigured: configuredTexts(config) },
+        { failures, settledMs: this.#site.times.notify.settled, isConfigured: configuredTexts(config) },
       ),
     )
     await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)

@@ -47,7 +47,7 @@ export async function runWorker(
       metrics.set('dirsyncd_store_up', { store: site.store.kind }, why === undefined ? 1 : 0)
     }),
   }
-  const url = await listenForWorker(stack, config, watching)
+  const url = await listenForWorker(stack, config, watching, log)
   log.info({ syncs: config.syncs.map(({ name }) => name), process: site.processName, url }, 'worker started')
   onReady()
   if (!signal.aborted) await once(signal, 'abort')

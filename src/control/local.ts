@@ -2,7 +2,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
-import { endedHolds } from '../store/holds.ts'
+import { endedHolds, openHoldOf } from '../store/holds.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
@@ -129,12 +129,12 @@ async function decideOn(
   const asked = await findRun(db, number)
   if (asked === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
-  const awaits = await awaitsApplying(db, number)
+  const around = { awaits: await awaitsApplying(db, number), open: await openHoldOf(db, asked.sync) }
   return decide(db, number, decision, (run, breaches) => {
     requireUndecided(run, asked)
     requireInTime(run)
     if (run.hold === 'open') requireSameTarget(run, targets, 'be decided about')
-    requireHold(run, decision, awaits)
+    requireHold(run, decision, around)
     requireNames(run, decision, breaches)
   })
 }
@@ -176,10 +176,18 @@ function requireUndecided({ run, hold }: RunRecord, asked: RunRecord): void {
   )
 }
 
+/** What is so beside a run that somebody decides about. */
+interface Around {
+  /** Whether something of it that was approved is not applied yet. */
+  readonly awaits: boolean
+  /** The run of its sync that has the open hold. */
+  readonly open: number | undefined
+}
+
 /** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
-function requireHold(run: RunRecord, { decision }: NewDecision, awaits: boolean): void {
+function requireHold(run: RunRecord, { decision }: NewDecision, around: Around): void {
   if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
-  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run, awaits)}.`)
+  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run, around)}.`)
 }
 
 function requireNames(
@@ -197,7 +205,7 @@ function requireNames(
   )
 }
 
-function whyNoHold(run: RunRecord, awaits: boolean): string {
+function whyNoHold(run: RunRecord, { awaits, open }: Around): string {
   const first = holdBefore({ ...run, holdRun: run.hold_run })
   if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`
   if (run.hold_run !== null && run.hold_run !== run.run)
@@ -209,7 +217,10 @@ function whyNoHold(run: RunRecord, awaits: boolean): string {
   if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
   if (run.undo !== null && (run.hold === 'closed' || run.hold === 'replaced'))
     return `a later run ended it; dirsyncd undo ${run.undo.run} shows what can be put back now`
-  if (run.hold === 'replaced') return 'a newer run took its place; `dirsyncd runs` shows what waits now'
+  if (run.hold === 'replaced')
+    return open === undefined
+      ? 'a newer run took its place; `dirsyncd runs` shows what waits now'
+      : `run ${open} took its place, so dirsyncd runs ${open} shows what waits now`
   if (run.hold === 'closed') return 'a newer run had nothing to hold'
   if (run.hold === 'expired') return 'it expired, because nobody decided in time; see `dirsyncd runs`'
   return `it is ${run.state}`

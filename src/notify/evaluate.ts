@@ -30,6 +30,8 @@ export interface Evaluated {
 export interface Rules {
   /** From this number on, failures in a row are told of. */
   readonly failures: number
+  /** For so long runs must not fail again until somebody is told that they run, in milliseconds. */
+  readonly settledMs: number
   /** A text of the configuration may be quoted: it names nobody. */
   readonly isConfigured: IsConfigured
 }
@@ -40,13 +42,20 @@ const DAY_MS = 86_400_000
 export function evaluate(before: readonly Condition[], facts: Facts, rules: Rules): Evaluated {
   const { figures, decisions, now } = facts
   const withoutPeople = (sentence: string) => maskPeople(sentence, rules.isConfigured)
+  const { settledMs } = rules
   const conditions: Condition[] = []
   const notifications: Notification[] = decisions.map(aboutDecision)
   for (const each of figures) {
     const decided = decisions.some(({ sync }) => sync === each.sync)
     for (const seen of signsOf(each, rules)) {
       const known = before.find(({ sync, event }) => sync === each.sync && event === seen.event)
-      const { condition, notification } = follow(known, seen, { figures: each, decided, now, withoutPeople })
+      const { condition, notification } = follow(known, seen, {
+        figures: each,
+        decided,
+        now,
+        withoutPeople,
+        settledMs,
+      })
       if (condition !== undefined) conditions.push(condition)
       if (notification !== undefined) notifications.push(notification)
     }
@@ -66,7 +75,7 @@ function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
   return [
     sign('held', isHeld ? Math.max(1, hold.undecided) : 0, hold?.expiresAt ?? null),
     withheld(figures),
-    sign('failing', figures.failures >= failures ? 1 : 0),
+    runsFail(figures, failures),
     // While a run applies its changes their number grows with each: all of them are told of at its end.
     isUnderWay ? { event: 'quarantine', state: 'unknown' } : sign('quarantine', quarantined),
     // The life of a token that has expired long ago is not known any more.
@@ -76,6 +85,12 @@ function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
 
 function sign(event: Lasting, amount: number, endsAt: Date | null = null): Sign {
   return amount > 0 ? { event, state: 'on', amount, endsAt } : { event, state: 'off' }
+}
+
+/** A failure or two are no news, and no recovery. */
+function runsFail({ failures }: SyncFigures, threshold: number): Sign {
+  if (failures > 0 && failures < threshold) return { event: 'failing', state: 'unknown' }
+  return sign('failing', failures >= threshold ? 1 : 0)
 }
 
 /** Of a run that is held, failed or under way nobody can say that the rest of its plan is applied. */
@@ -94,6 +109,7 @@ interface Context {
   readonly decided: boolean
   readonly now: Date
   readonly withoutPeople: WithoutPeople
+  readonly settledMs: number
 }
 
 interface Followed {
@@ -102,9 +118,17 @@ interface Followed {
 }
 
 function follow(known: Condition | undefined, seen: Sign, context: Context): Followed {
-  if (seen.state === 'unknown') return { condition: known }
-  if (seen.state === 'off') return known === undefined ? {} : { notification: ended(known, context) }
-  return goOn(known, seen, context)
+  if (known === undefined) return seen.state === 'on' ? goOn(known, seen, context) : {}
+  if (seen.state === 'unknown')
+    return { condition: known.event === 'failing' ? { ...known, endsAt: null } : known }
+  if (seen.state === 'on') return goOn(known, seen, context)
+  if (mayComeAgain(known, context)) return { condition: { ...known, endsAt: known.endsAt ?? context.now } }
+  return { notification: ended(known, context) }
+}
+
+/** Runs that fail again and again are told of as one condition, not each time. */
+function mayComeAgain({ event, endsAt }: Condition, { now, settledMs }: Context): boolean {
+  return event === 'failing' && now.getTime() - (endsAt ?? now).getTime() < settledMs
 }
 
 function goOn(

@@ -93,6 +93,8 @@ export interface NotifyTimes {
   readonly lastRetry: number
   /** A notification of this age is given up. */
   readonly giveUp: number
+  /** For so long runs must not fail again until somebody is told that they run. */
+  readonly settled: number
 }
 
 export const TIMES: Times = {
@@ -104,5 +106,12 @@ export const TIMES: Times = {
   canary: { look: { first: 250, giveUp: 8000 } },
   jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
-  notify: { look: 60_000, claim: 90_000, firstRetry: 10_000, lastRetry: 1_800_000, giveUp: 3 * 86_400_000 },
+  notify: {
+    look: 60_000,
+    claim: 90_000,
+    firstRetry: 10_000,
+    lastRetry: 1_800_000,
+    giveUp: 3 * 86_400_000,
+    settled: 1_800_000,
+  },
 }

@@ -146,3 +146,13 @@ async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held
   const all = new Set(before)
   return now.every((print) => all.has(print))
 }
+
+/** The run that has the open hold of a sync. */
+export async function openHoldOf(db: Kysely<Tables>, sync: string): Promise<number | undefined> {
+  const query = db
+    .selectFrom('dirsyncd.runs')
+    .select('run')
+    .where('sync', '=', sync)
+    .where('hold', '=', 'open')
+  return (await query.executeTakeFirst())?.run
+}

@@ -19,7 +19,7 @@ export interface StoredCondition {
   readonly since: Date
   readonly amount: number
   readonly toldAt: Date
-  /** When nobody can decide any more, of a hold. */
+  /** Of a hold, when nobody can decide any more; of runs that failed, since when they do not fail any more. */
   readonly endsAt: Date | null
 }
 

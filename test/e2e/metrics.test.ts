@@ -8,7 +8,7 @@ import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
 
-const TOKEN = 'metrics-token'
+const TOKEN = 'a-token-for-those-who-watch'
 const MAP = { external_id: 'id', email: 'mail', name: 'name' }
 
 let stack: AsyncDisposableStack
@@ -131,10 +131,29 @@ test('promtool finds no fault in the metrics, and nobody sees them without the t
     const text = await metricsOf(address)
     expect(findFaults(text)).toBe('')
     expect(text).not.toMatch(/Person|@|u39/)
+    expect(text).toContain('dirsyncd_store_up{store="postgres"} 1')
     for (const path of ['/metrics', '/metrics?token=x'])
       expect((await fetch(`http://${address}${path}`)).status).toBe(401)
     for (const path of ['/healthz', '/readyz'])
       expect((await fetch(`http://${address}${path}`)).status).toBe(200)
   }
   expect(await metricsOf(listen.worker)).not.toContain('dirsyncd_sync_failures{')
+})
+
+test('a token that is easily guessed lets nobody in, and no daemon begin', async () => {
+  await site.write('token', 'hunter2')
+  for (const address of Object.values(listen)) {
+    const headers = { authorization: 'Bearer hunter2' }
+    const answer = await fetch(`http://${address}/metrics`, { headers })
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toEqual({
+      code: 'secret-unavailable',
+      message: 'The token cannot be read now: the log says why.',
+    })
+  }
+  worker.kill('SIGTERM')
+  await worker.ended
+  const refused = await site.run('worker')
+  expect(refused.code).toBe(78)
+  expect(refused.stderr).toMatch(/^The token of admin\.token must have 16 characters or more, .*\n$/)
 })

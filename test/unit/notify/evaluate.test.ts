@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/notify/condition.ts'
-import { evaluate } from '../../../src/notify/evaluate.ts'
+import { evaluate, type Rules } from '../../../src/notify/evaluate.ts'
 import type { Notification } from '../../../src/notify/notification.ts'
 import type { SyncFigures } from '../../../src/store/figures.ts'
 import { countsOf } from '../cli/runs-for-tests.ts'
@@ -56,11 +56,16 @@ function ends(secondsLeft: number): Partial<SyncFigures> {
   return { token: { secondsLeft, isSoon: true } }
 }
 
-const RULES = { failures: 3, isConfigured: (text: string) => text === 'ou=a,dc=x' }
+const RULES = { failures: 3, settledMs: 0, isConfigured: (text: string) => text === 'ou=a,dc=x' }
 
 /** Told of a sync, of which something is so at each of these hours. */
 class Story {
   #conditions: readonly Condition[] = []
+  readonly #rules: Rules
+
+  constructor(rules: Rules = RULES) {
+    this.#rules = rules
+  }
 
   at(
     hours: number,
@@ -68,7 +73,7 @@ class Story {
     decisions: readonly DecisionOfRun[] = [],
   ): readonly Notification[] {
     const facts = { figures: [{ ...WELL, ...figures }], decisions, now: new Date(START + hours * HOUR) }
-    const { conditions, notifications } = evaluate(this.#conditions, facts, RULES)
+    const { conditions, notifications } = evaluate(this.#conditions, facts, this.#rules)
     this.#conditions = conditions
     return notifications
   }
@@ -239,6 +244,22 @@ test('a thousand refused changes are one notification, and only growth is anothe
   expect(story.says(5000, { quarantined: 5 })).toEqual([])
   expect(story.says(5001, { quarantined: 10 })).toEqual(['quarantine: corp: the service refuses 10 changes'])
   expect(story.says(5002, {})).toEqual([])
+})
+
+test('runs that fail again and again are told of once, and told to run when they have for half an hour', () => {
+  const story = new Story({ ...RULES, settledMs: HOUR / 2 })
+  expect(story.says(0, failing(3))).toHaveLength(1)
+  for (let hours = 1; hours < 20; hours += 2) {
+    expect(story.says(hours, {})).toEqual([])
+    expect(story.says(hours + 0.4, {})).toEqual([])
+    expect(story.says(hours + 0.6, failing(1))).toEqual([])
+    expect(story.says(hours + 0.9, failing(2))).toEqual([])
+    expect(story.says(hours + 1, failing(3))).toEqual([])
+  }
+  expect(story.says(24, failing(5))).toEqual(['failing: corp: its runs fail, since 2026-11-26 13:00:00Z'])
+  expect(story.says(25, {})).toEqual([])
+  expect(story.says(25.5, {})).toEqual(['recovered: corp: it runs again'])
+  expect(story.says(26, failing(3))).toHaveLength(1)
 })
 
 test('a token that ends is told of once a day, until it is another one', () => {
