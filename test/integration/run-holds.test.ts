@@ -119,6 +119,9 @@ test('a whole run replaces the hold of a run of single people', async () => {
   const whole = await harness.sync()
   expect(whole).toMatchObject({ state: 'held', hold: 'open' })
   expect(await harness.getRun(limited.run)).toMatchObject({ hold: 'replaced', hold_run: limited.run })
+  await expect(harness.control.approve({ run: limited.run, by: 'ada' })).rejects.toThrow(
+    `Run ${limited.run} has no open hold: run ${whole.run} took its place, so dirsyncd runs ${whole.run} shows what waits now.`,
+  )
 })
 
 test.each<[string, Partial<NewRun>]>([
