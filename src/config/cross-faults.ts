@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isThisMachine } from '../notify/this-machine.ts'
 import type { Fault } from './document.ts'
 import { isCron, parseAddress } from './values.ts'
 
@@ -13,18 +14,21 @@ export function crossFaults(raw: unknown): Fault[] {
     ...passwordsWithoutServer(raw),
     ...openListeners(raw),
     ...duplicates(
+      ['syncs'],
       syncs,
-      syncName,
+      nameIn,
       ['name'],
       (other) => `is the name of syncs[${other}] too; every sync has its own`,
     ),
     ...duplicates(
+      ['syncs'],
       syncs,
       directoryKey,
       ['directory'],
       (other) =>
         `is the directory of ${nameOf(syncs, other)} too; two syncs must never write to one directory`,
     ),
+    ...channelFaults(raw),
     ...syncs.flatMap((sync, index) =>
       [...scheduleFaults(sync), ...ldapFaults(sync), ...directoryFaults(sync)].map((fault) => ({
         ...fault,
@@ -36,7 +40,7 @@ export function crossFaults(raw: unknown): Fault[] {
 
 /** A sync in messages. */
 function nameOf(syncs: readonly unknown[], index: number): string {
-  const name = syncName(syncs[index])
+  const name = nameIn(syncs[index])
   return name === undefined ? `syncs[${index}]` : `the sync "${name}"`
 }
 
@@ -108,25 +112,26 @@ function isBeyondMachine(listen: unknown): boolean {
 }
 
 function duplicates(
-  syncs: readonly unknown[],
-  keyOf: (sync: unknown) => string | undefined,
+  list: readonly string[],
+  all: readonly unknown[],
+  keyOf: (one: unknown) => string | undefined,
   path: readonly string[],
   message: (other: number) => string,
 ): Fault[] {
   const first = new Map<string, number>()
   const faults: Fault[] = []
-  for (const [index, sync] of syncs.entries()) {
-    const key = keyOf(sync)
+  for (const [index, one] of all.entries()) {
+    const key = keyOf(one)
     if (key === undefined) continue
     const other = first.get(key)
     if (other === undefined) first.set(key, index)
-    else faults.push({ path: ['syncs', index, ...path], message: message(other) })
+    else faults.push({ path: [...list, index, ...path], message: message(other) })
   }
   return faults
 }
 
-function syncName(sync: unknown): string | undefined {
-  return z.object({ name: z.string() }).safeParse(sync).data?.name
+function nameIn(listed: unknown): string | undefined {
+  return z.object({ name: z.string() }).safeParse(listed).data?.name
 }
 
 const directoryIdentity = z.object({
@@ -140,6 +145,27 @@ function directoryKey(sync: unknown): string | undefined {
   if (directory === undefined || url === null) return undefined
   const path = url.pathname.replace(/\/+$/, '')
   return JSON.stringify([url.origin, path, directory.organizationId, directory.directoryId])
+}
+
+const plainMail = z.object({
+  type: z.literal('email'),
+  security: z.literal('none'),
+  host: z.string().refine((host) => !isThisMachine(host)),
+  password: z.unknown().refine((password) => password !== undefined),
+})
+
+function channelFaults(raw: unknown): Fault[] {
+  const list = ['notifications', 'channels']
+  const notifications = z.object({ notifications: z.unknown() }).safeParse(raw).data?.notifications
+  const channels = listOf(notifications, 'channels')
+  const twice = (other: number) => `is the name of ${list.join('.')}[${other}] too; every channel has its own`
+  const inTheClear = channels.flatMap((channel, index): Fault[] => {
+    const { data } = plainMail.safeParse(channel)
+    if (data === undefined) return []
+    const message = `would send the password in the clear to ${data.host}; use starttls or tls`
+    return [{ path: [...list, index, 'security'], message }]
+  })
+  return [...duplicates(list, channels, nameIn, ['name'], twice), ...inTheClear]
 }
 
 function scheduleFaults(sync: unknown): Fault[] {

@@ -19,6 +19,13 @@ const CORP = `syncs:
     directory: ${DIRECTORY}
 `
 
+const CHAT = '{ name: chat, type: slack, url: { env: CHAT } }'
+
+/** A configuration with a channel of e-mail. */
+function mailTo(host: string, more: string): string {
+  return `${CORP}notifications: { channels: [{ name: m, type: email, host: "${host}", ${more}, from: a@b.c, to: [a@b.c] }] }`
+}
+
 const SERVICE = 'service:\n  keyFile: keys\n'
 
 async function load(text: string, env: Record<string, string> = {}): Promise<Config> {
@@ -225,6 +232,20 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:9:7: syncs[1].name: is the name of syncs[0] too; every sync has its own',
   },
   {
+    name: 'two channels of one name',
+    text: `${CORP}notifications:\n  channels:\n    - ${CHAT}\n    - ${CHAT}\n`,
+    line:
+      'dirsyncd.yaml:12:9: notifications.channels[1].name: is the name of notifications.channels[0] too; every channel ' +
+      'has its own',
+  },
+  {
+    name: 'a password that a mail would send in the clear',
+    text: mailTo('mail.example.org', 'security: none, user: u, password: { env: P }'),
+    line:
+      'dirsyncd.yaml:9:79: notifications.channels[0].security: would send the password in the clear to ' +
+      'mail.example.org; use starttls or tls',
+  },
+  {
     name: 'two syncs on one directory, spelled differently',
     text: `${CORP}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('https://access.example.com', 'HTTPS://Access.Example.com:443/')} }\n`,
     line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
@@ -322,6 +343,19 @@ test('a CA of a directory that is not encrypted is refused', async () => {
   expect(await faultsOf(text)).toContainEqual(
     expect.stringContaining('directory.ca: has no use on an unencrypted connection; use https://'),
   )
+})
+
+test.each(['127.0.0.1', '::1', 'LocalHost'])(
+  'a mail server on this machine, %s, may get a password in the clear',
+  async (host) => {
+    const { notifications } = await load(mailTo(host, 'security: none, user: u, password: { env: P }'))
+    expect(notifications.channels).toMatchObject([{ host, security: 'none' }])
+  },
+)
+
+test('a mail server elsewhere may get mails in the clear without a password', async () => {
+  const { notifications } = await load(mailTo('mail.example.org', 'security: none'))
+  expect(notifications.channels).toHaveLength(1)
 })
 
 test('every fault is reported at once, in the order of the file', async () => {
