@@ -1,12 +1,14 @@
 import type { Dispatcher } from 'undici'
 import { createDispatcher } from '../client/dispatcher.ts'
 import { exchange, ExchangeError } from '../client/exchange.ts'
+import { explainNetworkError } from '../client/network-error.ts'
 import { parseRetryAfter } from '../client/retry-after.ts'
-import { networkReason, sentence } from '../errors.ts'
+import { sentence } from '../errors.ts'
 import { Undelivered } from './channel.ts'
 
-const TIMEOUTS = { connectMs: 10_000, headersMs: 20_000, bodyMs: 20_000 }
-const TOTAL_MS = 30_000
+/** For all of it, in milliseconds. */
+const PATIENCE_MS = 20_000
+const CONNECT_MS = 10_000
 
 export interface PostOptions {
   /** Certificate authorities (PEM) to trust instead of Node's defaults. */
@@ -23,10 +25,12 @@ export interface Message {
 /** Sends JSON to one URL at a time, follows no redirect, and names nothing of a URL but its host: the rest may be a secret. */
 export class Poster implements AsyncDisposable {
   readonly #options: PostOptions
+  readonly #patienceMs: number
   #dispatcher: { readonly origin: string; readonly dispatcher: Dispatcher } | undefined
 
-  constructor(options: PostOptions) {
+  constructor(options: PostOptions, patienceMs = PATIENCE_MS) {
     this.#options = options
+    this.#patienceMs = patienceMs
   }
 
   /** Resolves when the answer is a 2xx. */
@@ -38,11 +42,11 @@ export class Poster implements AsyncDisposable {
       path: `${pathname}${search}`,
       headers: { 'content-type': 'application/json', 'user-agent': 'dirsyncd', ...headers },
       body,
-      totalMs: TOTAL_MS,
+      totalMs: this.#patienceMs,
     } as const
     const { status, headers: answer } = await exchange(this.#dispatcherOf(origin), request, signal).catch(
       (error: unknown) => {
-        throw new Undelivered(`${host} does not answer: ${reasonOf(error)}`)
+        throw new Undelivered(`${host} does not answer: ${reasonOf(error, this.#patienceMs)}`)
       },
     )
     if (status >= 200 && status < 300) return
@@ -60,15 +64,17 @@ export class Poster implements AsyncDisposable {
   #dispatcherOf(origin: string): Dispatcher {
     if (this.#dispatcher?.origin !== origin) {
       void this.#dispatcher?.dispatcher.destroy()
-      const dispatcher = createDispatcher({ ...this.#options, origin, connections: 2, timeouts: TIMEOUTS })
+      // Whatever takes too long, the request ends by its whole time, which says so in words.
+      const timeouts = { connectMs: CONNECT_MS, headersMs: 0, bodyMs: 0 }
+      const dispatcher = createDispatcher({ ...this.#options, origin, connections: 2, timeouts })
       this.#dispatcher = { origin, dispatcher }
     }
     return this.#dispatcher.dispatcher
   }
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, patienceMs: number): string {
   if (!(error instanceof ExchangeError)) return sentence(error)
-  if (error.timedOut) return `nothing within ${TOTAL_MS / 1000} s`
-  return networkReason(error.cause) ?? sentence(error.cause)
+  if (error.timedOut) return `nothing within ${patienceMs / 1000} s`
+  return explainNetworkError(error.cause).reason
 }

@@ -1,5 +1,7 @@
+import { DirsyncdError } from '../../errors.ts'
 import type { Channel } from '../channel.ts'
 import { Poster, type PostOptions } from '../post.ts'
+import { isThisMachine } from '../this-machine.ts'
 
 export interface SlackOptions extends PostOptions {
   /** Reads the URL, which is all that the receiver asks for. */
@@ -12,10 +14,19 @@ export function createSlack({ url, ...options }: SlackOptions): Channel {
   return {
     async send({ subject, text }, signal) {
       const body = JSON.stringify({ text: `*${escaped(`[dirsyncd] ${subject}`)}*\n${escaped(text)}` })
-      await poster.post({ url: await url(), headers: {}, body }, signal)
+      await poster.post({ url: checked(await url()), headers: {}, body }, signal)
     },
     [Symbol.asyncDispose]: () => poster[Symbol.asyncDispose](),
   }
+}
+
+/** Who reads the URL on its way may write, too; no message shows it. */
+function checked(url: string): string {
+  const parsed = URL.parse(url)
+  const isPrivate =
+    parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isThisMachine(parsed.hostname))
+  if (isPrivate) return url
+  throw new DirsyncdError('config-invalid', 'The secret of the channel must be an https URL.')
 }
 
 /** Nothing in it is a link or a mention. */
