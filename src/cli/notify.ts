@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { TestedChannel } from '../compose/test-notifications.ts'
 import { DirsyncdError } from '../errors.ts'
 import { printable } from '../printable.ts'
 import type { Runner, Session } from './context.ts'
@@ -35,10 +36,12 @@ async function notify(session: Session, { test = false, channel }: NotifyOptions
   for await (const tested of session.compose.testNotifications(session.config, channel, session.signal)) {
     if (!tested.delivered) failed += 1
     if (session.json) session.printJson(tested)
-    else
-      session.print(
-        `${tested.channel} (${tested.type}): ${tested.detail === null ? 'delivered' : `not delivered, ${printable(tested.detail)}`}`,
-      )
+    else session.print(lineOf(tested))
   }
   return failed > 0 ? EXIT.error : EXIT.done
+}
+
+function lineOf({ channel, type, recipient, detail }: TestedChannel): string {
+  const to = recipient === null ? type : `${type}, ${printable(recipient)}`
+  return `${channel} (${to}): ${detail === null ? 'delivered' : `not delivered, ${printable(detail)}`}`
 }

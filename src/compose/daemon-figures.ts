@@ -6,6 +6,7 @@ import { undecided } from '../plan/decide.ts'
 import { waitingDeliveries } from '../store/notifications.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
+import { channelOfKey } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
 import { withinTime } from './within-time.ts'
 
@@ -63,12 +64,15 @@ async function addStore({ store }: Site, { syncs, notifications }: Config, add: 
     addHold(figures, add)
     addDirectory(figures, add)
   }
-  const waiting = new Map(
-    (await waitingDeliveries(store.db)).map((each) => [each.channel, each.waiting] as const),
-  )
+  const waiting = Map.groupBy(await waitingDeliveries(store.db), (each) => channelOfKey(each.channel))
   for (const { name: channel } of notifications.channels)
-    add('dirsyncd_notifications_waiting', { channel }, waiting.get(channel) ?? 0)
+    add('dirsyncd_notifications_waiting', { channel }, sum(waiting.get(channel) ?? []))
   add('dirsyncd_store_bytes', { store: store.kind }, await storeBytes(store.db))
+}
+
+/** Of all routes of a channel. */
+function sum(routes: readonly { readonly waiting: number }[]): number {
+  return routes.reduce((total, { waiting }) => total + waiting, 0)
 }
 
 function seconds(time: Date | null): number {

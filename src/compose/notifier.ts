@@ -1,15 +1,12 @@
 import type { Queue } from 'bullmq'
-import type { ChannelConfig, Config } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import { configuredTexts } from '../log/people.ts'
 import type { Channel } from '../notify/channel.ts'
-import { createEmail } from '../notify/channels/email.ts'
-import { createSlack } from '../notify/channels/slack.ts'
-import { createWebhook } from '../notify/channels/webhook.ts'
 import type { Condition } from '../notify/condition.ts'
 import { evaluate } from '../notify/evaluate.ts'
-import { tryDelivery } from '../notify/deliver.ts'
-import type { NotificationEvent } from '../notify/notification.ts'
+import { type DeliveryAttempt, tryDelivery } from '../notify/deliver.ts'
+import type { Delivered, NotificationEvent } from '../notify/notification.ts'
 import { figuresOf } from '../store/figures.ts'
 import {
   claimDelivery,
@@ -20,28 +17,21 @@ import {
   settleDelivery,
   waitingDeliveries,
 } from '../store/notifications.ts'
+import { type Route, routesOf } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
 
 /** A job only wakes whoever delivers: the store has what is to be delivered. */
 interface DeliverJob {
+  /** The key of a route. */
   readonly channel: string
 }
+
+type Told = Delivered & { readonly attempts: number }
 
 const QUEUE = 'notifications'
 
 /** As long as changes in flight have, when the process is to end. */
 const GRACE_MS = 3000
-
-export function openChannel(channel: ChannelConfig): Channel {
-  switch (channel.type) {
-    case 'webhook':
-      return createWebhook(channel)
-    case 'slack':
-      return createSlack(channel)
-    case 'email':
-      return createEmail(channel)
-  }
-}
 
 /** Looks for what a person is to be told of, and delivers it. */
 export class Notifier implements AsyncDisposable {
@@ -49,14 +39,14 @@ export class Notifier implements AsyncDisposable {
   readonly #config: () => Config
   readonly #wanted: Config['notifications']
   readonly #stack = new AsyncDisposableStack()
-  readonly #channels = new Map<string, Channel>()
+  readonly #routes = new Map<string, Route & { readonly opened: Channel }>()
   readonly #closing: AbortSignal
   /** Aborted when a delivery under way has had the time to end: it is made again, and may arrive twice. */
   readonly #cut = new AbortController()
   readonly #delivering = new Set<Promise<void>>()
-  /** When each channel tries again. */
+  /** When each route tries again. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
-  /** The channels of which the queue is being told. */
+  /** The routes of which the queue is being told. */
   readonly #waking = new Set<string>()
   #queue: Queue<DeliverJob> | undefined
   #looking: Promise<void> | undefined
@@ -79,10 +69,11 @@ export class Notifier implements AsyncDisposable {
     const { channels } = this.#wanted
     if (channels.length === 0) return
     const { backend, times } = this.#site
-    for (const channel of channels) this.#channels.set(channel.name, this.#stack.use(openChannel(channel)))
+    for (const route of channels.flatMap(routesOf))
+      this.#routes.set(route.key, { ...route, opened: this.#stack.use(route.open()) })
     this.#queue = backend.createQueue<DeliverJob>(QUEUE)
     backend.createWorker<DeliverJob>(QUEUE, (job) => this.#work(job.data.channel), {
-      concurrency: channels.length,
+      concurrency: this.#routes.size,
     })
     const timer = setInterval(() => this.look(), times.notify.look)
     this.#stack.defer(() => clearInterval(timer))
@@ -101,7 +92,7 @@ export class Notifier implements AsyncDisposable {
     this.#looking = this.#look()
       .catch((error: unknown) => {
         const { store, log } = this.#site
-        if (!store.outage.explains(error)) log.warn({ error: sentence(error) }, 'nobody could be notified')
+        if (!store.outage.explains(error)) log.error(refusalOf(error), 'nobody could be notified')
       })
       .finally(() => {
         this.#looking = undefined
@@ -127,7 +118,11 @@ export class Notifier implements AsyncDisposable {
     const names = watched.map(({ sync }) => sync)
     if (names.length === 0) return
     const wantedBy = (event: string) =>
-      channels.filter(({ events }) => events.includes(event as NotificationEvent)).map(({ name }) => name)
+      channels
+        .filter(({ events }) => events.includes(event as NotificationEvent))
+        .flatMap(routesOf)
+        .filter(({ isFormer }) => !isFormer)
+        .map(({ key }) => key)
     await lookAndStore(store.db, names, wantedBy, async (trx, { conditions, decisions, now }) =>
       evaluate(
         conditions as readonly Condition[],
@@ -135,7 +130,7 @@ export class Notifier implements AsyncDisposable {
         { failures, settledMs: this.#site.times.notify.settled, isConfigured: configuredTexts(config) },
       ),
     )
-    await forgetNotifications(store.db, [...this.#channels.keys()], retention.timeMs)
+    await forgetNotifications(store.db, [...this.#routes.keys()], retention.timeMs)
     for (const { channel, waitMs } of await waitingDeliveries(store.db)) {
       if (waitMs <= 0) this.#wake(channel)
       else this.#wakeLater(channel, waitMs)
@@ -143,51 +138,61 @@ export class Notifier implements AsyncDisposable {
   }
 
   /** While Redis is away this takes until it is back, so nobody waits for it. */
-  #wake(channel: string): void {
-    if (this.#queue === undefined || this.#waking.has(channel)) return
-    this.#waking.add(channel)
+  #wake(key: string): void {
+    if (this.#queue === undefined || this.#waking.has(key)) return
+    this.#waking.add(key)
     this.#queue
-      .add('deliver', { channel })
+      .add('deliver', { channel: key })
       .catch(() => undefined)
-      .finally(() => this.#waking.delete(channel))
+      .finally(() => this.#waking.delete(key))
   }
 
   /** A look finds what is due, too, where this process ends before or the queue is away. */
-  #wakeLater(channel: string, ms: number): void {
-    clearTimeout(this.#timers.get(channel))
-    const timer = setTimeout(() => this.#wake(channel), ms)
-    this.#timers.set(channel, timer.unref())
+  #wakeLater(key: string, ms: number): void {
+    clearTimeout(this.#timers.get(key))
+    const timer = setTimeout(() => this.#wake(key), ms)
+    this.#timers.set(key, timer.unref())
   }
 
-  async #work(channel: string): Promise<void> {
-    const work = this.#deliver(channel)
+  async #work(key: string): Promise<void> {
+    const work = this.#deliver(key)
     this.#delivering.add(work)
     await work.finally(() => this.#delivering.delete(work))
   }
 
-  /** Delivers what a channel has not delivered, one after the other, until one has to wait. */
-  async #deliver(name: string): Promise<void> {
-    const { store, times, log, metrics, deviceId } = this.#site
-    const channel = this.#channels.get(name)
-    if (channel === undefined) return
+  /** Delivers what a route has not delivered, one after the other, until one has to wait. */
+  async #deliver(key: string): Promise<void> {
+    const { store, times, metrics, deviceId } = this.#site
+    const route = this.#routes.get(key)
+    if (route === undefined) return
     while (!this.#closing.aborted) {
-      const claimed = await claimDelivery(store.db, name, times.notify.claim)
+      const claimed = await claimDelivery(store.db, key, times.notify.claim)
       if (claimed === undefined) return
-      if ('waitMs' in claimed) return this.#wakeLater(name, claimed.waitMs)
+      if ('waitMs' in claimed) return this.#wakeLater(key, claimed.waitMs)
       const { notification, event, attempts } = claimed
       const delivered = { ...claimed, id: `${deviceId}-${notification}`, event: event as NotificationEvent }
-      const of = { notification, channel: name }
+      const of = { notification, channel: key }
       const attempt = await this.#keeping(of, () =>
-        tryDelivery(channel, { ...delivered, attempts }, times.notify, this.#cut.signal),
+        tryDelivery(route.opened, { ...delivered, attempts }, times.notify, this.#cut.signal),
       )
       await settleDelivery(store.db, of, attempt)
-      metrics?.count('dirsyncd_notifications_total', { channel: name, delivery: attempt.delivery })
-      const about = { channel: name, notification: delivered.id, event, attempts, reason: attempt.detail }
-      if (attempt.state === 'delivered') log.info(about, 'a notification is delivered')
-      else if (attempt.state === 'given-up') log.error(about, 'a notification could not be delivered')
-      else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
-      if (attempt.state === 'waiting') return this.#wakeLater(name, attempt.waitMs ?? 0)
+      metrics?.count('dirsyncd_notifications_total', { channel: route.channel, delivery: attempt.delivery })
+      this.#log(route, delivered, attempt)
+      if (attempt.state === 'waiting') return this.#wakeLater(key, attempt.waitMs ?? 0)
     }
+  }
+
+  #log(
+    { channel, recipient }: Route,
+    { id, event, attempts }: Told,
+    { state, detail }: DeliveryAttempt,
+  ): void {
+    const { log } = this.#site
+    // An address is for nobody's log: the number is that of the list in the configuration.
+    const about = { channel, recipient: recipient?.number, notification: id, event, attempts, reason: detail }
+    if (state === 'delivered') log.info(about, 'a notification is delivered')
+    else if (state === 'given-up') log.error(about, 'a notification could not be delivered')
+    else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
   }
 
   /** While an attempt takes its time, as with a mail server that looks for viruses, nobody else makes it too. */
@@ -205,4 +210,12 @@ export class Notifier implements AsyncDisposable {
       await keeping
     }
   }
+}
+
+/** Why the store did not take it, with names that a log may hold, which leaves out what a sentence quotes. */
+function refusalOf(error: unknown): object {
+  const { code, table, constraint } = Object(error) as Readonly<
+    Record<'code' | 'table' | 'constraint', unknown>
+  >
+  return { error: sentence(error), code, table, constraint }
 }

@@ -3,11 +3,13 @@ import type { Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import { TEST } from '../notify/wording.ts'
 import { orAbort, withAnySignal } from '../client/wait.ts'
-import { openChannel } from './notifier.ts'
+import { routesOf } from './routes.ts'
 
 export interface TestedChannel {
   readonly channel: string
   readonly type: string
+  /** The address, of a channel with several. */
+  readonly recipient: string | null
   readonly delivered: boolean
   /** Why not, in a sentence. */
   readonly detail: string | null
@@ -16,7 +18,7 @@ export interface TestedChannel {
 /** Who waits for a test wants to know after a while. */
 const PATIENCE_MS = 60_000
 
-/** Sends a test to every channel, or to this one. Throws `usage` where there is none. */
+/** Sends a test to every channel, or to this one, and there to each recipient. Throws `usage` where there is none. */
 export async function* testNotifications(
   { notifications: { channels } }: Config,
   only: string | undefined,
@@ -30,19 +32,20 @@ export async function* testNotifications(
     throw new DirsyncdError('usage', `${what} to notify: ${which}.`)
   }
   const id = `test-${randomUUID()}`
-  for (const config of asked) {
-    const { name: channel, type } = config
-    await using opened = openChannel(config)
+  const routes = asked.flatMap((config) => routesOf(config).map((route) => ({ ...route, type: config.type })))
+  for (const { channel, type, recipient, open } of routes.filter(({ isFormer }) => !isFormer)) {
+    const tested = { channel, type, recipient: recipient?.address ?? null }
+    await using opened = open()
     try {
       await withAnySignal([signal, AbortSignal.timeout(PATIENCE_MS)], (either) =>
         orAbort(opened.send({ ...TEST, id, createdAt: new Date() }, either), either),
       )
-      yield { channel, type, delivered: true, detail: null }
+      yield { ...tested, delivered: true, detail: null }
     } catch (error) {
       signal.throwIfAborted()
       const isLate = error instanceof DOMException && error.name === 'TimeoutError'
       const detail = isLate ? `nothing within ${PATIENCE_MS / 1000} s` : sentence(error)
-      yield { channel, type, delivered: false, detail }
+      yield { ...tested, delivered: false, detail }
     }
   }
 }

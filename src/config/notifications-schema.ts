@@ -41,7 +41,7 @@ const slack = z
   .strictObject({
     name,
     type: z.literal('slack'),
-    url: secret.describe('Where the URL of the incoming webhook is: who knows it may write.'),
+    url: secret.describe('Where the https URL of the incoming webhook is: who knows it may write.'),
     ca,
     proxy,
     events,
@@ -62,13 +62,17 @@ const email = z
       .enum(['starttls', 'tls', 'none'])
       .default('starttls')
       .describe(
-        'starttls encrypts before anything is said, tls from the first byte (often port 465), none never.',
+        'starttls encrypts before anything is said, tls from the first byte (often port 465), none never: with a ' +
+          'password only for a server on this machine.',
       ),
     ca,
     user: text.optional().describe('The login at the mail server, where it wants one.'),
     password: secret.optional().describe('Its password.'),
     from: mailAddress.describe('The sender.'),
-    to: z.array(mailAddress).min(1, { error: 'must name a receiver' }).describe('The receivers.'),
+    to: z
+      .array(mailAddress)
+      .min(1, { error: 'must name a receiver' })
+      .describe('The receivers; each gets a mail of his own.'),
     events,
   })
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {

@@ -6,7 +6,7 @@ export interface Channel extends AsyncDisposable {
   send(notification: Delivered, signal: AbortSignal): Promise<void>
 }
 
-/** A notification was not delivered. */
+/** A notification was not delivered. Without a cause, whose text may repeat a secret. */
 export class Undelivered extends Error {
   override readonly name = 'Undelivered'
   /** The receiver does not want it, and will not want it later: such as an address that does not exist. */
@@ -14,8 +14,8 @@ export class Undelivered extends Error {
   /** How long the receiver asks to wait. */
   readonly waitMs: number | undefined
 
-  constructor(message: string, { isRefused = false, waitMs, cause }: UndeliveredOptions = {}) {
-    super(message, { cause })
+  constructor(message: string, { isRefused = false, waitMs }: UndeliveredOptions = {}) {
+    super(message)
     this.isRefused = isRefused
     this.waitMs = waitMs
   }
@@ -24,5 +24,4 @@ export class Undelivered extends Error {
 interface UndeliveredOptions {
   readonly isRefused?: boolean
   readonly waitMs?: number | undefined
-  readonly cause?: unknown
 }

@@ -1,11 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEmail, type EmailOptions } from '../../src/notify/channels/email.ts'
 import { createSlack } from '../../src/notify/channels/slack.ts'
 import { createWebhook } from '../../src/notify/channels/webhook.ts'
+import { Poster } from '../../src/notify/post.ts'
 import { tryDelivery } from '../../src/notify/deliver.ts'
 import type { Channel } from '../../src/notify/channel.ts'
 import { TIMES } from '../../src/queue/times.ts'
@@ -140,6 +142,26 @@ describe('a webhook', () => {
   )
 })
 
+test('a receiver that takes the request and answers nothing is left after a while, in words', async () => {
+  const silent = createHttpServer(() => undefined).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  stack.defer(() => (silent.closeAllConnections(), void silent.close()))
+  const { port } = silent.address() as { port: number }
+  const poster = stack.use(new Poster({ ca: undefined, proxy: undefined }, 200))
+  const message = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '{}' }
+  await expect(poster.post(message, NEVER)).rejects.toThrow(
+    `127.0.0.1:${port} does not answer: nothing within 0.2 s`,
+  )
+})
+
+test.each(['hooks/T0/s3cret', 'http://chat.example.org/T0/s3cret', 'ftp://127.0.0.1/s3cret', ''])(
+  'the URL of a chat is a secret that goes nowhere in the clear: %j',
+  async (url) => {
+    const chat = stack.use(createSlack({ url: async () => url, ca: undefined, proxy: undefined }))
+    expect((await attempt(chat)).detail).toBe('The secret of the channel must be an https URL.')
+  },
+)
+
 test('a chat gets one text in which nothing is a link or a mention', async () => {
   const receiver = stack.use(await startWebhookReceiver(SECRET))
   receiver.answer = 200
@@ -159,11 +181,11 @@ describe('an e-mail', () => {
     user: undefined,
     password: undefined,
     from: 'dirsyncd <dirsyncd@example.org>',
-    to: ['ops@example.org', 'boss@example.org'],
+    to: ['Operations <ops@example.org>', 'boss@example.org'],
   }
 
-  function email(more: Partial<EmailOptions>): Channel {
-    return stack.use(createEmail({ ...options, ...more }))
+  function email(more: Partial<EmailOptions>, recipient = 'ops@example.org'): Channel {
+    return stack.use(createEmail({ ...options, ...more }, recipient))
   }
 
   test('is received as it was written, once for each attempt, with the same number', async () => {
@@ -172,7 +194,7 @@ describe('an e-mail', () => {
     const [mail, again] = server.received
     expect(mail).toMatchObject({
       from: 'dirsyncd@example.org',
-      to: options.to,
+      to: ['ops@example.org'],
       secure: false,
       user: undefined,
     })
@@ -180,6 +202,7 @@ describe('an e-mail', () => {
     expect(mail!.text).toContain(
       'Run 12 of the sync corp is held & waits.\r\n\r\ndirsyncd runs 12 shows <it>.',
     )
+    expect(mail!.text).toContain('To: Operations <ops@example.org>, boss@example.org')
     expect(mail!.text).toContain('Auto-Submitted: auto-generated')
     const number = /^Message-ID: (.*)$/im
     expect(number.exec(mail!.text)?.[1]).toBe('<dirsyncd-1-7@example.org>')
@@ -206,10 +229,11 @@ describe('an e-mail', () => {
       expect(server.received).toMatchObject([{ secure: true, user: 'dirsyncd' }])
 
       const untrusted = await attempt(email({ ...secure, password: async () => login[1] }))
-      expect(untrusted.detail).toMatch(/certificate/)
+      expect(untrusted.detail).toMatch(
+        /^127\.0\.0\.1 does not answer: its certificate (comes from an authority that|is self-signed and) .*not trusted here$/,
+      )
       const wrong = await attempt(email({ ...secure, ca, password: async () => 'wr0ng-pass' }))
-      expect(wrong).toMatchObject({ state: 'waiting', detail: expect.stringContaining('535') })
-      expect(wrong.detail).not.toContain('wr0ng-pass')
+      expect(wrong).toMatchObject({ state: 'waiting', detail: '127.0.0.1: the login is refused (535)' })
       const plain = stack.use(await startMailServer())
       const refused = await attempt(email({ port: plain.port, security, ca }))
       expect(refused.state).toBe('waiting')
@@ -219,12 +243,40 @@ describe('an e-mail', () => {
 
   test('to somebody who is not there is given up after some attempts', async () => {
     const server = stack.use(await startMailServer())
-    const channel = email({ port: server.port, to: ['nobody@example.org'] })
+    const channel = email({ port: server.port }, 'nobody@example.org')
     expect(await attempt(channel)).toMatchObject({
       state: 'waiting',
       detail: expect.stringContaining('no such user here'),
     })
     expect(await attempt(channel, { attempts: 10 })).toMatchObject({ state: 'given-up' })
+  })
+
+  test.each(['login', 'mail'])('to a server that repeats the password at the %s hides it', async (where) => {
+    const password = 'smtp-s3cret'
+    const plain = Buffer.from(`\0dirsyncd\0${password}`).toString('base64')
+    const alone = Buffer.from(password).toString('base64')
+    const repeats = new Error(`AUTH PLAIN ${plain}, ${alone}, ${password}`)
+    const server = stack.use(
+      await startMailServer({
+        allowInsecureAuth: true,
+        onAuth: (_login, _session, done) => (where === 'login' ? done(repeats) : done(null, { user: 'u' })),
+        onMailFrom: (_address, _session, done) => done(repeats),
+      }),
+    )
+    const tried = await attempt(
+      email({ port: server.port, user: 'dirsyncd', password: async () => password }),
+    )
+    expect(tried.detail).toBe(
+      where === 'login'
+        ? '127.0.0.1: the login is refused (535)'
+        : '127.0.0.1: Mail command failed: 550 AUTH PLAIN <masked>, <masked>, <masked>',
+    )
+  })
+
+  test('to a server that is not there says so in words', async () => {
+    expect((await attempt(email({ port: await freePort() }))).detail).toBe(
+      '127.0.0.1 does not answer: connection refused',
+    )
   })
 
   test('to a server that says nothing ends when the daemon does', async () => {

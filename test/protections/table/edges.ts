@@ -463,7 +463,7 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-config-two-syncs-never-share-a-name',
     file: 'config/cross-faults.ts',
-    find: "else faults.push({ path: [...list, index, ...path], message: message(other) })",
+    find: 'else faults.push({ path: [...list, index, ...path], message: message(other) })',
     replace: 'else void message',
     test: 'unit/config/load.test.ts',
     only: 'every fault is reported',

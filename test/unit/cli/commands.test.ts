@@ -936,6 +936,28 @@ test.each(COMMANDS)('%s --help shows examples', async (command) => {
   expect(result.stdout).toContain('Examples:\n  dirsyncd ')
 })
 
+test('notify says of each recipient whether a test arrived', async () => {
+  const refused = { recipient: 'two@example.org\u001b[2J', delivered: false, detail: 'smtp: 450 full' }
+  const tested = [
+    { channel: 'ops', type: 'webhook', recipient: null, delivered: true, detail: null },
+    { channel: 'mail', type: 'email', recipient: 'one@example.org', delivered: true, detail: null },
+    { channel: 'mail', type: 'email', ...refused },
+  ]
+  expect(await dirsyncd(['notify', '--test'], { tested })).toMatchObject({
+    code: 1,
+    stdout:
+      'ops (webhook): delivered\nmail (email, one@example.org): delivered\n' +
+      'mail (email, two@example.org\\u001b[2J): not delivered, smtp: 450 full\n',
+  })
+  const { stdout } = await dirsyncd(['notify', '--test', '--json'], { tested })
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object),
+  ).toEqual(tested)
+})
+
 test('reload prints a line for each sync that was added, changed or removed, and what needs a restart', async () => {
   const reloaded: ReloadReport = {
     file: '/etc/dirsyncd/dirsyncd.yaml',

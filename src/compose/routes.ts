@@ -1,0 +1,79 @@
+import type { ChannelConfig } from '../config/config.ts'
+import type { Channel } from '../notify/channel.ts'
+import { addressOf, createEmail } from '../notify/channels/email.ts'
+import { createSlack } from '../notify/channels/slack.ts'
+import { createWebhook } from '../notify/channels/webhook.ts'
+
+interface Recipient {
+  readonly address: string
+  /** Its place in the configured list, from 1. */
+  readonly number: number
+}
+
+/** A way to one receiver, with an order and attempts of its own: a full mailbox delays nobody else. */
+export interface Route {
+  /** The channel in logs and metrics, which hold no address. */
+  readonly channel: string
+  /** What waits is stored under it. */
+  readonly key: string
+  /** Of a channel with several recipients. */
+  readonly recipient: Recipient | undefined
+  /** Only what waited before the number of recipients became another one goes this way. */
+  readonly isFormer: boolean
+  readonly open: () => Channel
+}
+
+/** The routes of a channel: one, or one to each recipient of its e-mail. */
+export function routesOf(config: ChannelConfig): readonly Route[] {
+  const { name: channel } = config
+  const alone = { channel, key: channel, recipient: undefined, isFormer: false }
+  if (config.type === 'webhook') return [{ ...alone, open: () => createWebhook(config) }]
+  if (config.type === 'slack') return [{ ...alone, open: () => createSlack(config) }]
+  const each = [...recipientsOf(config.to)].map(([lower, recipient]): Route => {
+    const open = () => createEmail(config, recipient.address)
+    return { ...alone, key: `${channel} ${lower}`, recipient, open }
+  })
+  const [only] = each
+  if (only !== undefined && each.length === 1)
+    return [
+      { ...alone, open: only.open },
+      { ...only, recipient: undefined, isFormer: true },
+    ]
+  return [...each, { ...alone, isFormer: true, open: () => toEach(each.map(({ open }) => open())) }]
+}
+
+/** By their addresses in small letters, each once: a store has no two deliveries of one key. */
+function recipientsOf(to: readonly string[]): ReadonlyMap<string, Recipient> {
+  const recipients = new Map<string, Recipient>()
+  for (const [index, address] of to.map(addressOf).entries())
+    if (!recipients.has(address.toLowerCase()))
+      recipients.set(address.toLowerCase(), { address, number: index + 1 })
+  return recipients
+}
+
+/** The channel whose route has this key. */
+export function channelOfKey(key: string): string {
+  return key.split(' ', 1)[0]!
+}
+
+/** Sends to all of these; who has a notification does not get it again while the others are tried. */
+function toEach(channels: readonly Channel[]): Channel {
+  const done = new Set<string>()
+  return {
+    async send(notification, signal) {
+      const failures: unknown[] = []
+      for (const [index, channel] of channels.entries()) {
+        const sent = `${index} ${notification.id}`
+        if (done.has(sent)) continue
+        await channel.send(notification, signal).then(
+          () => done.add(sent),
+          (error: unknown) => failures.push(error),
+        )
+      }
+      if (failures.length > 0) throw failures[0]
+    },
+    async [Symbol.asyncDispose]() {
+      for (const channel of channels) await channel[Symbol.asyncDispose]()
+    },
+  }
+}
