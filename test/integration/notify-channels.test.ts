@@ -273,6 +273,16 @@ describe('an e-mail', () => {
     )
   })
 
+  test('to a server with the certificate of another says which name is to be configured', async () => {
+    const dir = stack.use(await tempDir())
+    const { caFile, certFile, keyFile } = await makeCertificates(dir.path, 'smtp.example.org')
+    const server = stack.use(await startMailServer({ cert: read(certFile), key: read(keyFile) }))
+    const tried = await attempt(email({ port: server.port, security: 'starttls', ca: read(caFile) }))
+    expect(tried.detail).toBe(
+      '127.0.0.1 does not answer: its certificate is for another host (it is for smtp.example.org); use such a name as host',
+    )
+  })
+
   test('to a server that is not there says so in words', async () => {
     expect((await attempt(email({ port: await freePort() }))).detail).toBe(
       '127.0.0.1 does not answer: connection refused',

@@ -83,7 +83,10 @@ function undelivered(error: unknown, host: string, withoutSecrets: (said: string
   // A server may repeat what it got, which is the password in another form.
   if (code === 'EAUTH')
     return new Undelivered(`${host}: the login is refused${status(responseCode)}`, { isRefused })
-  if (reason !== undefined) return new Undelivered(`${host} does not answer: ${reason}`)
+  if (reason !== undefined) {
+    // The words are those for servers that are configured by a URL.
+    return new Undelivered(`${host} does not answer: ${reason.replace('name in the URL', 'name as host')}`)
+  }
   const said = withoutSecrets(sentence(error)).split('\n')[0] ?? ''
   return new Undelivered(`${host}: ${said}`, { isRefused })
 }
@@ -95,7 +98,7 @@ function status(responseCode: unknown): string {
 /** What a mail server says, without the password in the forms in which it got it (AUTH PLAIN and LOGIN). */
 function withoutLogin(said: string, user: string | undefined, password: string | undefined): string {
   if (user === undefined || password === undefined || password === '') return said
-  const forms = [password, base64(password), base64(`\0${user}\0${password}`)]
+  const forms = [base64(`\0${user}\0${password}`), base64(password), password]
   return forms.reduce((text, form) => text.replaceAll(form, '<masked>'), said)
 }
 
