@@ -121,7 +121,6 @@ export class Notifier implements AsyncDisposable {
       channels
         .filter(({ events }) => events.includes(event as NotificationEvent))
         .flatMap(routesOf)
-        .filter(({ isFormer }) => !isFormer)
         .map(({ key }) => key)
     await lookAndStore(store.db, names, wantedBy, async (trx, { conditions, decisions, now }) =>
       evaluate(

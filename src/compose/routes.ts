@@ -18,28 +18,22 @@ export interface Route {
   readonly key: string
   /** Of a channel with several recipients. */
   readonly recipient: Recipient | undefined
-  /** Only what waited before the number of recipients became another one goes this way. */
-  readonly isFormer: boolean
   readonly open: () => Channel
 }
 
 /** The routes of a channel: one, or one to each recipient of its e-mail. */
 export function routesOf(config: ChannelConfig): readonly Route[] {
   const { name: channel } = config
-  const alone = { channel, key: channel, recipient: undefined, isFormer: false }
+  const alone = { channel, key: channel, recipient: undefined }
   if (config.type === 'webhook') return [{ ...alone, open: () => createWebhook(config) }]
   if (config.type === 'slack') return [{ ...alone, open: () => createSlack(config) }]
-  const each = [...recipientsOf(config.to)].map(([lower, recipient]): Route => {
-    const open = () => createEmail(config, recipient.address)
-    return { ...alone, key: `${channel} ${lower}`, recipient, open }
-  })
-  const [only] = each
-  if (only !== undefined && each.length === 1)
-    return [
-      { ...alone, open: only.open },
-      { ...only, recipient: undefined, isFormer: true },
-    ]
-  return [...each, { ...alone, isFormer: true, open: () => toEach(each.map(({ open }) => open())) }]
+  const recipients = recipientsOf(config.to)
+  return [...recipients].map(([lower, recipient]) => ({
+    channel,
+    key: `${channel} ${lower}`,
+    recipient: recipients.size > 1 ? recipient : undefined,
+    open: () => createEmail(config, recipient.address),
+  }))
 }
 
 /** By their addresses in small letters, each once: a store has no two deliveries of one key. */
@@ -54,26 +48,4 @@ function recipientsOf(to: readonly string[]): ReadonlyMap<string, Recipient> {
 /** The channel whose route has this key. */
 export function channelOfKey(key: string): string {
   return key.split(' ', 1)[0]!
-}
-
-/** Sends to all of these; who has a notification does not get it again while the others are tried. */
-function toEach(channels: readonly Channel[]): Channel {
-  const done = new Set<string>()
-  return {
-    async send(notification, signal) {
-      const failures: unknown[] = []
-      for (const [index, channel] of channels.entries()) {
-        const sent = `${index} ${notification.id}`
-        if (done.has(sent)) continue
-        await channel.send(notification, signal).then(
-          () => done.add(sent),
-          (error: unknown) => failures.push(error),
-        )
-      }
-      if (failures.length > 0) throw failures[0]
-    },
-    async [Symbol.asyncDispose]() {
-      for (const channel of channels) await channel[Symbol.asyncDispose]()
-    },
-  }
 }

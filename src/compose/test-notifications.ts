@@ -33,7 +33,7 @@ export async function* testNotifications(
   }
   const id = `test-${randomUUID()}`
   const routes = asked.flatMap((config) => routesOf(config).map((route) => ({ ...route, type: config.type })))
-  for (const { channel, type, recipient, open } of routes.filter(({ isFormer }) => !isFormer)) {
+  for (const { channel, type, recipient, open } of routes) {
     const tested = { channel, type, recipient: recipient?.address ?? null }
     await using opened = open()
     try {

@@ -382,26 +382,10 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'notify-each-recipient-has-a-queue',
     file: 'compose/routes.ts',
-    find: 'if (only !== undefined && each.length === 1)',
-    replace: 'if (only !== undefined)',
+    find: 'return [...recipients].map(',
+    replace: 'return [...recipients].slice(0, 1).map(',
     test: 'integration/notify-routes.test.ts',
     only: 'each recipient of a channel',
-  },
-  {
-    name: 'notify-what-waits-for-several-recipients-is-not-forgotten',
-    file: 'compose/routes.ts',
-    find: 'return [...each, {',
-    replace: 'return each.length > 1 ? each : [...each, {',
-    test: 'integration/notify-routes.test.ts',
-    only: 'another number of recipients',
-  },
-  {
-    name: 'notify-who-has-it-does-not-get-it-again',
-    file: 'compose/routes.ts',
-    find: 'if (done.has(sent)) continue',
-    replace: 'void done',
-    test: 'integration/notify-routes.test.ts',
-    only: 'another number of recipients',
   },
   {
     name: 'notify-an-address-is-no-label',
