@@ -10,6 +10,7 @@ import { LeaseRenewer } from './lease-renewer.ts'
 import { migrate } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir } from './owner.ts'
+import { filesOfOthers } from './ownership.ts'
 import type { Tables } from './tables.ts'
 import { startVacuum } from './vacuum.ts'
 
@@ -114,6 +115,9 @@ async function openEmbedded(
 ): Promise<Pool> {
   const { dataDir, command } = options
   stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
+  const others = await filesOfOthers(dataDir)
+  if (others !== undefined)
+    throw new DirsyncdError('store-unavailable', `The embedded store in ${dataDir} does not open: ${others}`)
   try {
     return surviveErrors(stack.use(await openEmbeddedPool(join(dataDir, 'store'))), options.log, outage)
   } catch (error) {

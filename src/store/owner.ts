@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs'
 import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { hostname, userInfo } from 'node:os'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { DirsyncdError, sentence, systemCode } from '../errors.ts'
+import { filesOfOthers, LOCK, userName, whyRootStaysOut } from './ownership.ts'
 import { isCertainlyDead, processName } from './process-name.ts'
 
 /** What the owner of a daemon's data directory does. */
@@ -32,10 +34,13 @@ export type AcquireOptions = {
  * between containers that share the directory. Nothing else may open that file in this process, since closing
  * it would drop the lock. Who has it is written beside it, in `owner.json`.
  *
- * @throws DirsyncdError `store-owned` naming the owner, `store-unavailable` when the directory cannot be used
+ * @throws DirsyncdError `store-owned` naming the owner, `store-unavailable` when the directory cannot be used, and for root
+ *   when it is another user's
  */
 export async function acquireDataDir(dir: string, options: AcquireOptions = {}): Promise<DataDirOwnership> {
+  await refuseRoot(dir)
   await ensureWritable(dir)
+  await requireOwnLock(dir)
   const lock = await takeLock(dir, options.patienceMs ?? 1000)
   if (lock === undefined) throw new DirsyncdError('store-owned', await whoOwns(dir))
   const last = await readOwner(dir)
@@ -53,6 +58,22 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
       lock.close()
     },
   }
+}
+
+/** A daemon that has the directory and is starting will soon answer root as well, who waits for it. */
+async function refuseRoot(dir: string): Promise<void> {
+  const why = await whyRootStaysOut(dir)
+  if (why === undefined) return
+  const isOwned = existsSync(join(dir, LOCK)) && (await ownerOf(dir)) !== undefined
+  throw isOwned
+    ? new DirsyncdError('store-owned', await whoOwns(dir))
+    : new DirsyncdError('store-unavailable', why)
+}
+
+async function requireOwnLock(dir: string): Promise<void> {
+  if ((await filesOfOthers(dir, [LOCK])) === undefined) return
+  const all = await filesOfOthers(dir)
+  throw new DirsyncdError('store-unavailable', `The data directory ${dir} cannot be used: ${all}`)
 }
 
 async function ensureWritable(dir: string): Promise<void> {
@@ -96,15 +117,6 @@ function unusable(dir: string, cause: unknown): DirsyncdError {
   )
 }
 
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run under a number that has no name.
-    return String(process.getuid?.() ?? 'unknown')
-  }
-}
-
 /** Tries again for a while: starters that collide can refuse each other without any of them getting the lock. */
 async function takeLock(dir: string, patienceMs: number): Promise<DatabaseSync | undefined> {
   const deadline = performance.now() + patienceMs
@@ -118,7 +130,7 @@ async function takeLock(dir: string, patienceMs: number): Promise<DatabaseSync |
 function tryLock(dir: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined
   try {
-    lock = new DatabaseSync(join(dir, 'owner.lock'), { timeout: 0 })
+    lock = new DatabaseSync(join(dir, LOCK), { timeout: 0 })
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {

@@ -7,6 +7,7 @@ import { TIMES } from '../../src/queue/times.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { isLong } from './long.ts'
 import { QUICK } from './times.ts'
+import type { User } from './unprivileged.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const QUICK_PROGRAM = fileURLToPath(new URL('quick-program.ts', import.meta.url))
@@ -38,6 +39,8 @@ export interface ProgramOptions {
   readonly nodeArgs?: readonly string[]
   /** What a person at the terminal answers to each question; by default there is nobody. */
   readonly answer?: boolean
+  /** The user of the process, which root can start as anybody. */
+  readonly user?: User
   /** Runs this file instead, such as one that starts the program with other timeouts. */
   readonly main?: string
 }
@@ -47,7 +50,8 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
   const main = options.main ?? (options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM)
   const { nodeArgs = [] } = options
   // The kernel kills the program when the test run is killed.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, ...nodeArgs, main, ...args], {
+  const setpriv = ['--pdeathsig', 'KILL', ...asUser(options), process.execPath, ...nodeArgs]
+  const child = spawn('setpriv', [...setpriv, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...environment(options), NODE_COMPILE_CACHE: COMPILE_CACHE },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
@@ -76,6 +80,11 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
     ended,
     [Symbol.asyncDispose]: () => endProgram(child, ended),
   }
+}
+
+function asUser({ user }: ProgramOptions): readonly string[] {
+  if (user?.uid === undefined) return []
+  return ['--reuid', `${user.uid}`, '--regid', `${user.gid}`, '--clear-groups']
 }
 
 async function endProgram(child: ChildProcess, ended: Promise<ProgramResult>): Promise<void> {

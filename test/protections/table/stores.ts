@@ -30,6 +30,20 @@ export const STORES: readonly Protection[] = [
     only: '^nobody else gets at the files',
   },
   {
+    name: 'store-root-leaves-nothing-in-a-data-directory-of-another-user',
+    file: 'store/owner.ts',
+    find: '  await refuseRoot(dir)\n',
+    replace: "  if (dir === '') await refuseRoot(dir)\n",
+    test: 'unit/store/ownership.test.ts',
+  },
+  {
+    name: 'store-files-of-another-user-are-named',
+    file: 'store/open.ts',
+    find: '  if (others !== undefined)\n',
+    replace: "  if (others === '')\n",
+    test: 'unit/store/ownership.test.ts',
+  },
+  {
     name: 'stores-token-is-warned-of-once-a-day',
     file: 'store/token-watch.ts',
     find: "where('warned_at', 'is', null),",

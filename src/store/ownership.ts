@@ -1,0 +1,103 @@
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** The file that an owner locks. SQLite would open another user's for reading only, and lock nobody out. */
+export const LOCK = 'owner.lock'
+
+/** What has to be this user's to open the store. */
+const ENTRIES: readonly string[] = [LOCK, 'store', 'store.new']
+
+/**
+ * Why this process, which is root's, leaves a data directory alone, in a sentence; `undefined` for other users, and
+ * where the directory is root's or is not there. What root makes in it, its user could not open again.
+ */
+export async function whyRootStaysOut(dir: string): Promise<string | undefined> {
+  if (process.geteuid?.() !== 0) return undefined
+  const place = await ownedPlace(dir)
+  if (place === undefined || place.uid === 0) return undefined
+  const owner = await userOf(place.uid)
+  const name = owner ?? `number ${place.uid}`
+  return (
+    `The data directory ${place.dir} belongs to user ${name}, who could not open what root makes in it: run the ` +
+    `command as that user, as with \`sudo -u ${owner ?? `'#${place.uid}'`} dirsyncd …\`.`
+  )
+}
+
+/** The directory, or the data directory that it is to be made in, as that of the service is. */
+async function ownedPlace(dir: string): Promise<{ readonly dir: string; readonly uid: number } | undefined> {
+  const parent = dirname(dir)
+  const place = existsSync(dir) ? dir : existsSync(join(parent, LOCK)) ? parent : undefined
+  return place === undefined ? undefined : { dir: place, uid: (await stat(place)).uid }
+}
+
+/**
+ * Which files of a data directory another user has made that this one may not use, and the command that gives them to
+ * this user, as the end of a sentence; `undefined` where there are none.
+ */
+export async function filesOfOthers(dir: string, entries = ENTRIES): Promise<string | undefined> {
+  const user = process.geteuid?.()
+  if (user === undefined || user === 0) return undefined
+  const found = entries.flatMap((entry) => {
+    const top = join(dir, entry)
+    const other = firstOfOthers(top, user, statSync)
+    return other === undefined ? [] : [{ top, ...other }]
+  })
+  const [first] = found
+  if (first === undefined) return undefined
+  const owner = (await userOf(first.uid)) ?? `number ${first.uid}`
+  const all = found.map(({ top }) => top).join(' ')
+  return (
+    `${first.path} belongs to user ${owner}; give it to the user of this process by ` +
+    `\`chown -R ${userName()} ${all}\` as root.`
+  )
+}
+
+/** Waits for each file: the thousand files of a store take a few milliseconds this way, and many more in parallel. */
+function firstOfOthers(
+  path: string,
+  user: number,
+  look: typeof lstatSync,
+): { readonly path: string; readonly uid: number } | undefined {
+  const found = look(path, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  const { uid } = found
+  if (uid !== user && !isUsable(path, found.isDirectory())) return { path, uid }
+  if (!found.isDirectory()) return undefined
+  for (const name of readdirSync(path)) {
+    const other = firstOfOthers(join(path, name), user, lstatSync)
+    if (other !== undefined) return other
+  }
+  return undefined
+}
+
+/** By the system, since access control lists may allow what the mode does not. */
+function isUsable(path: string, isDirectory: boolean): boolean {
+  const { R_OK, W_OK, X_OK } = constants
+  try {
+    if (isDirectory) readdirSync(path)
+    accessSync(path, isDirectory ? R_OK | W_OK | X_OK : R_OK | W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The name of the user of this process. */
+export function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under a number that has no name.
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}
+
+async function userOf(uid: number): Promise<string | undefined> {
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
+  return users
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([, , id]) => id === String(uid))?.[0]
+}
