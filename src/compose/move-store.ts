@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { newAside } from '../store/aside.ts'
 import { type CopiedTable, copyStore } from '../store/copy.ts'
 import { openStore } from '../store/open.ts'
 import { storeOptions } from './site.ts'
@@ -31,7 +32,7 @@ export async function moveStore({ store, dataDir }: Config, log: Log): Promise<M
   const files = join(dataDir, 'store')
   if (!existsSync(files))
     throw new DirsyncdError('usage', `There is no embedded store in ${dataDir}, so there is nothing to move.`)
-  const kept = `${files}.moved-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}`
+  const kept = newAside(dataDir)
   const tables = await copyAll({ store, dataDir }, log)
   await rename(files, kept)
   return { tables, kept }

@@ -4,6 +4,7 @@ import { Pool, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { hasEmbeddedStore, lastAside } from './aside.ts'
 import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
@@ -115,6 +116,7 @@ async function openEmbedded(
 ): Promise<Pool> {
   const { dataDir, command } = options
   stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
+  refuseSecond(dataDir)
   const others = await filesOfOthers(dataDir)
   if (others !== undefined)
     throw new DirsyncdError('store-unavailable', `The embedded store in ${dataDir} does not open: ${others}`)
@@ -128,6 +130,17 @@ async function openEmbedded(
       { cause: error },
     )
   }
+}
+
+/** A configuration from before a move would begin anew beside the store that was moved, without its holds. */
+function refuseSecond(dataDir: string): void {
+  const aside = lastAside(dataDir)
+  if (aside === undefined || hasEmbeddedStore(dataDir)) return
+  throw new DirsyncdError(
+    'store-unavailable',
+    `The embedded store of ${dataDir} was moved to PostgreSQL, and its files are in ${aside}: name that database in ` +
+      '`store`, or, to go back to what they hold, rename them to `store`; to begin with an empty store, move them elsewhere.',
+  )
 }
 
 /** What the file system of the database's WebAssembly says, by its own numbers (WASI). */

@@ -263,3 +263,9 @@ export function listRuns(
   if (filter.sync !== undefined) query = query.where('sync', '=', filter.sync)
   return query.execute()
 }
+
+/** Whether no run was ever made in this store, or all are forgotten. */
+export async function isWithoutRuns(db: Kysely<Tables>): Promise<boolean> {
+  const row = await db.selectFrom('dirsyncd.runs').select('run').limit(1).executeTakeFirst()
+  return row === undefined
+}

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
+import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -72,6 +73,37 @@ test('the history, holds and quarantine of an embedded store go on in PostgreSQL
     code: 64,
     stderr: expect.stringContaining('nothing to move'),
   })
+})
+
+test('a store that was moved is not opened again by an old configuration, and one that was not is named', async () => {
+  await configure()
+  await people(5)
+  await site.run('plan', 'corp')
+  await configure({ store: database })
+  const store = join(site.dataDir, 'store')
+  const first = stack.use(site.start('start'))
+  await first.waitForOutput(/"warn".*\/store".*the PostgreSQL store has no runs.*run dirsyncd store move/)
+  await first[Symbol.asyncDispose]()
+  expect((await site.run('store', 'move')).code).toBe(0)
+  const second = stack.use(site.start('start'))
+  await second.waitForOutput(/daemon started/)
+  expect(second.output()).not.toMatch(/no runs/)
+  await second[Symbol.asyncDispose]()
+
+  const [aside = ''] = readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))
+  // Without what configuring an embedded store of a test makes.
+  const before = await readFile(join(site.dir, 'dirsyncd.yaml'), 'utf8')
+  await site.write('dirsyncd.yaml', before.replace(/^store: .*$/m, 'store: embedded'))
+  const refused = await site.run('runs')
+  expect(refused.stderr).toBe(
+    `The embedded store of ${site.dataDir} was moved to PostgreSQL, and its files are in ${join(site.dataDir, aside)}: ` +
+      'name that database in `store`, or, to go back to what they hold, rename them to `store`; to begin with an empty ' +
+      'store, move them elsewhere.\n',
+  )
+  expect(await site.start('start').ended).toMatchObject({ code: 1, stderr: refused.stderr })
+  expect(existsSync(store)).toBe(false)
+  await rename(join(site.dataDir, aside), store)
+  expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('nothing is moved into a database that has runs, nor while a daemon has the store', async () => {

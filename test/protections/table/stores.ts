@@ -44,6 +44,14 @@ export const STORES: readonly Protection[] = [
     test: 'unit/store/ownership.test.ts',
   },
   {
+    name: 'store-that-was-moved-is-not-begun-anew',
+    file: 'store/open.ts',
+    find: '  refuseSecond(dataDir)\n',
+    replace: "  if (dataDir === '') refuseSecond(dataDir)\n",
+    test: 'integration/store-move.test.ts',
+    only: 'old configuration',
+  },
+  {
     name: 'stores-token-is-warned-of-once-a-day',
     file: 'store/token-watch.ts',
     find: "where('warned_at', 'is', null),",

@@ -1,0 +1,25 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ASIDE = 'store.moved-'
+
+/** Whether a data directory has an embedded store, to be opened or moved. */
+export function hasEmbeddedStore(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'store', 'PG_VERSION'))
+}
+
+/** Where an embedded store is put aside when it has been moved to a server. */
+export function newAside(dataDir: string): string {
+  return join(dataDir, `${ASIDE}${new Date().toISOString().slice(0, 19).replaceAll(':', '')}`)
+}
+
+/** The embedded store of a data directory that was put aside last. */
+export function lastAside(dataDir: string): string | undefined {
+  const last = existsSync(dataDir)
+    ? readdirSync(dataDir)
+        .filter((name) => name.startsWith(ASIDE))
+        .toSorted()
+        .at(-1)
+    : undefined
+  return last && join(dataDir, last)
+}
