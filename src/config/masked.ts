@@ -39,6 +39,7 @@ export const DECIDED: ReadonlySet<string> = new Set([
   ...PEOPLE,
   ...PEOPLE_LISTS,
   'command',
+  'credential',
   'env',
   'id',
   'from',
@@ -101,6 +102,7 @@ class Mask {
       Object.entries(value).map(([kind, where]) => {
         if (kind === 'env') return [kind, shownVariable(where)]
         if (kind === 'file') return [kind, shownPath(where, this.#hide)]
+        if (kind === 'credential') return [kind, shownCredential(where)]
         return kind === 'command' ? [kind, shownCommand(where, this.#hide)] : [this.#hide(kind), MASKED]
       }),
     )
@@ -137,6 +139,13 @@ function shownPath(path: unknown, hide: Hide): string {
   const isPath =
     typeof path === 'string' && /^(?:[\w. -]*\/[\w./ -]*|[\w.-]+\.(?:pem|key|crt|txt))$/.test(path)
   return isPath && !/[A-Za-z0-9]{32}/.test(path) ? maskPlain(path, hide) : MASKED
+}
+
+/** Names end in what they are of; another text may be the secret itself. */
+function shownCredential(name: unknown): unknown {
+  return typeof name === 'string' && /^(?:[a-z]+-)*(?:password|token|secret|key|url)$/.test(name)
+    ? name
+    : MASKED
 }
 
 /** Arguments may hold secrets. */

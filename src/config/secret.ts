@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { DirsyncdError, whyUnreadable } from '../errors.ts'
 import type { SecretSource } from './values.ts'
 
@@ -35,6 +35,7 @@ const LAST_WORDS_MS = 500
 export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
   if ('env' in source) return envReader(source.env, context)
   if ('file' in source) return fileReader(resolve(context.folder, source.file), context)
+  if ('credential' in source) return credentialReader(source.credential, context)
   return commandReader(source.command, context)
 }
 
@@ -47,28 +48,38 @@ function envReader(name: string, context: SecretContext): SecretReader {
   return { read, describe: () => `env ${name}` }
 }
 
-function fileReader(path: string, context: SecretContext): SecretReader {
+/** As systemd does it: what the unit was handed, and else where `LoadCredential=NAME` itself looks. */
+function credentialReader(name: string, context: SecretContext): SecretReader {
+  const handed = context.env['CREDENTIALS_DIRECTORY']
+  const path = join(handed || '/etc/credstore', name)
+  const what = handed
+    ? `the file ${path}, which systemd makes by LoadCredential=${name},`
+    : `CREDENTIALS_DIRECTORY is not set, and the file ${path}`
+  return { ...fileReader(path, context, what), describe: () => `credential ${name}` }
+}
+
+function fileReader(path: string, context: SecretContext, what = `the file ${path}`): SecretReader {
   let kept: { readonly version: string; readonly value: string } | undefined
 
   async function read(fresh = false): Promise<string> {
     try {
-      const version = await versionOf(path, context)
+      const version = await versionOf(path, context, what)
       if (!fresh && kept?.version === version) return kept.value
-      const value = usable(await readFile(path, 'utf8'), context, `the file ${path}`)
+      const value = usable(await readFile(path, 'utf8'), context, what)
       kept = { version, value }
       return value
     } catch (error) {
       if (error instanceof DirsyncdError) throw error
-      throw unavailable(context, `the file ${path} ${whyUnreadable(error)}`)
+      throw unavailable(context, `${what} ${whyUnreadable(error)}`)
     }
   }
   return { read, describe: () => `file ${path}` }
 }
 
 /** Changes whenever the file changes, even when another file replaces it within one tick of the clock. */
-async function versionOf(path: string, context: SecretContext): Promise<string> {
+async function versionOf(path: string, context: SecretContext, what: string): Promise<string> {
   const { mtimeNs, size, ino } = await stat(path, { bigint: true })
-  if (size > MAX_BYTES) throw unavailable(context, `the file ${path} is larger than ${MAX_BYTES / 1024} KiB`)
+  if (size > MAX_BYTES) throw unavailable(context, `${what} is larger than ${MAX_BYTES / 1024} KiB`)
   return `${mtimeNs}/${size}/${ino}`
 }
 

@@ -74,14 +74,18 @@ function parseSize(text: string): number {
 export type SecretSource =
   | { readonly env: string }
   | { readonly file: string }
+  | { readonly credential: string }
   | { readonly command: readonly string[] }
 
 /** The message never quotes the value, which may be the secret. */
 function secretSentence({ input }: { readonly input?: unknown }): string {
-  const remedy = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
+  const remedy =
+    'write { env: NAME }, { file: PATH }, { credential: NAME } or { command: [program, argument] }'
   if (input === undefined || input === null) return `is missing; ${remedy}`
   return `must say where the secret is, not the secret itself; ${remedy}`
 }
+
+const CREDENTIAL_HELP = 'must be the plain name of a file, such as ldap-password'
 
 export const secret = z
   .union(
@@ -89,6 +93,14 @@ export const secret = z
       z.strictObject({ env: z.string().min(1).describe('Name of an environment variable.') }),
       z.strictObject({
         file: z.string().min(1).describe('Path of a file; it is read again when it changes.'),
+      }),
+      z.strictObject({
+        credential: z
+          .string({ error: CREDENTIAL_HELP })
+          .regex(/^(?!\.{1,2}$)[\w.-]{1,255}$/, { error: CREDENTIAL_HELP })
+          .describe(
+            'A credential of systemd: the name of a file in $CREDENTIALS_DIRECTORY, else in /etc/credstore.',
+          ),
       }),
       z.strictObject({
         command: z

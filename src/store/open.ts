@@ -220,6 +220,6 @@ function reason(error: unknown): string {
     case '3D000':
       return 'that database does not exist. Create it or correct the address.'
     default:
-      return `${sentence(error)}.`
+      return `${sentence(error).replace(/\.$/, '')}.`
   }
 }

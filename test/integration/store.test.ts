@@ -280,6 +280,15 @@ describe('a PostgreSQL server that cannot be used', () => {
     await expect(opening).rejects.not.toThrow(/wrong-secret/)
   })
 
+  test('a password that cannot be read is one sentence', async () => {
+    const url = await lockedUser()
+    const missing = () => Promise.reject(new Error('The secret cannot be read: the file x does not exist.'))
+    await expect(openStore({ kind: 'postgres', url, password: missing })).rejects.toThrow(
+      / does not exist\.$/,
+    )
+    await expect(openStore({ kind: 'postgres', url, password: missing })).rejects.not.toThrow(/\.\.$/)
+  })
+
   test('what an older version quarantined gets the id of its entry where the change is still known', async () => {
     await using stack = new AsyncDisposableStack()
     const { db } = await postgres(stack)

@@ -43,6 +43,16 @@ test.each(UNITS)('systemd understands %s, and it exposes little', (name) => {
   expect(readFileSync(at('docs/operations.md'), 'utf8')).toContain(`${score} (OK)`)
 })
 
+test('both units are handed the same secrets, from where commands outside of them look', () => {
+  const named = UNITS.map((name) => {
+    const unit = readFileSync(at(`deploy/systemd/${name}`), 'utf8')
+    expect(unit).not.toMatch(/LoadCredential=[^\n]*:|\/run\/credentials/)
+    return [...unit.matchAll(/LoadCredential=(.*)/g)].map(([, secret]) => secret).toSorted()
+  })
+  expect(named[0]).toEqual(['admin-token', 'directory-token', 'ldap-password', 'store-password'])
+  expect(named[1]).toEqual(named[0])
+})
+
 /** The program as systemd runs it. */
 function manage(watchdogSeconds: number) {
   const args = [

@@ -45,7 +45,8 @@ async function faultsOf(text: string): Promise<string[]> {
 }
 
 const ROOT = rootCertificates[0] ?? ''
-const SECRET_REMEDY = 'write { env: NAME }, { file: PATH } or { command: [program, argument] }'
+const SECRET_REMEDY =
+  'write { env: NAME }, { file: PATH }, { credential: NAME } or { command: [program, argument] }'
 
 const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {

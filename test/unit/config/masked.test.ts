@@ -43,6 +43,7 @@ describe('nothing of these is shown', () => {
     ['a literal token in a list', { syncs: [{ directory: { token: ['s3cret'] } }] }],
     ['a token as the name of a variable', { syncs: [{ directory: { token: { env: 's3cret' } } }] }],
     ['a token as the name of a file', { syncs: [{ directory: { token: { file: 's3cret' } } }] }],
+    ['a token as the name of a credential', { syncs: [{ directory: { token: { credential: 's3cret' } } }] }],
     ['a token as an argument', { storePassword: { command: ['pass', 's3cret'] } }],
     ['a token as a command', { storePassword: { command: 's3cret' } }],
     ['a token in a misspelled secret', { storePassword: { value: 's3cret' } }],

@@ -2,7 +2,7 @@ import { chmod, readdir, rename, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSecretReader, type SecretContext } from '../../../src/config/secret.ts'
-import type { SecretSource } from '../../../src/config/values.ts'
+import { secret as secretSchema, type SecretSource } from '../../../src/config/values.ts'
 import { createFolder } from './folder.ts'
 
 const OPTION = 'syncs[0].directory.token'
@@ -66,6 +66,36 @@ test('a file that is missing, empty, a folder or far too large', async () => {
   await expect(read('empty')).rejects.toThrow(`the file ${join(folder.path, 'empty')} is empty.`)
   await expect(read('.')).rejects.toThrow(`the file ${folder.path} is a folder.`)
   await expect(read('large')).rejects.toThrow('is larger than 64 KiB.')
+})
+
+test('a credential is what systemd handed to the unit, and is read again when it changes', async () => {
+  await using folder = await createFolder()
+  await folder.write('token', 'abc\n')
+  const secret = reader({ credential: 'token' }, { env: { CREDENTIALS_DIRECTORY: folder.path } })
+  expect(await secret.read()).toBe('abc')
+  expect(secret.describe()).toBe('credential token')
+  await folder.write('token', 'another')
+  expect(await secret.read()).toBe('another')
+  const other = reader({ credential: 'other' }, { env: { CREDENTIALS_DIRECTORY: folder.path } })
+  const path = join(folder.path, 'other')
+  await expect(other.read()).rejects.toThrow(
+    `The secret of ${OPTION} cannot be read: the file ${path}, which systemd makes by LoadCredential=other, does not exist.`,
+  )
+})
+
+test('a credential outside of a unit is where systemd looks for it', async () => {
+  const secret = reader({ credential: 'no-such-dirsyncd' })
+  await expect(secret.read()).rejects.toThrow(
+    `The secret of ${OPTION} cannot be read: CREDENTIALS_DIRECTORY is not set, and the file ` +
+      '/etc/credstore/no-such-dirsyncd ',
+  )
+})
+
+test.each(['../token', '/etc/passwd', '..', 'a/b', ''])('%j is no name of a credential', (credential) => {
+  const { error } = secretSchema.safeParse({ credential })
+  expect(error?.issues.map(({ message }) => message)).toEqual([
+    'must be the plain name of a file, such as ldap-password',
+  ])
 })
 
 test('a command runs without a shell, in the folder, with the environment it was given', async () => {
