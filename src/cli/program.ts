@@ -50,7 +50,10 @@ export function createProgram(io: Io, run: Runner): Command {
     .version(programVersion(), '-V, --version', 'Show the version.')
     .helpOption('-h, --help', 'Show this help.')
     .helpCommand(false)
-    .option('-c, --config <file>', 'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml).')
+    .option(
+      '-c, --config <file>',
+      'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml, then /etc/dirsyncd/dirsyncd.yaml).',
+    )
     .option('--json', 'Print one JSON object a line, for machines.')
     .addOption(
       new Option('--log-level <level>', 'The least important message that is logged.').choices(LOG_LEVELS),

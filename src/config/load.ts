@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
@@ -10,7 +11,8 @@ import { resolveConfig, type ResolveContext, sourceConfig } from './resolve.ts'
 import { sourceSection } from './schema.ts'
 import type { Env } from './secret.ts'
 
-const DEFAULT_FILE = 'config/dirsyncd.yaml'
+/** Where the configuration is looked for: that of a checkout, then that of the machine. */
+const USUAL_FILES: readonly string[] = ['config/dirsyncd.yaml', '/etc/dirsyncd/dirsyncd.yaml']
 
 /** The environment of the process; nothing else reads `process.env`. */
 export function environment(): Env {
@@ -21,6 +23,8 @@ export function environment(): Env {
 export interface ConfigPlace {
   readonly file?: string
   readonly env: Env
+  /** Where it is without `file` and `$DIRSYNCD_CONFIG`: the first that exists. A test has other places. */
+  readonly usualFiles?: readonly string[]
   readonly sourceProblem?: SourceProblem
 }
 
@@ -31,8 +35,8 @@ export interface RawConfig {
 }
 
 /**
- * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else
- * `config/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
+ * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else `config/dirsyncd.yaml`, else
+ * `/etc/dirsyncd/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
  * Secrets are not read here, and no source is opened: `sourceProblem` says what is wrong with its options.
  */
 export async function loadConfig(from: ConfigPlace): Promise<Config> {
@@ -66,8 +70,28 @@ async function readFileOf(shownFile: string) {
   return { file: resolve(shownFile), yaml }
 }
 
-function shownFileOf({ file, env }: ConfigPlace): string {
-  return file ?? (env['DIRSYNCD_CONFIG'] || DEFAULT_FILE)
+function shownFileOf({ file, env, usualFiles = USUAL_FILES }: ConfigPlace): string {
+  const named = file ?? env['DIRSYNCD_CONFIG']
+  if (named) return named
+  const usual = usualFiles.find(mayExist)
+  if (usual !== undefined) return usual
+  throw noFile(`${usualFiles.join(' or ')}; copy config/example.yaml to one of them`)
+}
+
+/** A file that cannot be reached is not passed over: reading it says why. */
+function mayExist(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+function noFile(which: string): DirsyncdError {
+  return new DirsyncdError(
+    'config-invalid',
+    `There is no configuration file ${which} and edit it, or name another file with --config or DIRSYNCD_CONFIG.`,
+  )
 }
 
 async function readText(file: string): Promise<string> {
@@ -75,13 +99,7 @@ async function readText(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     const code = systemCode(error)
-    if (code === 'ENOENT') {
-      throw new DirsyncdError(
-        'config-invalid',
-        `There is no configuration file ${file}; copy config/example.yaml to it and edit it, or name another file with ` +
-          '--config or DIRSYNCD_CONFIG.',
-      )
-    }
+    if (code === 'ENOENT') throw noFile(`${file}; copy config/example.yaml to it`)
     const why = code === 'EACCES' ? 'this user may not read it' : code === 'EISDIR' ? 'it is a folder' : code
     throw new DirsyncdError('config-invalid', `The configuration file ${file} cannot be read: ${why}.`)
   }

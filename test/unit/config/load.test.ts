@@ -404,6 +404,23 @@ test('a missing file is named, with what to do', async () => {
   )
 })
 
+test('without a name it is the first of two places that exists, and both are named where none does', async () => {
+  await using folder = await createFolder()
+  const usualFiles = [join(folder.path, 'first.yaml'), join(folder.path, 'second.yaml')]
+  const place = { env: {}, usualFiles }
+  await expect(loadConfig(place)).rejects.toThrow(
+    `There is no configuration file ${usualFiles.join(' or ')}; copy config/example.yaml to one of them and edit it, or ` +
+      'name another file with --config or DIRSYNCD_CONFIG.',
+  )
+  await folder.write('second.yaml', CORP)
+  expect(await loadConfig(place)).toMatchObject({ file: usualFiles[1] })
+  await folder.write('first.yaml', CORP)
+  expect(await loadConfig(place)).toMatchObject({ file: usualFiles[0] })
+  expect(await loadConfig({ ...place, env: { DIRSYNCD_CONFIG: usualFiles[1] } })).toMatchObject({
+    file: usualFiles[1],
+  })
+})
+
 test('without --config the environment names the file', async () => {
   const loading = loadConfig({ env: { DIRSYNCD_CONFIG: 'from/environment.yaml' } })
   await expect(loading).rejects.toThrow('from/environment.yaml')
