@@ -24,6 +24,11 @@ export function addStore(program: Command, run: Runner): void {
 async function move({ compose, config, log, json, print, printJson }: Session): Promise<number> {
   const moved = await compose.moveStore(config, log)
   if (json) printJson(moved)
+  else if (moved.tables.length === 0)
+    print(
+      'All is in PostgreSQL already.',
+      `The files of the embedded store are in ${moved.kept}; remove them when all is well.`,
+    )
   else {
     const rows = moved.tables.map(
       ({ table, rows: count }) => `  ${table.replaceAll('_', ' ')}: ${digits(count)}`,

@@ -1,26 +1,41 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Kysely, PostgresDialect } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { newAside } from '../store/aside.ts'
-import { type CopiedTable, copyStore } from '../store/copy.ts'
-import { openStore } from '../store/open.ts'
+import { hasEmbeddedStore, lastAside, newAside } from '../store/aside.ts'
+import { type CopiedTable, copyStore, hasCopyOf } from '../store/copy.ts'
+import { deviceId } from '../store/device-id.ts'
+import { openEmbeddedPool } from '../store/embedded.ts'
+import { openStore, type Store } from '../store/open.ts'
+import { isAway } from '../store/outage.ts'
+import { acquireDataDir } from '../store/owner.ts'
+import { isWithoutRuns } from '../store/runs.ts'
 import { storeOptions } from './site.ts'
 
 export interface MovedStore {
+  /** Empty where all was moved before, or the answer to the commit was lost. */
   readonly tables: readonly CopiedTable[]
   /** Where the files of the embedded store are now. */
   readonly kept: string
+}
+
+interface Move {
+  readonly dataDir: string
+  readonly log: Log
+  /** The store to move to. */
+  readonly to: Store
 }
 
 const COMMAND = 'dirsyncd store move'
 
 /**
  * Copies what the embedded store of `dataDir` has into the PostgreSQL store that the configuration names, and puts the
- * files of the embedded one aside. Throws `config-invalid`, `store-owned` while a daemon has the data directory, and
- * `store-unavailable`.
+ * files of the embedded one aside: before the copy is committed, so that at no moment both could be opened, and a command
+ * that is killed in between is made good by the next one. Throws `config-invalid`, `store-owned` while a daemon has the
+ * data directory, and `store-unavailable`.
  */
 export async function moveStore({ store, dataDir }: Config, log: Log): Promise<MovedStore> {
   if (store.kind === 'embedded') {
@@ -29,21 +44,83 @@ export async function moveStore({ store, dataDir }: Config, log: Log): Promise<M
       'There is nowhere to move to: set `store` to a postgres:// URL first, and keep `dataDir`, where the embedded store is.',
     )
   }
-  const files = join(dataDir, 'store')
-  if (!existsSync(files))
-    throw new DirsyncdError('usage', `There is no embedded store in ${dataDir}, so there is nothing to move.`)
-  const kept = newAside(dataDir)
-  const tables = await copyAll({ store, dataDir }, log)
-  await rename(files, kept)
-  return { tables, kept }
+  if (!hasEmbeddedStore(dataDir) && lastAside(dataDir) === undefined) throw nothingToMove(dataDir)
+  await using _owned = await acquireDataDir(dataDir, { command: COMMAND })
+  try {
+    await using to = await openStore(storeOptions(store, dataDir, COMMAND, log))
+    return await moveTo({ dataDir, log, to })
+  } catch (error) {
+    if (error instanceof DirsyncdError) throw error
+    throw new DirsyncdError('store-unavailable', notMoved(error), { cause: error })
+  }
 }
 
-/** Both stores are closed again when it returns. */
+async function moveTo(move: Move): Promise<MovedStore> {
+  const { dataDir, to } = move
+  const files = join(dataDir, 'store')
+  const aside = lastAside(dataDir)
+  if (!hasEmbeddedStore(dataDir) && aside !== undefined) {
+    if (await hasCopyOf(await deviceOf(aside), to.pool)) return { tables: [], kept: aside }
+    if (!(await isWithoutRuns(to.db))) throw nothingToMove(dataDir)
+    await rename(aside, files)
+  }
+  const kept = newAside(dataDir)
+  return { tables: await copyAll(move, files, kept), kept }
+}
+
+/** The device id of a store that was put aside; a server with the same one has all that it had. */
+async function deviceOf(aside: string): Promise<string> {
+  await using pool = await openEmbeddedPool(aside)
+  return await deviceId(new Kysely({ dialect: new PostgresDialect({ pool }) }))
+}
+
 async function copyAll(
-  { store, dataDir }: Pick<Config, 'store' | 'dataDir'>,
-  log: Log,
+  { dataDir, log, to }: Move,
+  files: string,
+  kept: string,
 ): Promise<readonly CopiedTable[]> {
-  await using from = await openStore(storeOptions({ kind: 'embedded' }, dataDir, COMMAND, log))
-  await using to = await openStore(storeOptions(store, dataDir, COMMAND, log))
-  return await copyStore(from.pool, to.pool)
+  await using stack = new AsyncDisposableStack()
+  const from = stack.use(await openOwned(dataDir, log))
+  const device = await deviceId(from.db)
+  let isAside = false
+  try {
+    return await copyStore(from.pool, to.pool, async () => {
+      await stack.disposeAsync()
+      await rename(files, kept)
+      isAside = true
+    })
+  } catch (error) {
+    if (!isAside) throw error
+    if (await wasCommitted(device, to)) return []
+    await rename(kept, files)
+    throw error
+  }
+}
+
+/** Nobody knows what became of a commit whose connection broke; the server does. */
+async function wasCommitted(device: string, to: Store): Promise<boolean> {
+  try {
+    return await hasCopyOf(device, to.pool)
+  } catch (cause) {
+    throw new DirsyncdError(
+      'store-unavailable',
+      `PostgreSQL went away in the last moment (${sentence(cause)}), so it is not known whether the store was moved: run ` +
+        '`dirsyncd store move` again when it answers, before any daemon.',
+      { cause },
+    )
+  }
+}
+
+function openOwned(dataDir: string, log: Log): Promise<Store> {
+  return openStore({ kind: 'embedded', dataDir, isOwned: true, log })
+}
+
+function nothingToMove(dataDir: string): DirsyncdError {
+  return new DirsyncdError('usage', `There is no embedded store in ${dataDir}, so there is nothing to move.`)
+}
+
+function notMoved(error: unknown): string {
+  const what =
+    isAway(error) || /discarded/.test(sentence(error)) ? 'the connection to PostgreSQL broke' : 'it failed'
+  return `Nothing was moved, because ${what} (${sentence(error).replace(/\.$/, '')}): the embedded store is as it was.`
 }

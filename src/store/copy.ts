@@ -9,6 +9,8 @@ const NOT_COPIED = /^kysely_/
 
 const ROWS_AT_ONCE = 1000
 
+const LOCK_RUNS = 'LOCK TABLE dirsyncd.runs IN EXCLUSIVE MODE'
+
 export interface CopiedTable {
   readonly table: string
   readonly rows: number
@@ -16,10 +18,16 @@ export interface CopiedTable {
 
 /**
  * Copies all rows of schema `dirsyncd` from one migrated store to another one that nothing has run in yet, in one
- * transaction: all of it or nothing. Throws `store-unavailable` where the other store is not empty.
+ * transaction: all of it or nothing. `beforeCommit` is called when only the commit is left. Throws `store-unavailable`
+ * where the other store is not empty.
  */
-export async function copyStore(from: Pool, to: Pool): Promise<readonly CopiedTable[]> {
+export async function copyStore(
+  from: Pool,
+  to: Pool,
+  beforeCommit: () => Promise<void>,
+): Promise<readonly CopiedTable[]> {
   const target = await to.connect()
+  let broken = false
   try {
     await target.query('BEGIN')
     await requireEmpty(target)
@@ -28,18 +36,33 @@ export async function copyStore(from: Pool, to: Pool): Promise<readonly CopiedTa
       copied.push({ table, rows: await copyTable(from, target, table) })
     await continueNumbers(target)
     await target.query(`UPDATE dirsyncd.leases SET owner = NULL, renewed_at = NULL`)
+    await beforeCommit()
     await target.query('COMMIT')
     return copied.filter(({ rows }) => rows > 0)
   } catch (error) {
-    await target.query('ROLLBACK').catch(() => undefined)
+    await target.query('ROLLBACK').catch(() => (broken = true))
     throw error
   } finally {
+    target.release(broken)
+  }
+}
+
+/** Whether a store has the settings of another one, and so all that it had; waits for a copy that is being committed. */
+export async function hasCopyOf(device: string, to: Pool): Promise<boolean> {
+  const target = await to.connect()
+  try {
+    await target.query('BEGIN')
+    await target.query(LOCK_RUNS)
+    const { rows } = await target.query('SELECT FROM dirsyncd.settings WHERE value = $1', [device])
+    return rows.length > 0
+  } finally {
+    await target.query('ROLLBACK').catch(() => undefined)
     target.release()
   }
 }
 
 async function requireEmpty(target: PoolClient): Promise<void> {
-  await target.query('LOCK TABLE dirsyncd.runs IN EXCLUSIVE MODE')
+  await target.query(LOCK_RUNS)
   const { rows } = await target.query('SELECT FROM dirsyncd.runs LIMIT 1')
   if (rows.length === 0) {
     // What a process makes that only looks into an empty store.

@@ -30,6 +30,8 @@ export type EmbeddedOptions = {
   dataDir: string
   /** What this process does, such as `dirsyncd start`; other processes name it in their error. */
   command?: string
+  /** The caller has acquired `dataDir` itself, and keeps it when the store is closed. */
+  isOwned?: boolean
 }
 
 export type PostgresOptions = {
@@ -114,8 +116,8 @@ async function openEmbedded(
   options: EmbeddedOptions & { log?: Log },
   outage: Outage,
 ): Promise<Pool> {
-  const { dataDir, command } = options
-  stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
+  const { dataDir, command, isOwned = false } = options
+  if (!isOwned) stack.use(await acquireDataDir(dataDir, command === undefined ? {} : { command }))
   refuseSecond(dataDir)
   const others = await filesOfOthers(dataDir)
   if (others !== undefined)

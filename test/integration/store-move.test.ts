@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Pool } from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
@@ -70,9 +70,64 @@ test('the history, holds and quarantine of an embedded store go on in PostgreSQL
   const { lines } = await site.json('runs')
   expect(lines.flat().map(({ run, state }) => `${run} ${state}`)).toEqual(['3 done', '2 held', '1 done'])
   expect(await site.run('store', 'move')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^All is in PostgreSQL already\.\nThe files .*store\.moved-/),
+  })
+  await configure({ store: await createDatabase(STORE_TEMPLATE) })
+  await site.run('plan', 'corp')
+  expect(await site.run('store', 'move')).toMatchObject({
     code: 64,
     stderr: expect.stringContaining('nothing to move'),
   })
+})
+
+/** Has each commit of a run wait for longer than the test takes. */
+async function holdCommits(pool: Pool): Promise<void> {
+  await pool.query(`CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$`)
+  await pool.query(`CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON dirsyncd.runs DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION public.wait()`)
+}
+
+/** Breaks the connection whose commit waits. */
+async function breakCommit(pool: Pool): Promise<void> {
+  const { rows } = await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`)
+  expect(rows).toHaveLength(1)
+}
+
+test('while the commit waits, neither store can be taken for the one that counts; a lost one undoes the move', async () => {
+  await configure()
+  await people(5)
+  await site.run('plan', 'corp')
+  await configure({ store: database })
+  const pool = stack.adopt(new Pool({ connectionString: database }), (opened) => opened.end())
+  await holdCommits(pool)
+  const store = join(site.dataDir, 'store')
+  const asides = () => readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))
+  const untilAside = () =>
+    vi.waitFor(() => expect([existsSync(store), asides().length]).toEqual([false, 1]), 10_000)
+
+  const moving = site.run('store', 'move')
+  await untilAside()
+  await vi.waitFor(() => breakCommit(pool), 10_000)
+  expect(await moving).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Nothing was moved, because the connection to PostgreSQL broke \(.*[^.]\): the embedded store is as it was\.\n$/,
+    ),
+  })
+  expect([existsSync(store), asides()]).toEqual([true, []])
+
+  const killed = stack.use(site.start('store', 'move'))
+  await untilAside()
+  killed.kill('SIGKILL')
+  await killed.ended
+  await vi.waitFor(() => breakCommit(pool), 10_000)
+  expect([existsSync(store), asides().length]).toEqual([false, 1])
+  await pool.query('DROP TRIGGER wait ON dirsyncd.runs')
+  expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}runs: 1\n/)
+  expect([existsSync(store), asides().length]).toEqual([false, 1])
 })
 
 test('a store that was moved is not opened again by an old configuration, and one that was not is named', async () => {
@@ -82,7 +137,10 @@ test('a store that was moved is not opened again by an old configuration, and on
   await configure({ store: database })
   const store = join(site.dataDir, 'store')
   const first = stack.use(site.start('start'))
-  await first.waitForOutput(/"warn".*\/store".*the PostgreSQL store has no runs.*run dirsyncd store move/)
+  await first.waitForOutput(/daemon started/)
+  expect(first.output()).toMatch(
+    /"warn".*\/store".*the PostgreSQL store has no runs.*run dirsyncd store move/,
+  )
   await first[Symbol.asyncDispose]()
   expect((await site.run('store', 'move')).code).toBe(0)
   const second = stack.use(site.start('start'))

@@ -52,6 +52,22 @@ export const STORES: readonly Protection[] = [
     only: 'old configuration',
   },
   {
+    name: 'store-is-put-aside-before-its-copy-counts',
+    file: 'store/copy.ts',
+    find: "    await beforeCommit()\n    await target.query('COMMIT')\n",
+    replace: "    await target.query('COMMIT')\n    await beforeCommit()\n",
+    test: 'integration/store-move.test.ts',
+    only: 'while the commit waits',
+  },
+  {
+    name: 'store-that-was-not-moved-is-named',
+    file: 'compose/daemon.ts',
+    find: '  await warnOfUnmoved(config, site)\n',
+    replace: "  if (config.dataDir === '') await warnOfUnmoved(config, site)\n",
+    test: 'integration/store-move.test.ts',
+    only: 'old configuration',
+  },
+  {
     name: 'stores-token-is-warned-of-once-a-day',
     file: 'store/token-watch.ts',
     find: "where('warned_at', 'is', null),",
