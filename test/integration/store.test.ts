@@ -282,11 +282,11 @@ describe('a PostgreSQL server that cannot be used', () => {
 
   test('a password that cannot be read is one sentence', async () => {
     const url = await lockedUser()
-    const missing = () => Promise.reject(new Error('The secret cannot be read: the file x does not exist.'))
-    await expect(openStore({ kind: 'postgres', url, password: missing })).rejects.toThrow(
-      / does not exist\.$/,
-    )
-    await expect(openStore({ kind: 'postgres', url, password: missing })).rejects.not.toThrow(/\.\.$/)
+    const password = async () => {
+      throw new Error(`The secret cannot be read: the file of ${url} does not exist.`)
+    }
+    const said = await openStore({ kind: 'postgres', url, password }).catch((error: Error) => error.message)
+    expect(said).toMatch(/ does not exist\.$/)
   })
 
   test('what an older version quarantined gets the id of its entry where the change is still known', async () => {
