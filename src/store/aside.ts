@@ -15,11 +15,18 @@ export function newAside(dataDir: string): string {
 
 /** The embedded store of a data directory that was put aside last. */
 export function lastAside(dataDir: string): string | undefined {
-  const last = existsSync(dataDir)
-    ? readdirSync(dataDir)
-        .filter((name) => name.startsWith(ASIDE))
-        .toSorted()
-        .at(-1)
-    : undefined
+  const last = namesIn(dataDir)
+    .filter((name) => name.startsWith(ASIDE))
+    .toSorted()
+    .at(-1)
   return last && join(dataDir, last)
+}
+
+/** Nothing where the folder is not there, or is closed to this user, who could not open what it has either. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
