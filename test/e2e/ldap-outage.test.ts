@@ -63,14 +63,17 @@ beforeAll(async () => {
   const [ca, idleCa] = ['./ca.pem', './idle-ca.pem']
   const { port } = new URL(proxy.url)
   await site.configure(
-    databaseConfig([
-      syncOf('plain', proxy.url),
-      syncOf('starttls', `ldap://localhost:${port}`, { ca, startTls: true }),
-      syncOf('ldaps', `ldaps://localhost:${new URL(ldapsProxy.url).port}`, { ca }),
-      syncOf('idle-plain', impatient.url),
-      syncOf('idle-starttls', impatient.namedUrl, { ca: idleCa, startTls: true }),
-      syncOf('idle-ldaps', impatient.ldapsUrl, { ca: idleCa }),
-    ]),
+    databaseConfig(
+      [
+        syncOf('plain', proxy.url),
+        syncOf('starttls', `ldap://localhost:${port}`, { ca, startTls: true }),
+        syncOf('ldaps', `ldaps://localhost:${new URL(ldapsProxy.url).port}`, { ca }),
+        syncOf('idle-plain', impatient.url),
+        syncOf('idle-starttls', impatient.namedUrl, { ca: idleCa, startTls: true }),
+        syncOf('idle-ldaps', impatient.ldapsUrl, { ca: idleCa }),
+      ],
+      { log: { people: true } },
+    ),
   )
   daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)
