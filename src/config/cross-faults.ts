@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isThisMachine } from '../notify/this-machine.ts'
+import { isThisMachine } from '../this-machine.ts'
 import type { Fault } from './document.ts'
 import { isCron, parseAddress } from './values.ts'
 
@@ -108,7 +108,7 @@ function openListeners(raw: unknown): Fault[] {
 
 function isBeyondMachine(listen: unknown): boolean {
   const host = typeof listen === 'string' ? parseAddress(listen)?.host : undefined
-  return host !== undefined && !/^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host)
+  return host !== undefined && !isThisMachine(host)
 }
 
 function duplicates(

@@ -12,6 +12,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   certificates: { values: '' },
   duration: { values: '' },
   'issue-sentence': { values: '' },
+  'this-machine': { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   'service-manager': { values: '' },
@@ -19,7 +20,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   directory: { values: '' },
   turns: { values: '', types: 'directory' },
   plan: { values: 'directory' },
-  source: { values: 'certificates directory turns' },
+  source: { values: 'certificates directory this-machine turns' },
   client: { values: 'contract' },
   service: { values: 'contract duration issue-sentence turns', types: 'directory' },
   conformance: { values: 'contract' },
@@ -30,9 +31,9 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sync: { values: 'directory plan apply store queue turns', types: 'source' },
   control: { values: 'sync store queue plan directory', types: 'source' },
   metrics: { values: '' },
-  notify: { values: 'client directory plan', types: 'store' },
+  notify: { values: 'client directory plan this-machine', types: 'store' },
   admin: { values: 'control', types: 'store plan directory' },
-  config: { values: 'certificates duration issue-sentence notify', types: 'plan source sync' },
+  config: { values: 'certificates duration issue-sentence notify this-machine', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:

@@ -1,7 +1,7 @@
 import { DirsyncdError } from '../../errors.ts'
 import type { Channel } from '../channel.ts'
 import { Poster, type PostOptions } from '../post.ts'
-import { isThisMachine } from '../this-machine.ts'
+import { isThisMachine } from '../../this-machine.ts'
 
 export interface SlackOptions extends PostOptions {
   /** Reads the URL, which is all that the receiver asks for. */

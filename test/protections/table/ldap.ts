@@ -1076,14 +1076,14 @@ export const LDAP: readonly Protection[] = [
   },
   {
     name: 'ldap-host-that-begins-like-loopback-is-not-this-machine',
-    file: 'source/ldap/connection/endpoint.ts',
+    file: 'this-machine.ts',
     find: "if (isIP(name) === 4) return name.startsWith('127.')",
     replace: "if (name.startsWith('127.')) return isIP(name) < 6",
     test: OPTIONS,
   },
   {
     name: 'ldap-host-that-ends-like-localhost-is-not-this-machine',
-    file: 'source/ldap/connection/endpoint.ts',
+    file: 'this-machine.ts',
     find: "name === 'localhost'",
     replace: "name.endsWith('.localhost')",
     test: OPTIONS,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { certificatesIn } from '../../../certificates.ts'
 import { DirsyncdError } from '../../../errors.ts'
+import { isThisMachine } from '../../../this-machine.ts'
 import type { LdapSourceOptions } from '../options.ts'
 
 /** Where to connect, parsed and checked once. */
@@ -47,21 +48,11 @@ export function parseEndpoints(
  */
 export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind']): void {
   if (bind === undefined || bind.external === true || bind.allowPlainText === true) return
-  if (endpoint.encryption !== 'none' || isLoopback(endpoint.host)) return
+  if (endpoint.encryption !== 'none' || isThisMachine(endpoint.host)) return
   const remedy = 'use ldaps:// or tls.startTls, or allow it with bind.allowPlainText: true'
   throw invalid(
     `bind: the password of "${bind.dn}" would cross the network in the clear to ${endpoint.url}; ${remedy}`,
   )
-}
-
-/**
- * Whether what is sent to this host stays on this machine. A name below `localhost` may be anybody's: many resolvers
- * ask the network for it, whatever RFC 6761 says.
- */
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase()
-  if (isIP(name) === 4) return name.startsWith('127.')
-  return name === '::1' || name === 'localhost'
 }
 
 function checkClientCertificate(
