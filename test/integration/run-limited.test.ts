@@ -77,8 +77,8 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const { epoch } = await other.getRun(run)
     const job = { run, epoch: epoch!, first: 1, last: 4, count: 4, tail: false }
     const queue = bed.opened.backend.createQueue<typeof job>(`changes-${sync}`)
-    await enqueueChunks(queue, [{ op: 'create-user', job }])
     const before = await returned(run)
+    await enqueueChunks(queue, [{ op: 'create-user', job }])
     await vi.waitFor(async () => expect(await returned(run)).toBeGreaterThanOrEqual(before + 4), 10_000)
     // Longer than an outage may last.
     await sleep(3000)
