@@ -41,6 +41,8 @@ export function createCompose(times?: Times) {
     testNotifications: async function* (config: Config, only: string | undefined, signal: AbortSignal) {
       yield* (await import('./compose/test-notifications.ts')).testNotifications(config, only, signal)
     },
+    openInit: async (log: Log, signal: AbortSignal) =>
+      new (await import('./compose/init.ts')).InitSteps(log, signal),
     moveStore: onDemand(async () => (await import('./compose/move-store.ts')).moveStore),
     runApiContract: async function* (
       config: Config,

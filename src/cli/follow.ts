@@ -35,13 +35,22 @@ export async function followRun(
   run: number,
   options: FollowOptions,
 ): Promise<number> {
-  const read = patiently(session, run, (limit) => readRun(control, run, limit))
-  const finished = await waitForRun(session, run, read)
+  const { finished, read } = await endOfRun(session, control, run)
   const view = await read(session.json || options.all ? ALL : detailLimit(finished))
   if (session.json) session.printJson(view)
   else session.print(...fold(renderReport({ ...view, error: null }, options), session.columns))
   if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
   return runExitCode(view)
+}
+
+/** Waits for the end of a run, with a progress bar on a terminal. `read` reads it with so many changes. */
+export async function endOfRun(
+  session: Session,
+  control: Control,
+  run: number,
+): Promise<{ readonly finished: RunSummary; readonly read: Read }> {
+  const read = patiently(session, run, (limit) => readRun(control, run, limit))
+  return { finished: await waitForRun(session, run, read), read }
 }
 
 type Read = (limit: number) => Promise<RunView>

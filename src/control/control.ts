@@ -6,10 +6,13 @@ import type { ConfigurationChange } from '../plan/configuration.ts'
 import type { BreachSummary } from '../plan/decide.ts'
 import type { Only } from '../plan/inputs.ts'
 import { type Part, PART_NAMES } from '../plan/part/part.ts'
+import { CHANGE_STATES } from '../store/run-types.ts'
 import type { SameNotices } from '../store/plans.ts'
+import type { RunFilter } from '../store/runs.ts'
 import type {
   ChangeState,
   HoldState,
+  ReadEvidence,
   RecordedDecision,
   RunCounts,
   RunMode,
@@ -20,7 +23,7 @@ import type {
 import type { Explanation, ExplainRequest } from './story.ts'
 import { pauseText, type SyncPause } from './sync-pause.ts'
 
-export { pauseText, PART_NAMES }
+export { CHANGE_STATES, pauseText, PART_NAMES }
 export type { Only, RunCounts, RunMode, RunState, SyncPause }
 
 export interface RunSummary {
@@ -104,17 +107,26 @@ export interface ChangeView {
   readonly detail: string | null
 }
 
-export interface RunView extends RunSummary {
+/** One run, without the lists that may be long. */
+export interface RunDetail extends RunSummary {
+  /** When both sides had been read, and when its changes began to be applied; ISO 8601, UTC. */
+  readonly readAt: string | null
+  readonly applyingAt: string | null
+  /** What it found out about its reads. */
+  readonly evidence: ReadEvidence | null
+  /** What an undo cannot bring back, in words. */
+  readonly lost: readonly string[]
+  /** Which options of the sync are not as in its last completed run of all entries. */
+  readonly configurationChange: ConfigurationChange | null
+}
+
+export interface RunView extends RunDetail {
   readonly changes: readonly ChangeView[]
   readonly notices: readonly Notice[]
   readonly totalChanges: number
   readonly totalNotices: number
   /** Which of its notices an earlier run had already; null while the run goes on, and where there is no such run. */
   readonly sameNotices: SameNotices | null
-  /** What an undo cannot bring back, in words. */
-  readonly lost: readonly string[]
-  /** Which options of the sync are not as in its last completed run of all entries. */
-  readonly configurationChange: ConfigurationChange | null
 }
 
 export interface RunRequest {
@@ -182,7 +194,7 @@ export interface Control extends AsyncDisposable {
   /** One run with its first changes and notices, `limit` of each (default 1,000). */
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
   /** The newest runs first. */
-  runs(filter: { readonly sync?: string; readonly limit: number }): Promise<readonly RunSummary[]>
+  runs(filter: RunFilter): Promise<readonly RunSummary[]>
   /**
    * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies
    * what may be applied then: where guards hold the plan, nothing before all of them are decided on. Of a part of the

@@ -7,14 +7,8 @@ import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
-import {
-  changesOf,
-  countChanges,
-  countNotices,
-  lastFailureOf,
-  noticesOf,
-  sameNotices,
-} from '../store/plans.ts'
+import { changesOf, countChanges } from '../store/change-list.ts'
+import { countNotices, lastFailureOf, noticesOf, sameNotices } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
@@ -26,6 +20,7 @@ import {
   type QuarantinedChange,
   type ReleaseRequest,
   type RunCounts,
+  type RunDetail,
   type RunSummary,
   type RunView,
   type Wait,
@@ -227,25 +222,34 @@ function whyNoHold(run: RunRecord, { awaits, open }: Around): string {
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
-  const base = await summary(db, run)
-  const isApplying = run.state === 'applying'
   const shown = runWithChanges(run)
   return {
-    ...base,
-    counts:
-      base.counts && isApplying ? { ...base.counts, outcomes: outcomesSoFar(run, base.counts) } : base.counts,
+    ...(await detailOf(db, run)),
     changes: await changesOf(db, shown, limit),
     notices: await noticesOf(db, run.run, limit),
     totalChanges: await countChanges(db, shown),
     totalNotices: await countNotices(db, run.run),
     sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
+  }
+}
+
+export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {
+  const base = await summary(db, run)
+  const isApplying = run.state === 'applying'
+  return {
+    ...base,
+    counts:
+      base.counts && isApplying ? { ...base.counts, outcomes: outcomesSoFar(run, base.counts) } : base.counts,
     configurationChange: run.configuration_change,
+    readAt: run.read_at?.toISOString() ?? null,
+    applyingAt: run.applying_at?.toISOString() ?? null,
+    evidence: run.evidence,
     lost: lostFor(run),
   }
 }
 
 /** A plan that an earlier run holds is not stored again. */
-function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
+export function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
   return state === 'held' && stored === 0 ? (holder ?? run) : run
 }
 

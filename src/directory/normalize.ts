@@ -18,6 +18,11 @@ export function canonicalName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
+/** A name as people look for it: without case and accents. */
+export function foldedName(name: string): string {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
 /** The part after the last `@`, canonical; empty without an `@`. */
 export function emailDomain(email: string): string {
   const canonical = canonicalEmail(email)

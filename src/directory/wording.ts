@@ -21,6 +21,18 @@ export function timeOfDay(iso: string): string {
   return `${new Date(iso).toISOString().slice(11, 19)}Z`
 }
 
+/** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min` */
+export function timeTaken(milliseconds: number): string {
+  // The clock was set back meanwhile.
+  if (milliseconds < 0) return '?'
+  const seconds = milliseconds / 1000
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
+}
+
 /** The first three values by code unit, in quotes, and how many more there are. */
 export function examples(values: readonly string[], total = values.length): string {
   const sorted = values.toSorted(byCodeUnit)

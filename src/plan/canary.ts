@@ -1,5 +1,5 @@
 import type { Kind } from '../directory/entry.ts'
-import { canonicalEmail, canonicalName, sortedUnique } from '../directory/normalize.ts'
+import { canonicalEmail, canonicalName, sortedUnique, foldedName } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import { amount, digits } from '../directory/wording.ts'
 import type { Change } from './change.ts'
@@ -304,8 +304,7 @@ function withoutTag(email: string): string {
 
 /** The words of a name without case, accents and punctuation, in which `Jürgen` and `Juergen` are the same. */
 function bare(names: readonly string[]): readonly string[] {
-  const plain = names.join(' ').normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
-  const folded = plain
+  const folded = foldedName(names.join(' '))
     .replaceAll(/[ßæœøłđ]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
     .replaceAll(/(?<=[aou])e/g, '')
   return folded.match(/[\p{L}\p{N}]+/gu) ?? []

@@ -1,4 +1,4 @@
-import { canonicalEmail } from '../directory/normalize.ts'
+import { canonicalEmail, foldedName } from '../directory/normalize.ts'
 import type { Change } from './change.ts'
 
 /**
@@ -17,8 +17,9 @@ export function isMovedId(change: Change): boolean {
 
 /** The words in lower case, without accents and punctuation. */
 function wordsOf(name: string): readonly string[] {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
+  return foldedName(name)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
 }
 
 function localPart(email: string): string {

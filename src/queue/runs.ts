@@ -22,7 +22,7 @@ const SETTINGS = { repeatStrategy: nextCronTime }
  * The next time of a cron expression after `millis`, both in milliseconds since 1970. By croner, which also checks the
  * configuration: BullMQ's own parser does not know every expression that was accepted there.
  */
-function nextCronTime(
+export function nextCronTime(
   millis: number,
   { pattern, tz }: Pick<BullRepeatOptions, 'pattern' | 'tz'>,
 ): number | undefined {

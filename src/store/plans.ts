@@ -6,6 +6,8 @@ import type { Change, Op } from '../plan/change.ts'
 import type { PlannedChange } from '../plan/changes.ts'
 import type { LaterAttempt } from '../plan/undo/later-attempts.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
+import { STATE_AT_END } from './change-list.ts'
+import { type ChangeTexts, storeTexts, textsOf } from './change-texts.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
@@ -31,15 +33,15 @@ export async function storePlan(
   approved: ReadonlySet<string>,
 ): Promise<void> {
   await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', changes.length))
-  const parts = changesInJson(changes, approved)
+  const parts = inParts(changes, approved)
   for (let part = parts.next(); part.done !== true;) {
-    const json = part.value
+    const together = part.value
     // While the store writes some, the next ones are made.
     const makeNext = async () => {
       await setImmediate()
       part = parts.next()
     }
-    await fenced.write((trx) => Promise.all([insertChanges(trx, fenced.run, json), makeNext()]))
+    await fenced.write((trx) => Promise.all([insertChanges(trx, fenced.run, together), makeNext()]))
   }
   for (let start = 0; start < notices.length; start += ROWS_PER_STATEMENT) {
     const some = notices.slice(start, start + ROWS_PER_STATEMENT)
@@ -54,28 +56,50 @@ export async function storePlan(
   })
 }
 
-/** Rows of the table `changes` as JSON, as many as one statement stores. */
-function* changesInJson(changes: Changes, approved: ReadonlySet<string>): Generator<string, undefined> {
-  let rows: (Omit<PlannedChange, 'change'> & Record<string, unknown>)[] = []
-  let number = 0
+/** Rows of the table `changes`, as many as one statement stores, and what is searched in them. */
+interface StoredTogether {
+  readonly json: string
+  readonly texts: ChangeTexts
+}
+
+function* inParts(changes: Changes, approved: ReadonlySet<string>): Generator<StoredTogether, undefined> {
+  let some: PlannedChange[] = []
+  let first = 1
   for (const planned of changes) {
-    const { op, id } = planned.change
-    number += 1
-    rows.push({ ...planned, number, op, entry_id: id, approved: approved.has(planned.fingerprint) })
-    if (rows.length < ROWS_PER_STATEMENT) continue
-    yield storableJson(rows)
-    rows = []
+    some.push(planned)
+    if (some.length < ROWS_PER_STATEMENT) continue
+    yield storedTogether(some, first, approved)
+    first += some.length
+    some = []
   }
-  if (rows.length > 0) yield storableJson(rows)
+  if (some.length > 0) yield storedTogether(some, first, approved)
   return undefined
 }
 
-async function insertChanges(trx: Fenced, run: number, json: string): Promise<void> {
+function storedTogether(
+  some: readonly PlannedChange[],
+  first: number,
+  approved: ReadonlySet<string>,
+): StoredTogether {
+  const rows = some.map((planned, place) => {
+    const { op, id } = planned.change
+    const isApproved = approved.has(planned.fingerprint)
+    return { ...planned, number: first + place, op, entry_id: id, approved: isApproved }
+  })
+  const texts = textsOf(
+    some.map(({ change }) => change),
+    first,
+  )
+  return { json: storableJson(rows), texts }
+}
+
+async function insertChanges(trx: Fenced, run: number, { json, texts }: StoredTogether): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
       (run, number, phase, op, entry_id, fingerprint, wish, change, removes, approved)
     SELECT ${run}, number, phase, op, entry_id, fingerprint, wish, change, removes, approved
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
       fingerprint text, wish text, change jsonb, removes int, approved boolean)`.execute(trx)
+  await storeTexts(trx, run, texts)
 }
 
 /**
@@ -164,39 +188,21 @@ async function countStored(
   )
 }
 
-export interface ChangeRecord {
-  readonly number: number
-  readonly change: Change
-  readonly state: ChangeState
-  /** The HTTP status of the last answer. */
-  readonly status: number | null
-  readonly detail: string | null
-}
-
-/** What a change is when its run has ended: of what was under way nobody knows, and only a new plan may want the rest. */
-const STATE_AT_END = sql<ChangeState>`CASE WHEN c.state <> 'pending' THEN c.state
-  WHEN c.chunk IS NULL THEN 'dropped' ELSE 'unknown' END`
-
-/**
- * At most `limit` changes of a run, in their order. Those that went wrong are chosen first, then equally many of each
- * operation, so that twenty deletes are not lost behind a thousand creates.
- */
-export async function changesOf(db: Db, run: number, limit: number): Promise<readonly ChangeRecord[]> {
-  const { rows } = await sql<ChangeRecord>`
-    SELECT number, change, status, detail,
-      CASE WHEN r.state IN ('done', 'failed') THEN ${STATE_AT_END} ELSE c.state END AS state FROM (
-      SELECT number, state IN ('quarantined', 'failed', 'missing', 'unknown') AS wrong,
-        row_number() OVER (PARTITION BY op ORDER BY number) AS place
-      FROM dirsyncd.changes WHERE run = ${run}
-      ORDER BY wrong DESC, place, number LIMIT ${limit}
-    ) AS chosen JOIN dirsyncd.changes AS c USING (number) JOIN dirsyncd.runs AS r USING (run)
-    WHERE run = ${run} ORDER BY number`.execute(db)
-  return rows
-}
-
 export async function noticesOf(db: Db, run: number, limit: number): Promise<readonly Notice[]> {
   const rows = await selectNotices(db, run).orderBy('number').limit(limit).execute()
   return rows.map(noticeOf)
+}
+
+/** Notices of one code, in their order, with their numbers: at most `limit` after this number. */
+export async function listNoticesOf(
+  db: Db,
+  run: number,
+  { code, after, limit }: { readonly code?: NoticeCode; readonly after?: number; readonly limit: number },
+): Promise<readonly (Notice & { readonly number: number })[]> {
+  let query = selectNotices(db, run).select('number').orderBy('number').limit(limit)
+  if (code !== undefined) query = query.where('code', '=', code)
+  if (after !== undefined) query = query.where('number', '>', after)
+  return (await query.execute()).map((row) => ({ ...noticeOf(row), number: row.number }))
 }
 
 /** The codes whose notices are the same as in another run. */
@@ -233,21 +239,9 @@ export async function sameNotices(
   return { run: before.run, codes: rows.map(({ code }) => code) }
 }
 
-export async function countChanges(db: Db, run: number): Promise<number> {
-  return countRows(db, 'dirsyncd.changes', run)
-}
-
 export async function countNotices(db: Db, run: number): Promise<number> {
-  return countRows(db, 'dirsyncd.notices', run)
-}
-
-async function countRows(
-  db: Db,
-  table: 'dirsyncd.changes' | 'dirsyncd.notices',
-  run: number,
-): Promise<number> {
   const row = await db
-    .selectFrom(table)
+    .selectFrom('dirsyncd.notices')
     .select(({ fn }) => fn.countAll<string>().as('count'))
     .where('run', '=', run)
     .executeTakeFirstOrThrow()

@@ -121,7 +121,7 @@ async function trimPlans(work: Work, sync: string): Promise<void> {
     ORDER BY run`.execute(work.db)
   for (const { run, undecided: isUndecided } of rows) {
     await pruneAll(work, 'notices', sql`run = ${run}`)
-    if (isUndecided) await pruneAll(work, 'changes', sql`run = ${run}`)
+    if (isUndecided) await pruneChanges(work, sql`run = ${run}`)
     await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_changes = CASE WHEN ${isUndecided} THEN 0 ELSE stored_changes END
       WHERE run = ${run}`.execute(work.db)
   }
@@ -143,7 +143,8 @@ async function pruneRuns(work: Work, sync: string, before: string): Promise<void
 
 async function removeRuns(work: Work, runs: readonly number[]): Promise<void> {
   const ofRuns = sql`run = ANY(${runs}::integer[])`
-  for (const table of ['changes', 'notices', 'held_changes'] as const) await pruneAll(work, table, ofRuns)
+  await pruneChanges(work, ofRuns)
+  for (const table of ['notices', 'held_changes'] as const) await pruneAll(work, table, ofRuns)
   await pruneAll(work, 'runs', ofRuns)
 }
 
@@ -177,7 +178,18 @@ const OF_SYNC = [
   'paused_syncs',
 ] as const
 
-type Prunable = (typeof OF_SYNC)[number] | 'leases' | 'runs' | 'changes' | 'notices' | 'held_changes'
+type Prunable =
+  | (typeof OF_SYNC)[number]
+  | 'leases'
+  | 'runs'
+  | 'changes'
+  | 'change_texts'
+  | 'notices'
+  | 'held_changes'
+
+async function pruneChanges(work: Work, ofRuns: RawBuilder<unknown>): Promise<void> {
+  for (const table of ['changes', 'change_texts'] as const) await pruneAll(work, table, ofRuns)
+}
 
 /** Deletes these rows, some in each statement. */
 async function pruneAll(

@@ -64,16 +64,33 @@ export interface RecordedDecision {
  * was nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended
  * first. `unknown`: the run ended before its answer came; the next plan has it looked up.
  */
-export type ChangeState =
-  | 'pending'
-  | 'applied'
-  | 'found'
-  | 'already'
-  | 'missing'
-  | 'quarantined'
-  | 'failed'
-  | 'dropped'
-  | 'unknown'
+export type ChangeState = (typeof CHANGE_STATES)[number]
+
+export const CHANGE_STATES = [
+  'pending',
+  'applied',
+  'found',
+  'already',
+  'missing',
+  'quarantined',
+  'failed',
+  'dropped',
+  'unknown',
+] as const
+
+/** What a run found out about its two reads, besides what is in them. */
+export interface ReadEvidence {
+  /** Of the source's server, in a sentence without a full stop; null where the source has none. */
+  readonly server: string | null
+  /** Entries of the source that could not be understood. */
+  readonly unreadable: number
+  /** Entries of the directory that the source did not show. */
+  readonly absent: Readonly<Record<'user' | 'group', number>>
+  /** Those of them that were found when they were looked up once more. */
+  readonly seenAgain: number
+  /** The directory changed while it was read, or its lists do not prove that they are whole. */
+  readonly directoryMoved: boolean
+}
 
 export interface RunCounts {
   readonly sourceUsers: number

@@ -6,8 +6,8 @@ import type { Only } from '../plan/inputs.ts'
 import type { Part } from '../plan/part/part.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
 import { summaries } from './held-changes.ts'
-import type { RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
-import { storable } from './storable.ts'
+import type { ReadEvidence, RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
+import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
 export type RunRecord = Selectable<RunsTable>
@@ -172,6 +172,7 @@ export async function setRunState(
     directoryMoved?: boolean
     approved?: boolean
     counts?: RunCounts
+    evidence?: ReadEvidence
     digest?: string
     breaches?: readonly Breach[]
     configurationChange?: ConfigurationChange | undefined
@@ -186,6 +187,7 @@ export async function setRunState(
       ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
+      ...(more.evidence !== undefined && { evidence: storableJson(more.evidence) }),
       ...(more.digest !== undefined && { digest: more.digest }),
       ...(more.breaches !== undefined && { breaches: JSON.stringify(summaries(more.breaches)) }),
       ...(more.configurationChange !== undefined && {
@@ -254,14 +256,30 @@ const LISTED = [
 
 export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>
 
+export interface RunFilter {
+  readonly sync?: string | undefined
+  /** Only runs with a smaller number. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
 /** The newest runs first. */
-export function listRuns(
-  db: Db,
-  filter: { sync?: string | undefined; limit: number },
-): Promise<readonly ListedRun[]> {
-  let query = db.selectFrom('dirsyncd.runs').select(LISTED).orderBy('run', 'desc').limit(filter.limit)
-  if (filter.sync !== undefined) query = query.where('sync', '=', filter.sync)
+export function listRuns(db: Db, { sync, before, limit }: RunFilter): Promise<readonly ListedRun[]> {
+  let query = db.selectFrom('dirsyncd.runs').select(LISTED).orderBy('run', 'desc').limit(limit)
+  if (sync !== undefined) query = query.where('sync', '=', sync)
+  if (before !== undefined) query = query.where('run', '<', before)
   return query.execute()
+}
+
+/** The runs that have begun and not ended. */
+export function runsUnderWay(db: Db): Promise<readonly Pick<RunRecord, 'run' | 'sync' | 'state'>[]> {
+  return db
+    .selectFrom('dirsyncd.runs')
+    .select(['run', 'sync', 'state'])
+    .where('finished_at', 'is', null)
+    .where('state', '!=', 'waiting')
+    .orderBy('run')
+    .execute()
 }
 
 /** Whether no run was ever made in this store, or all are forgotten. */

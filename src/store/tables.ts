@@ -12,6 +12,7 @@ import type { ServerMemory } from '../plan/server.ts'
 import type {
   ChangeState,
   HoldState,
+  ReadEvidence,
   RecordedDecision,
   RunCounts,
   RunMode,
@@ -56,6 +57,8 @@ export interface RunsTable {
   directory_moved: Generated<boolean>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
+  /** Null where both sides were not read, and in a row of an older version. */
+  evidence: JSONColumnType<ReadEvidence> | null
   /** Without the lists of their changes, which `held_changes` has while a person may decide about them. */
   breaches: JSONColumnType<readonly BreachSummary[]> | null
   hold: HoldState | null
@@ -199,6 +202,16 @@ export interface HeldChangesTable {
   breaches: number[]
   count: number
   fingerprints: string[]
+}
+
+/** What is searched in the changes of a run, some in each row; see `change-texts.ts`. */
+export interface ChangeTextsTable {
+  run: number
+  /** Numbers of changes. */
+  first: number
+  last: number
+  ops: Op[]
+  texts: string
 }
 
 export interface QuarantineTable {
@@ -351,6 +364,7 @@ export interface Tables {
   'dirsyncd.leases': LeasesTable
   'dirsyncd.runs': RunsTable
   'dirsyncd.changes': ChangesTable
+  'dirsyncd.change_texts': ChangeTextsTable
   'dirsyncd.chunks': ChunksTable
   'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable

@@ -49,7 +49,7 @@ import {
   rememberWrites,
 } from './memory.ts'
 import { PhaseClock, type RunPhase } from './phase-clock.ts'
-import { countRun } from './report.ts'
+import { countRun, evidenceIn } from './report.ts'
 import type { Planned, RunDeps } from './run.ts'
 import type { UndoDeps } from './undo.ts'
 
@@ -229,6 +229,7 @@ export class Pass implements Disposable {
         approved: hasApproved(plan, approved),
         digest: plan.digest,
         counts,
+        evidence: evidenceIn(planned),
         breaches,
         configurationChange,
       })

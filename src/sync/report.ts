@@ -1,7 +1,7 @@
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import { type Op, OPS } from '../plan/change.ts'
 import type { PlannedChanges } from '../plan/changes.ts'
-import type { ChangeState, RunCounts } from '../store/run-types.ts'
+import type { ChangeState, ReadEvidence, RunCounts } from '../store/run-types.ts'
 import type { Planned } from './run.ts'
 
 /** The numbers of a run's report; `outcomes` are empty until the plan is applied. */
@@ -16,6 +16,17 @@ export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState,
     planned: plannedBy(plan.changes),
     outcomes,
     notices: noticesBy(plan.notices),
+  }
+}
+
+/** What a run's report says of its reads, besides their numbers. */
+export function evidenceIn({ source, directory, server, absent, plan }: Planned): ReadEvidence {
+  return {
+    server: server?.detail ?? null,
+    unreadable: source.unreadable,
+    absent: { user: absent.user.length, group: absent.group.length },
+    seenAgain: plan.notices.filter(({ code }) => code === 'seen-again').length,
+    directoryMoved: directory.moved,
   }
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Cron } from 'croner'
-import type { RepeatOptions } from '../queue/runs.ts'
+import { nextCronTime, type RepeatOptions } from '../queue/runs.ts'
 
 /** When a sync runs: a cron expression in a time zone, or an interval. */
 export type Schedule =
@@ -24,6 +24,17 @@ export function repeatOptions(schedule: Schedule, sync: string): RepeatOptions {
 
 /** A sync that has not been read since so many of its times is late. */
 const MISSED = 3
+
+/** When the schedule calls for this sync next; `undefined` where it never does. */
+export function nextCall(schedule: Schedule, sync: string, now: Date): Date | undefined {
+  const repeat = repeatOptions(schedule, sync)
+  if (!('every' in repeat)) {
+    const millis = nextCronTime(now.getTime(), repeat)
+    return millis === undefined ? undefined : new Date(millis)
+  }
+  const { every, offset } = repeat
+  return new Date((Math.floor((now.getTime() - offset) / every) + 1) * every + offset)
+}
 
 /** The time since which the schedule has called for this sync three times. */
 export function pastDue(schedule: Schedule, sync: string, now: Date): Date {

@@ -24,7 +24,8 @@ import { FencedRun, Overtaken } from '../../src/store/fenced-run.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import type { Lease } from '../../src/store/lease.ts'
 import { interruptRuns } from '../../src/store/interruptions.ts'
-import { changesOf, listNotices, storePlan } from '../../src/store/plans.ts'
+import { changesOf } from '../../src/store/change-list.ts'
+import { listNotices, storePlan } from '../../src/store/plans.ts'
 import {
   addRun,
   beginRun,

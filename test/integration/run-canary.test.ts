@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/cli/exit-code.ts'
-import { changesOf, noticesOf } from '../../src/store/plans.ts'
+import { changesOf } from '../../src/store/change-list.ts'
+import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { ProxiedRequest } from '../support/api-proxy.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'

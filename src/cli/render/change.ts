@@ -1,8 +1,8 @@
 import type { ChangeView } from '../../control/control.ts'
+import { DELETE_REASONS } from '../../control/meanings.ts'
 import {
   type Change,
   type CreateUser,
-  type DeleteReason,
   type DeleteUser,
   membersDifference,
   type Op,
@@ -28,13 +28,6 @@ const TITLES: Readonly<Record<Op, string>> = {
 
 const WIDTH = Math.max(...Object.values(TITLES).map((title) => title.length))
 
-const REASONS: Readonly<Record<DeleteReason, string>> = {
-  gone: 'not in the source any more',
-  'left-filter': "outside the sync's filter",
-  disabled: 'disabled in the source',
-  undone: 'as the run that is undone created it',
-}
-
 /** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with its state unless it is pending or applied. */
 export function renderChange({ change, state, detail }: ChangeView): string {
   const line = `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change)}`.trimEnd()
@@ -57,13 +50,13 @@ function whatChanges(change: Change): string {
         .filter((field) => field !== '')
         .join(', ')
     case 'delete-user':
-      return `${person(change.have)} (${REASONS[change.why]}${createdAgain(change)})`.trimStart()
+      return `${person(change.have)} (${DELETE_REASONS[change.why]}${createdAgain(change)})`.trimStart()
     case 'create-group':
       return printable(change.want.name)
     case 'update-group':
       return fieldChange('name', change.have.name, change.want.name)
     case 'delete-group':
-      return `${printable(change.have.name)} (${REASONS[change.why]})`
+      return `${printable(change.have.name)} (${DELETE_REASONS[change.why]})`
     case 'set-members':
       return `${printable(change.name)}: ${membersChange(change)}`
   }

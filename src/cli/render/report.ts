@@ -13,10 +13,9 @@ import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
-import { amount, digits, pointInTime } from '../../directory/wording.ts'
+import { amount, digits, pointInTime, timeTaken } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import type { Part } from '../../plan/part/part.ts'
-import { timeTaken } from './text.ts'
 
 /** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
 const SHOWN = 20
@@ -47,6 +46,12 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
     view.error === null ? [] : [`Failed: ${printable(view.error)}`],
   ]
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
+}
+
+/** The counts of a plan that nobody looks at again, and what would hold it. */
+export function renderPlanCounts(view: RunView): string[] {
+  const parts = [countLines(view), holdLines(view), waitLines(view)]
+  return parts.flatMap((lines) => lines)
 }
 
 /**

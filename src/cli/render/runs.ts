@@ -3,9 +3,8 @@ import { leftBehind } from '../exit-code.ts'
 import { total } from '../total.ts'
 import { undecided } from '../../plan/decide.ts'
 import { renderTable } from './table.ts'
-import { digits, pointInTime } from '../../directory/wording.ts'
+import { digits, pointInTime, timeTaken } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { timeTaken } from './text.ts'
 
 const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'PLANNED', 'NOTE']
 

@@ -21,6 +21,7 @@ import { configurations } from './0019-configurations.ts'
 import { wishes } from './0020-wishes.ts'
 import { watching } from './0021-watching.ts'
 import { notifications } from './0022-notifications.ts'
+import { pages } from './0023-pages.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -46,4 +47,5 @@ export const migrations: Record<string, Migration> = {
   '0020-wishes': wishes,
   '0021-watching': watching,
   '0022-notifications': notifications,
+  '0023-pages': pages,
 }

@@ -130,7 +130,7 @@ export const APPLY: readonly Protection[] = [
   },
   {
     name: 'apply-what-was-under-way-is-not-called-dropped',
-    file: 'store/plans.ts',
+    file: 'store/change-list.ts',
     find: "WHEN c.chunk IS NULL THEN 'dropped' ELSE 'unknown' END",
     replace: "ELSE 'dropped' END",
     test: CHUNKS,
@@ -427,8 +427,8 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-approval-is-of-each-change',
     file: 'store/plans.ts',
-    find: 'approved: approved.has(planned.fingerprint)',
-    replace: 'approved: approved.size > 0',
+    find: 'const isApproved = approved.has(planned.fingerprint)',
+    replace: 'const isApproved = approved.size > 0',
     test: CHUNKS,
     only: 'an approved update',
   },

@@ -354,14 +354,14 @@ export const PLAN: readonly Protection[] = [
   },
   {
     name: 'plan-moved-id-is-not-another-case',
-    file: 'plan/moved.ts',
+    file: 'directory/normalize.ts',
     find: ".replace(/\\p{M}/gu, '').toLowerCase()",
     replace: ".replace(/\\p{M}/gu, '')",
     test: SELECTION,
   },
   {
     name: 'plan-moved-id-is-not-an-accent',
-    file: 'plan/moved.ts',
+    file: 'directory/normalize.ts',
     find: ".replace(/\\p{M}/gu, '')",
     replace: '',
     test: SELECTION,

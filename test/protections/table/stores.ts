@@ -691,7 +691,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-few-deletes-are-shown-among-many-creates',
-    file: 'store/plans.ts',
+    file: 'store/change-list.ts',
     find: 'ORDER BY wrong DESC, place, number LIMIT',
     replace: 'ORDER BY number LIMIT',
     test: 'e2e/holds.test.ts',
@@ -699,7 +699,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-planned-change-was-not-dropped',
-    file: 'store/plans.ts',
+    file: 'store/change-list.ts',
     find: "r.state IN ('done', 'failed') THEN ${STATE_AT_END}",
     replace: 'r.finished_at IS NOT NULL THEN ${STATE_AT_END}',
     test: 'e2e/holds.test.ts',

@@ -47,6 +47,9 @@ export function runOf(parts: Partial<RunView>): RunView {
     totalNotices: 0,
     sameNotices: null,
     configurationChange: null,
+    readAt: null,
+    applyingAt: null,
+    evidence: null,
     lost: [],
     ...parts,
   }

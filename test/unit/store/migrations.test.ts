@@ -28,6 +28,7 @@ const MIGRATIONS = {
     '0020-wishes.ts': 'bcc45c83a3338cc0',
     '0021-watching.ts': 'd0c29ca8e6d6cebf',
     '0022-notifications.ts': 'f16ec6140d1e94ce',
+    '0023-pages.ts': 'c4b08c264b3e7908',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',

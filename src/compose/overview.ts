@@ -1,0 +1,20 @@
+import type { Config } from '../config/config.ts'
+import { explainingOutage } from '../control/local.ts'
+import { overviewOf, type SyncOverview } from '../control/overview.ts'
+import { nextCall } from '../sync/schedule.ts'
+import { dueOf } from './readiness.ts'
+import { type Site, watchedSyncs } from './site.ts'
+
+/** The overview of the syncs of the configuration as it is when somebody asks. */
+export function createOverview(site: Site, config: () => Config): () => Promise<readonly SyncOverview[]> {
+  return explainingOutage(() => {
+    const { syncs } = config()
+    const now = new Date()
+    const watched = watchedSyncs(syncs).map((each, place) => {
+      const sync = syncs[place]!
+      const next = sync.schedule && nextCall(sync.schedule, sync.name, now)
+      return { ...each, next, due: (figures: Parameters<typeof dueOf>[1]) => dueOf(sync, figures, now) }
+    })
+    return overviewOf(site.store.db, watched)
+  })
+}

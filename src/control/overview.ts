@@ -1,0 +1,105 @@
+import type { Kysely } from 'kysely'
+import { figuresOf, type SyncFigures, type WatchedSync } from '../store/figures.ts'
+import { pausedSyncs } from '../store/paused-syncs.ts'
+import { runsUnderWay } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import type { RunState, SyncPause, Wait } from './control.ts'
+import { pauseView } from './paused.ts'
+
+/**
+ * How a sync is, in a word; the first that fits: nothing is written (`paused`), the last run ended with an error
+ * (`failing`), a person has to decide (`held`), the directory is left alone for a time (`waiting`), it has not succeeded
+ * since its schedule called for it three times (`late`), no run has ended yet (`new`), or all is well (`ok`).
+ */
+export type SyncState = 'paused' | 'failing' | 'held' | 'waiting' | 'late' | 'new' | 'ok'
+
+/** What one needs to know of a sync at first sight. Times are ISO 8601, UTC. */
+export interface SyncOverview {
+  readonly sync: string
+  readonly state: SyncState
+  /** The run that is under way. */
+  readonly underWay: { readonly run: number; readonly state: RunState } | null
+  readonly lastAttempt: string | null
+  readonly lastSuccess: string | null
+  readonly lastFullRead: string | null
+  /** When the schedule calls for it next; null where it runs on demand only. */
+  readonly next: string | null
+  /** Users and groups of the last run with a plan. */
+  readonly source: { readonly users: number; readonly groups: number } | null
+  readonly directory: { readonly users: number; readonly groups: number } | null
+  /** How many runs in a row have failed, and why the last of them. */
+  readonly failures: number
+  readonly error: string | null
+  /** What waits for a person. */
+  readonly hold: { readonly run: number; readonly changes: number; readonly expiresAt: string | null } | null
+  readonly quarantined: number
+  /** Changes of the run under way without an outcome. */
+  readonly pending: number
+  readonly wait: Wait | null
+  readonly paused: SyncPause | null
+  readonly token: { readonly secondsLeft: number; readonly isSoon: boolean } | null
+}
+
+/** A sync as the configuration has it. */
+export interface OverviewSync extends WatchedSync {
+  readonly next: Date | undefined
+  /** The time since which the schedule has called for it three times; undefined where it runs on demand only. */
+  readonly due: (figures: SyncFigures) => Date | undefined
+}
+
+/** Of these syncs, in their order. */
+export async function overviewOf(
+  db: Kysely<Tables>,
+  syncs: readonly OverviewSync[],
+): Promise<readonly SyncOverview[]> {
+  const [figures, pauses, active] = await Promise.all([
+    figuresOf(db, syncs),
+    pausedSyncs(db),
+    runsUnderWay(db),
+  ])
+  return figures.map((each, place) => {
+    const { next, due } = syncs[place]!
+    const pause = pauses.get(each.sync)
+    const underWay = active.find(({ sync }) => sync === each.sync)
+    return {
+      sync: each.sync,
+      state: stateOf(each, due(each)),
+      underWay: underWay === undefined ? null : { run: underWay.run, state: underWay.state },
+      next: next?.toISOString() ?? null,
+      paused: pause === undefined ? null : pauseView(pause),
+      ...ofFigures(each),
+    }
+  })
+}
+
+function ofFigures(figures: SyncFigures) {
+  const { lastAttempt, lastSuccess, lastFullRead, planned, hold, pause } = figures
+  return {
+    lastAttempt: lastAttempt?.toISOString() ?? null,
+    lastSuccess: lastSuccess?.toISOString() ?? null,
+    lastFullRead: lastFullRead?.toISOString() ?? null,
+    source: planned && { users: planned.counts.sourceUsers, groups: planned.counts.sourceGroups },
+    directory: planned && { users: planned.counts.directoryUsers, groups: planned.counts.directoryGroups },
+    failures: figures.failures,
+    error: figures.error,
+    hold: hold && {
+      run: hold.run,
+      changes: hold.undecided,
+      expiresAt: hold.expiresAt?.toISOString() ?? null,
+    },
+    quarantined: figures.quarantined,
+    pending: figures.pending,
+    wait: pause && { at: pause.ends.toISOString(), why: pause.why },
+    token: figures.token,
+  }
+}
+
+function stateOf(figures: SyncFigures, due: Date | undefined): SyncState {
+  const { isPaused, failures, hold, pause, lastAttempt, lastSuccess } = figures
+  if (isPaused) return 'paused'
+  if (failures > 0) return 'failing'
+  if (hold !== null) return 'held'
+  if (pause !== null) return 'waiting'
+  if (lastAttempt === null || lastSuccess === null) return 'new'
+  return due !== undefined && lastSuccess < due ? 'late' : 'ok'
+}
