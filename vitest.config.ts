@@ -29,15 +29,15 @@ export default defineConfig({
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
           // Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the
           // service be away for long, send requests at random, follow several LDAP servers, let a daemon go through one
-          // outage of LDAP after the other, have three processes share a limit of requests, and pack the client: here
-          // backend.test.ts and others use the queue on Redis, and other tests have each kind of failure, of request, of
-          // read and of limit.
+          // outage of LDAP after the other, have three processes share a limit of requests, pack the client, undo runs at
+          // random and by commands, and compare whole services with the API: here backend.test.ts and others use the queue
+          // on Redis, and other tests have each kind of failure, of request, of read, of limit, of undo and of difference.
           exclude: [
             'test/integration/run-behaviour-{embedded,redis}.test.ts',
             'test/faults/{directory-outage,rate-limit,service-faults}.test.ts',
             'test/contract/{fuzz,fuzz-load}.test.ts',
-            'test/integration/{client-library,request-budget}.test.ts',
-            'test/e2e/{ldap-outage,openldap-replica,openldap-servers}.test.ts',
+            'test/integration/{client-library,request-budget,run-undo-random}.test.ts',
+            'test/e2e/{api-contract,ldap-outage,openldap-replica,openldap-servers,undo}.test.ts',
           ],
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },

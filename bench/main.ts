@@ -11,7 +11,8 @@ import { benchLdap } from './ldap.ts'
 import { benchLimit } from './limit.ts'
 import { benchMessages } from './messages.ts'
 import { benchMillion } from './million.ts'
-import { render, renderBudget, renderExplain, renderIdle } from './render.ts'
+import { benchPages } from './pages.ts'
+import { render, renderBudget, renderExplain, renderIdle, renderPages } from './render.ts'
 import { benchScale, drawScale } from './scale.ts'
 import { benchGroups, benchUnchanged, benchUnchangedLarge } from './unchanged.ts'
 import { benchServiceWrites } from './service-writes.ts'
@@ -34,7 +35,7 @@ const BENCHES = {
   messages: benchMessages,
 } as const
 
-const NAMES = [...Object.keys(BENCHES), 'budget', 'idle', 'explain', 'scale']
+const NAMES = [...Object.keys(BENCHES), 'budget', 'idle', 'explain', 'pages', 'scale']
 
 const HELP = `npm run bench -- [--json] [--only ${NAMES.join('|')}] [--repetitions N] [--people N] [--profile DIR]
 npm run bench -- --draw
@@ -78,14 +79,16 @@ async function main(): Promise<void> {
   const budget = await measure('budget', benchBudget)
   const idle = await measure('idle', benchIdle)
   const explain = await measure('explain', () => benchExplain(options))
+  const pages = await measure('pages', () => benchPages(options))
   const tables = [
     ...(comparisons.length > 0 ? [render(machine, comparisons)] : []),
     ...(budget.length > 0 ? [renderBudget(machine, budget)] : []),
     ...(idle.length > 0 ? [renderIdle(machine, idle)] : []),
     ...(explain.length > 0 ? [renderExplain(machine, explain)] : []),
+    ...(pages.length > 0 ? [renderPages(machine, pages)] : []),
   ]
   const result = values.json
-    ? JSON.stringify({ machine, comparisons, budget, idle, explain }, null, 2)
+    ? JSON.stringify({ machine, comparisons, budget, idle, explain, pages }, null, 2)
     : tables.join('\n')
   process.stdout.write(`${result}\n`)
 }

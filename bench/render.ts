@@ -2,6 +2,7 @@ import type { BudgetFigures } from './budget.ts'
 import type { Comparison, Figures } from './compare.ts'
 import type { LoopDelay } from './contender.ts'
 import type { ExplainFigures } from './explain.ts'
+import type { PageFigures } from './pages.ts'
 import type { IdleCpu, IdleFigures } from './idle.ts'
 import type { Machine } from './machine.ts'
 
@@ -86,6 +87,20 @@ export function renderExplain(machine: Machine, figures: readonly ExplainFigures
     source,
     `${Math.round(besideDaemonMs)} ms`,
     `${Math.round(aloneMs)} ms`,
+  ])
+  return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
+}
+
+/** What `benchPages` measured, as a Markdown table. */
+export function renderPages(machine: Machine, figures: readonly PageFigures[]): string {
+  const head = ['page', 'changes in the run', 'size', 'median', '95 %', 'ratio to /healthz']
+  const rows = figures.map(({ page, people, bytes, medianMs, p95Ms, ratio }) => [
+    page,
+    String(people),
+    `${(bytes / 1000).toFixed(1)} kB`,
+    `${medianMs.toFixed(1)} ms`,
+    `${p95Ms.toFixed(1)} ms`,
+    ratio.toFixed(1),
   ])
   return [nameOf(machine), '', ...tableOf([head, ...rows]), ''].join('\n')
 }

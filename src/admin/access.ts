@@ -1,6 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { BlockList, isIP } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withQuery } from './pages/html.ts'
+import { sessionUser } from './session.ts'
 
 /** Who may see what a listener shows. */
 export interface Access {
@@ -16,20 +18,31 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whoever reaches the listener may ask, by any name and without a token. */
     readonly isOpen?: boolean
+    /** No token is needed, because nothing is told of anybody. */
+    readonly isPublic?: boolean
+  }
+
+  interface FastifyRequest {
+    viewer: Viewer
   }
 }
+
+/** Who asks. */
+export interface Viewer {
+  /** Undefined where nobody has to say who he is. */
+  readonly user: string | undefined
+  /** Signed in on the page for it, so he can sign out. */
+  readonly hasSession: boolean
+}
+
+const ANYBODY: Viewer = { user: undefined, hasSession: false }
 
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
+  // With `no-referrer`, a browser without TLS would not say that a form is of this page.
+  'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
-}
-
-/** A page may load its style, by its digest, and nothing else. */
-export function contentPolicy(style: string): string {
-  const styleHash = hash('sha256', style, 'base64')
-  return `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 }
 
 const NOTHING = "default-src 'none'; frame-ancestors 'none'"
@@ -37,20 +50,35 @@ const NOTHING = "default-src 'none'; frame-ancestors 'none'"
 /**
  * Lets only those in who may come in, and has browsers take nothing for what it is not. A page of a stranger whose name
  * suddenly leads to this machine (DNS rebinding) asks under its own name, which is refused.
+ *
+ * @param signIn the path of the page on which people sign in, where there is one
  */
-export function guardAccess(app: FastifyInstance, access: Access): void {
-  const isProxy = proxiesOf(access)
+export function guardAccess(app: FastifyInstance, access: Access, signIn?: string): void {
+  const proxyUser = proxiesOf(access)
+  app.decorateRequest('viewer')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...HEADERS, 'content-security-policy': NOTHING })
-    if (request.routeOptions.config.isOpen === true) return
+    request.viewer = ANYBODY
+    const { isOpen = false, isPublic = false } = request.routeOptions.config
+    if (isOpen) return
     if (!isKnownHost(request, access)) return reply.status(421).send({ message: UNKNOWN_HOST })
     const { token, proxy } = access
-    if ((token === undefined && proxy === undefined) || isProxy(request)) return
+    const named = proxyUser(request)
+    if (named !== undefined) request.viewer = { user: named, hasSession: false }
+    if (isPublic || named !== undefined || (token === undefined && proxy === undefined)) return
     if (token === undefined) return reply.status(401).send({ message: NO_USER })
-    if (await isTokenOf(request, token)) return
-    reply.header('www-authenticate', 'Basic realm="dirsyncd", charset="UTF-8"')
-    return reply.status(401).send({ message: NO_TOKEN })
+    const viewer = viewerBy(request, await token())
+    if (viewer === undefined) return refuse(request, reply, signIn)
+    request.viewer = viewer
   })
+}
+
+/** A browser is led to the page for signing in. */
+function refuse({ method, url, headers }: FastifyRequest, reply: FastifyReply, signIn: string | undefined) {
+  const isBrowser = signIn !== undefined && headers.accept?.includes('text/html') === true
+  if (isBrowser) return reply.redirect(withQuery(signIn, { to: method === 'GET' ? url : '/' }), 303)
+  reply.header('www-authenticate', 'Basic realm="dirsyncd", charset="UTF-8"')
+  return reply.status(401).send({ message: NO_TOKEN })
 }
 
 const UNKNOWN_HOST =
@@ -65,9 +93,9 @@ function isKnownHost({ host }: FastifyRequest, { hosts }: Access): boolean {
   return isAddress || name === 'localhost' || hosts.includes(name)
 }
 
-/** Whether a proxy asks for a user. */
-function proxiesOf({ proxy }: Access): (request: FastifyRequest) => boolean {
-  if (proxy === undefined) return () => false
+/** The user for whom a proxy asks. */
+function proxiesOf({ proxy }: Access): (request: FastifyRequest) => string | undefined {
+  if (proxy === undefined) return () => undefined
   const trusted = new BlockList()
   for (const network of proxy.networks) {
     const [address = '', prefix] = network.split('/')
@@ -76,25 +104,36 @@ function proxiesOf({ proxy }: Access): (request: FastifyRequest) => boolean {
   }
   return ({ socket: { remoteAddress = '' }, headers }) => {
     const user = headers[proxy.header]
-    if (typeof user !== 'string' || user.trim() === '' || isIP(remoteAddress) === 0) return false
-    return trusted.check(remoteAddress, isIP(remoteAddress) === 6 ? 'ipv6' : 'ipv4')
+    if (typeof user !== 'string' || user.trim() === '' || isIP(remoteAddress) === 0) return undefined
+    const isTrusted = trusted.check(remoteAddress, isIP(remoteAddress) === 6 ? 'ipv6' : 'ipv4')
+    return isTrusted ? user.trim() : undefined
   }
 }
 
-async function isTokenOf({ headers }: FastifyRequest, read: () => Promise<string>): Promise<boolean> {
+/** Who shows the token, in the request itself or when he signed in. */
+function viewerBy({ headers }: FastifyRequest, token: string): Viewer | undefined {
+  const user = sessionUser(headers.cookie, token)
+  if (user !== undefined) return { user, hasSession: true }
   const given = givenToken(headers.authorization ?? '')
-  if (given === undefined) return false
-  return timingSafeEqual(digest(given), digest(await read()))
+  if (given === undefined || !isSameToken(given.token, token)) return undefined
+  return { user: given.user, hasSession: false }
+}
+
+export function isSameToken(given: string, token: string): boolean {
+  return timingSafeEqual(digest(given), digest(token))
 }
 
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-function givenToken(authorization: string): string | undefined {
+function givenToken(
+  authorization: string,
+): { readonly token: string; readonly user: string | undefined } | undefined {
   const [, scheme = '', value = ''] = /^(\S+) +(.*)$/.exec(authorization.trim()) ?? []
-  if (scheme.toLowerCase() === 'bearer') return value
+  if (scheme.toLowerCase() === 'bearer') return { token: value, user: undefined }
   if (scheme.toLowerCase() !== 'basic') return undefined
   const pair = Buffer.from(value, 'base64').toString('utf8')
-  return pair.slice(pair.indexOf(':') + 1)
+  const colon = pair.indexOf(':')
+  return { token: pair.slice(colon + 1), user: pair.slice(0, Math.max(0, colon)).trim() || undefined }
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 
@@ -11,15 +11,39 @@ const STATUSES = new Map<ErrorCode, number>([
   ['interrupted', 503],
 ])
 
-/** Every error becomes a code and a sentence. */
-export function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, _request, reply) => {
-    const code =
-      error instanceof DirsyncdError ? error.code : error instanceof z.ZodError ? 'usage' : 'internal'
-    const status = STATUSES.get(code) ?? 400
-    const message = error instanceof z.ZodError ? faultsOf(error) : sentence(error)
-    return reply.status(status).send({ code, message })
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  /** In a sentence. */
+  readonly message: string
+}
+
+/**
+ * Every error becomes a code and a sentence.
+ *
+ * @param sendPage shows it to a person; left out where only programs ask
+ */
+export function answerErrors(
+  app: FastifyInstance,
+  sendPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): void {
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error)
+    void reply.status(problem.status)
+    const isBrowser = request.headers.accept?.includes('text/html') === true
+    if (sendPage !== undefined && isBrowser) return sendPage(problem, request, reply)
+    const { code, message } = problem
+    return reply.send({ code, message })
   })
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof z.ZodError) return { status: 400, code: 'usage', message: faultsOf(error) }
+  if (error instanceof DirsyncdError)
+    return { status: STATUSES.get(error.code) ?? 400, code: error.code, message: sentence(error) }
+  // Of Fastify, about a request that it cannot read.
+  const { statusCode = 500 } = error as { readonly statusCode?: number }
+  return { status: statusCode, code: statusCode < 500 ? 'usage' : 'internal', message: sentence(error) }
 }
 
 /** Zod's own message is JSON. */

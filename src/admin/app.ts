@@ -3,9 +3,7 @@ import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
 import type { ReloadReport } from '../control/reload.ts'
 import { DirsyncdError } from '../errors.ts'
-import { type Access, contentPolicy, guardAccess } from './access.ts'
 import { answerErrors } from './answer-errors.ts'
-import { STYLE, statusPage } from './pages/status.ts'
 import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
@@ -15,13 +13,6 @@ export interface AdminOptions {
   readonly watching: Watching
   /** Reads the configuration again. */
   readonly reload: () => Promise<ReloadReport>
-  /**
-   * Whether the app also offers what names a person or changes something. Only true on the unix socket, to which its
-   * file mode alone gives access.
-   */
-  readonly operations: boolean
-  /** Who may see the pages; left out on the unix socket. */
-  readonly access?: Access
 }
 
 const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })
@@ -66,27 +57,20 @@ const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000)
 
 const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
 
-/** The admin pages and the operations behind them. Never listens by itself. */
-export function buildAdminApp(options: AdminOptions): FastifyInstance {
-  const { control } = options
+/**
+ * The operations for commands, which name people and change things: the file mode of the unix socket alone gives access.
+ * Never listens by itself.
+ */
+export function buildAdminApp({ control, diagnose, watching, reload }: AdminOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true })
   answerErrors(app)
-  if (options.access !== undefined) guardAccess(app, options.access)
-  addWatching(app, options.watching)
-  app.get('/', async (_request, reply) => {
-    const runs = await control.runs({ limit: 50 })
-    reply.header('content-security-policy', PAGE_POLICY)
-    return reply.type('text/html; charset=utf-8').send(statusPage(runs, await control.paused()))
-  })
-  if (options.operations) addOperations(app, control)
-  const { diagnose } = options
-  if (options.operations && diagnose !== undefined)
+  addWatching(app, watching)
+  addOperations(app, control)
+  if (diagnose !== undefined)
     app.post('/diagnostics', (request) => diagnose(diagnosticsRequest.parse(request.body)))
-  if (options.operations) app.post('/reload', () => options.reload())
+  app.post('/reload', () => reload())
   return app
 }
-
-const PAGE_POLICY = contentPolicy(STYLE)
 
 function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
   app.get('/runs', async (request) => {

@@ -2,6 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import type { Access } from '../admin/access.ts'
 import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
+import { buildPages, type PagesOptions } from '../admin/pages.ts'
 import { buildWorkerApp, type Watching } from '../admin/watching.ts'
 import type { AccessConfig, Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
@@ -9,21 +10,21 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { listen } from './service.ts'
 
-/** Commands use a socket that only this user can open; the TCP listener offers only what watches over the daemon. */
+/** Commands use a socket that only this user can open; the pages listen where the configuration says. */
 export async function listenForAdmin(
   stack: AsyncDisposableStack,
   { dataDir, admin }: Config,
-  options: Omit<AdminOptions, 'operations' | 'access'>,
+  options: AdminOptions & Omit<PagesOptions, 'access'>,
   { log, announce }: { readonly log: Log; readonly announce: (line: string) => void },
 ): Promise<void> {
   const socket = socketPath(dataDir)
   await rm(socket, { force: true })
-  const commands = buildAdminApp({ ...options, operations: true })
+  const commands = buildAdminApp(options)
   stack.defer(() => commands.close())
   await commands.listen({ path: socket })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
-  const pages = buildAdminApp({ ...options, operations: false, access: await accessOf(admin, log) })
+  const pages = buildPages({ ...options, access: await accessOf(admin, log) })
   stack.defer(() => pages.close())
   announce(`The admin page is at ${await listen(pages, admin.listen)}`)
 }

@@ -4,6 +4,7 @@ import type { Watching } from '../admin/watching.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
+import { createBrowse } from '../control/browse.ts'
 import { createLocalControl, type LocalControl } from '../control/local.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +20,7 @@ import { listenForAdmin, metricsText } from './admin.ts'
 import { DaemonFigures } from './daemon-figures.ts'
 import { diagnoseDaemon } from './diagnose.ts'
 import { createExplain } from './explain.ts'
+import { createOverview } from './overview.ts'
 import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { startService } from './service.ts'
@@ -86,7 +88,9 @@ export async function runDaemon(
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...tellingDecisions(control, notifier.look), explain }
-  const admin = { control: operations, watching, diagnose, reload }
+  const overview = createOverview(site, () => syncs.config)
+  const browse = createBrowse(site.store.db)
+  const admin = { control: operations, browse, overview, watching, diagnose, reload }
   await listenForAdmin(stack, config, admin, { log, announce: output.announce })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()

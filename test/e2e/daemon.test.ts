@@ -82,7 +82,7 @@ test('a command that is interrupted leaves the run to the daemon', async () => {
   await daemon.waitForOutput(/run 1, done/)
 })
 
-test('commands are taken on a socket of this user only, and the page on TCP offers none', async () => {
+test('commands are taken on a socket of this user only, and the pages on TCP take none', async () => {
   const listen = `127.0.0.1:${await freePort()}`
   const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
   const syncs = [{ name: 'corp', source, directory: directorySection(service) }]
@@ -90,10 +90,16 @@ test('commands are taken on a socket of this user only, and the page on TCP offe
   const daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)
   expect((await stat(join(site.dataDir, 'admin.sock'))).mode & 0o777).toBe(0o600)
-  const statusOf = async (path: string, method = 'GET') =>
-    (await fetch(`http://${listen}${path}`, { method })).status
+  const statusOf = async (path: string, options: RequestInit = {}) =>
+    (await fetch(`http://${listen}${path}`, options)).status
   expect(await statusOf('/')).toBe(200)
-  expect([await statusOf('/runs'), await statusOf('/runs', 'POST')]).toEqual([404, 404])
+  const body = JSON.stringify({ sync: 'corp', mode: 'sync' })
+  const command = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
+  // Without a word of where it comes from, and as if from a page.
+  expect(await statusOf('/runs', command)).toBe(403)
+  const origin = `http://${listen}`
+  for (const path of ['/runs', '/reload', '/diagnostics', '/undo'])
+    expect(await statusOf(path, { ...command, headers: { ...command.headers, origin } })).toBe(404)
 })
 
 async function untilWritten(count: number): Promise<void> {

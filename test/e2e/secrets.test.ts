@@ -157,6 +157,18 @@ async function textsOf(path: string): Promise<string> {
   return `${JSON.stringify([...answer.headers])}${await answer.text()}`
 }
 
+const SYNC_PAGES = [
+  '/',
+  '/runs',
+  '/quarantine',
+  '/syncs/corp',
+  '/syncs/no-token',
+  '/syncs/no-login',
+  '/sign-in',
+]
+const RUN_PAGES = ['', '/undo', '/notices', '/changes/1', '/changes.json', '/notices.csv']
+const PAGES = [...SYNC_PAGES, ...RUN_PAGES.map((page) => `/runs/1${page}`)]
+
 /** Each place, and all that somebody reads there. */
 async function places(): Promise<ReadonlyMap<string, string>> {
   const client = new Redis(redis.url, { password: SECRETS.queue })
@@ -167,7 +179,7 @@ async function places(): Promise<ReadonlyMap<string, string>> {
       ['the output and log of the daemon', daemon.output()],
       ['the output and log of the worker', worker.output()],
       ['the command lines', [...commandLines(daemon.pid), ...commandLines(worker.pid)].join('\n')],
-      ['the page', await textsOf('/')],
+      ['the pages', (await Promise.all(PAGES.map(textsOf))).join('\n')],
       ['the metrics', await textsOf('/metrics')],
       ['the readiness', await textsOf('/readyz')],
       ['the webhook', [...receiver.received, receiver.body].map((each) => JSON.stringify(each)).join('\n')],

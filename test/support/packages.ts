@@ -14,6 +14,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   systemd: ['systemd-analyze', 'systemd-notify'],
   'apache2-bin': ['apache2'],
   'libapache2-mod-auth-mellon': ['mod_auth_mellon.so'],
+  chromium: ['chromium'],
 }
 
 /** Servers of other vendors, which only `npm run test:vendors` needs. */

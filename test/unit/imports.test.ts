@@ -32,12 +32,12 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   control: { values: 'sync store queue plan directory', types: 'source' },
   metrics: { values: '' },
   notify: { values: 'client directory plan this-machine', types: 'store' },
-  admin: { values: 'control', types: 'store plan directory' },
+  admin: { values: 'control plan directory', types: 'store' },
   config: { values: 'certificates duration issue-sentence notify this-machine', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {
     values:
-      'contract conformance directory plan source client service target store queue apply sync control metrics notify admin config shutdown',
+      'contract conformance directory plan source client service target store queue apply sync control metrics notify admin config shutdown this-machine',
   },
   cli: { values: 'compose control config plan directory duration shutdown service-manager', types: 'store' },
   main: { values: 'cli compose config shutdown' },

@@ -680,8 +680,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-compose-check-without-samples-shows-no-entry',
     file: 'compose/check.ts',
-    find: 'if (samples) yield* sampleEntries',
-    replace: 'yield* sampleEntries',
+    find: 'samples: request.samples ? SAMPLES : undefined',
+    replace: 'samples: SAMPLES',
     test: 'integration/check.test.ts',
     only: 'without samples',
   },
@@ -700,13 +700,6 @@ export const EDGES: readonly Protection[] = [
     replace: '    void chmod\n',
     test: 'integration/service-admin.test.ts',
     only: 'the socket is for this user only',
-  },
-  {
-    name: 'edges-admin-operations-are-on-the-socket-only',
-    file: 'admin/app.ts',
-    find: 'if (options.operations) addOperations(app, control)',
-    replace: 'addOperations(app, control)',
-    test: 'unit/admin/app.test.ts',
   },
   {
     name: 'edges-conformance-token-in-an-answer-is-masked',
@@ -1367,13 +1360,6 @@ export const EDGES: readonly Protection[] = [
     only: 'the second',
   },
   {
-    name: 'edges-admin-name-runs-no-script',
-    file: 'admin/pages/status.ts',
-    find: "    .replaceAll('<', '&lt;')\n",
-    replace: '',
-    test: 'unit/admin/status.test.ts',
-  },
-  {
     name: 'edges-admin-run-is-asked-for-strictly',
     file: 'admin/app.ts',
     find: 'const runRequest = z.strictObject({',
@@ -1403,14 +1389,6 @@ export const EDGES: readonly Protection[] = [
     file: 'compose/admin.ts',
     find: '  await chmod(socket, 0o600)\n',
     replace: '  void chmod\n',
-    test: 'e2e/daemon.test.ts',
-    only: 'commands are taken',
-  },
-  {
-    name: 'edges-compose-page-on-tcp-offers-no-operations',
-    file: 'compose/admin.ts',
-    find: 'operations: false',
-    replace: 'operations: true',
     test: 'e2e/daemon.test.ts',
     only: 'commands are taken',
   },

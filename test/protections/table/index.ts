@@ -6,6 +6,7 @@ import { CANARY } from './canary.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
 import { LDAP } from './ldap.ts'
+import { PAGES } from './pages.ts'
 import { PARTS_OF_PLANS } from './parts.ts'
 import { PLAN } from './plan.ts'
 import { RELOAD } from './reload.ts'
@@ -33,4 +34,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...PARTS_OF_PLANS,
   ...RELOAD,
   ...WATCHING,
+  ...PAGES,
 ]

@@ -27,7 +27,7 @@ const watching = {
   whyNotReady: async () => undefined,
   metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }),
 }
-const app = buildAdminApp({ control, watching, operations: true, reload })
+const app = buildAdminApp({ control, watching, reload })
 
 afterEach(() => {
   asked.length = 0
@@ -83,35 +83,13 @@ test('a story is asked for by any text, and only of a kind that there is', async
 
 test('a daemon that cannot do its work lives and is not ready', async () => {
   const why = 'the store does not answer: no answer within 3 s'
-  const pages = buildAdminApp({
-    control,
-    watching: { ...watching, whyNotReady: async () => why },
-    operations: false,
-    reload,
-  })
-  expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
-  const answer = await pages.inject({ url: '/readyz' })
+  const late = buildAdminApp({ control, watching: { ...watching, whyNotReady: async () => why }, reload })
+  expect((await late.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
+  const answer = await late.inject({ url: '/readyz' })
   expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'not ready', why }])
   expect((await app.inject({ url: '/readyz' })).json()).toEqual({ status: 'ready' })
 })
 
-test('whoever reaches the TCP listener sees health and counts, and neither names nor operations', async () => {
-  const pages = buildAdminApp({
-    control: { ...control, runs: async () => [], paused: async () => [] },
-    watching,
-    operations: false,
-    reload,
-  })
-  expect((await pages.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
-  expect((await pages.inject({ url: '/' })).body).toContain('No sync has run yet')
-  for (const url of ['/runs', '/runs/7', '/quarantine', '/explain?sync=corp&who=ana'])
-    expect((await pages.inject({ url })).statusCode).toBe(404)
-  expect((await pages.inject({ method: 'POST', url: '/runs', payload: {} })).statusCode).toBe(404)
-})
-
-test('the configuration is read again for commands alone', async () => {
-  const pages = buildAdminApp({ control, watching, operations: false, reload })
-  expect((await pages.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(404)
-  expect(asked).toEqual([])
+test('the configuration is read again', async () => {
   expect((await app.inject({ method: 'POST', url: '/reload' })).json()).toMatchObject({ added: ['corp'] })
 })

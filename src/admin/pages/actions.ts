@@ -1,0 +1,142 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { stringifySetCookie } from 'cookie'
+import type { Control, RunSummary } from '../../control/control.ts'
+import { DirsyncdError } from '../../errors.ts'
+import type { Part } from '../../plan/part/part.ts'
+import { printable } from '../../printable.ts'
+import { path, withQuery } from './html.ts'
+import { NAME_COOKIE } from './name-field.ts'
+import * as params from './params.ts'
+
+type Operations = Omit<Control, typeof Symbol.asyncDispose>
+
+/** What people do on pages; each answer leads to the page that shows what came of it. */
+export function addActions(app: FastifyInstance, control: Operations): void {
+  addDecisions(app, control)
+  addUndo(app, control)
+  app.post('/syncs/:sync/run', async (request, reply) => {
+    const { sync } = params.syncParams.parse(request.params)
+    const { mode } = params.runForm.parse(request.body)
+    return toRun(reply, await control.requestRun({ sync, mode }))
+  })
+  app.post('/syncs/:sync/pause', async (request, reply) => {
+    const { sync } = params.syncParams.parse(request.params)
+    const { reason } = params.pauseForm.parse(request.body)
+    await control.pause({ sync, by: whoActs(request, reply), ...(reason !== undefined && { reason }) })
+    return reply.redirect(path`/syncs/${sync}`, 303)
+  })
+  app.post('/syncs/:sync/resume', async (request, reply) => {
+    const { sync } = params.syncParams.parse(request.params)
+    await control.resume(sync)
+    return reply.redirect(path`/syncs/${sync}`, 303)
+  })
+  app.post('/quarantine/release', async (request, reply) => {
+    const { sync, kind, id } = params.releaseForm.parse(request.body ?? {})
+    const only =
+      id === undefined
+        ? undefined
+        : { users: kind === 'user' ? [id] : [], groups: kind === 'group' ? [id] : [] }
+    await control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
+    return reply.redirect(withQuery('/quarantine', { sync }), 303)
+  })
+}
+
+function addDecisions(app: FastifyInstance, control: Operations): void {
+  app.post('/runs/:run/approve', async (request, reply) => {
+    const { run } = params.runParams.parse(request.params)
+    const { what, reason, ...part } = params.decisionForm.parse(request.body)
+    const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
+    const approved = await control.approve({ run, by: whoActs(request, reply), reason, ...choice })
+    return toRun(reply, (await applying(control, approved)) ?? run)
+  })
+  app.post('/runs/:run/reject', async (request, reply) => {
+    const { run } = params.runParams.parse(request.params)
+    const { what, reason, ...part } = params.decisionForm.parse(request.body)
+    if (what === 'part')
+      throw new DirsyncdError(
+        'usage',
+        'A part of a plan is approved, not rejected: what is left out waits on.',
+      )
+    await control.reject({ run, by: whoActs(request, reply), reason, ...chosen(what, part) })
+    return toRun(reply, run)
+  })
+}
+
+function addUndo(app: FastifyInstance, control: Operations): void {
+  app.post('/runs/:run/undo', async (request, reply) => {
+    const { run } = params.runParams.parse(request.params)
+    const part = namedPart(params.partForm.parse(request.body))
+    return toRun(reply, await control.undo({ run, part, mode: 'plan', by: whoActs(request, reply) }))
+  })
+  app.post('/runs/:run/put-back', async (request, reply) => {
+    const { run } = params.runParams.parse(request.params)
+    const plan = await control.run(run, { limit: 0 })
+    if (plan?.undo == null) throw new DirsyncdError('run-unknown', `Run ${run} is no plan of an undo.`)
+    const { run: undone, part } = plan.undo
+    return toRun(reply, await control.undo({ run: undone, part, mode: 'sync', by: whoActs(request, reply) }))
+  })
+}
+
+function toRun(reply: FastifyReply, run: number): FastifyReply {
+  return reply.redirect(path`/runs/${run}`, 303)
+}
+
+/** The run that applies what was just approved; undefined where nothing is applied yet. */
+async function applying(control: Operations, { run, sync }: RunSummary): Promise<number | undefined> {
+  const newest = await control.runs({ sync, limit: 10 })
+  return newest.findLast(({ approvalOf, finishedAt }) => approvalOf === run && finishedAt === null)?.run
+}
+
+/** Who has named a part does not mean all, whatever he has forgotten to choose. */
+function chosen(what: string, part: ChosenPart): { readonly only?: readonly string[] } {
+  if (Object.keys(namedPart(part)).length > 0)
+    throw new DirsyncdError(
+      'usage',
+      'A part of the plan is named, and not chosen: choose "only a part of the plan", or name none. Nothing was decided.',
+    )
+  return what.startsWith('only:') ? { only: [what.slice('only:'.length)] } : {}
+}
+
+type ChosenPart = ReturnType<typeof params.partForm.parse>
+
+function partOf(chosenPart: ChosenPart): Part {
+  const part = namedPart(chosenPart)
+  if (Object.keys(part).length === 0)
+    throw new DirsyncdError(
+      'usage',
+      'Say which part: creates, updates, deletes, members, users, groups, or ids.',
+    )
+  return part
+}
+
+/** Without what was not chosen, which stands for all. */
+function namedPart({ names, kinds, ids }: ChosenPart): Part {
+  return {
+    ...(names !== undefined && { names }),
+    ...(kinds !== undefined && { kinds }),
+    ...(ids !== undefined && ids.length > 0 && { ids }),
+  }
+}
+
+/** Of a year, in seconds. */
+const REMEMBERED_S = 365 * 86_400
+
+/** Who is signed in, or who somebody says that he is where nobody has to sign in; then the browser remembers it. */
+function whoActs({ viewer, body }: FastifyRequest, reply: FastifyReply): string {
+  if (viewer.user !== undefined) return printable(viewer.user).slice(0, 100)
+  const { by } = params.byForm.parse(body)
+  if (by === undefined) throw new DirsyncdError('usage', 'Give your name, so that others know who it was.')
+  const name = printable(by)
+  void reply.header(
+    'set-cookie',
+    stringifySetCookie({
+      name: NAME_COOKIE,
+      value: name,
+      maxAge: REMEMBERED_S,
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/',
+    }),
+  )
+  return name
+}

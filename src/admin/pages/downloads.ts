@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream'
+import { stringify } from 'csv-stringify/sync'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Browse } from '../../control/browse.ts'
+import type { ChangeView } from '../../control/control.ts'
+import { membersDifference } from '../../plan/change.ts'
+import { runParams } from './params.ts'
+
+/** Everything of a run, sent as it is read. */
+export function addDownloads(app: FastifyInstance, browse: Browse): void {
+  const sources = [
+    { name: 'changes', each: browse.eachChange, columns: CHANGE_COLUMNS, row: changeRow },
+    { name: 'notices', each: browse.eachNotice, columns: NOTICE_COLUMNS, row: (notice: object) => notice },
+  ] as const
+  for (const { name, each, columns, row } of sources) {
+    app.get(`/runs/:run/${name}.csv`, (request, reply) => {
+      const { run } = runParams.parse(request.params)
+      return send(
+        reply,
+        `run-${run}-${name}.csv`,
+        'text/csv; charset=utf-8',
+        csv(each(run), columns, row as Row),
+      )
+    })
+    app.get(`/runs/:run/${name}.json`, (request, reply) => {
+      const { run } = runParams.parse(request.params)
+      return send(reply, `run-${run}-${name}.json`, 'application/json; charset=utf-8', json(each(run)))
+    })
+  }
+}
+
+type Row = (item: object) => object
+
+function send(reply: FastifyReply, file: string, type: string, content: AsyncIterable<string>): FastifyReply {
+  return reply
+    .type(type)
+    .header('content-disposition', `attachment; filename="${file}"`)
+    .send(Readable.from(content, { objectMode: false }))
+}
+
+/** A spreadsheet must not take a name for a formula; the mark at the beginning has it read UTF-8. */
+async function* csv(
+  parts: AsyncIterable<readonly object[]>,
+  columns: readonly string[],
+  row: Row,
+): AsyncGenerator<string, undefined> {
+  yield stringify([columns], { bom: true })
+  for await (const part of parts) {
+    yield stringify(part.map(row), { columns: [...columns], escape_formulas: true })
+  }
+  return undefined
+}
+
+async function* json(parts: AsyncIterable<readonly object[]>): AsyncGenerator<string, undefined> {
+  yield '['
+  let separator = '\n'
+  for await (const part of parts) {
+    yield separator + part.map((item) => JSON.stringify(item)).join(',\n')
+    separator = ',\n'
+  }
+  yield '\n]\n'
+  return undefined
+}
+
+const NOTICE_COLUMNS = ['number', 'kind', 'id', 'code', 'detail']
+
+const CHANGE_COLUMNS = [
+  'number',
+  'op',
+  'id',
+  'name before',
+  'email before',
+  'name after',
+  'email after',
+  'members added',
+  'members removed',
+  'why',
+  'state',
+  'status',
+  'detail',
+]
+
+function changeRow({ number, change, state, status, detail }: ChangeView): Readonly<Record<string, unknown>> {
+  const shared = { number, op: change.op, id: change.id, state, status, detail }
+  if (change.op === 'set-members') {
+    const { added, removed } = membersDifference(change)
+    const lists = { 'members added': added.join('\n'), 'members removed': removed.join('\n') }
+    return { ...shared, 'name before': change.name, ...lists }
+  }
+  const have: Values = 'have' in change ? change.have : {}
+  const want: Values = 'want' in change ? change.want : {}
+  return {
+    ...shared,
+    'name before': have.name,
+    'email before': have.email,
+    'name after': want.name,
+    'email after': want.email,
+    why: 'why' in change ? change.why : undefined,
+  }
+}
+
+type Values = Readonly<Partial<Record<'name' | 'email', string | null>>>

@@ -1,0 +1,114 @@
+import { pauseText, waitText } from '../../control/control.ts'
+import type { SyncOverview, SyncState } from '../../control/overview.ts'
+import { amount, digits } from '../../directory/wording.ts'
+import { html, type Html, path } from './html.ts'
+import { badge, type Page, table } from './layout.ts'
+import { at, roughly } from './time.ts'
+
+type Colour = Parameters<typeof badge>[1]
+
+const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]>> = {
+  ok: ['all is well', 'good'],
+  new: ['not yet run', 'plain'],
+  held: ['waits for you', 'warn'],
+  waiting: ['waits for the API', 'warn'],
+  late: ['late', 'bad'],
+  failing: ['failing', 'bad'],
+  paused: ['paused', 'warn'],
+}
+
+export function stateBadge(state: SyncState): Html {
+  return badge(...STATES[state])
+}
+
+/** What an administrator looks at first: how each sync is, and what it wants from a person. */
+export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
+  const wishes = syncs.flatMap((sync) => wishesOf(sync, now))
+  const body = html`<h1>Overview</h1>
+    ${
+      wishes.length === 0
+        ? html`<p class="good">Nothing waits for a person.</p>`
+        : html`<section class="box warn">
+            <h2>Waits for a person</h2>
+            <ul>
+              ${wishes.map((wish) => html`<li>${wish}</li>`)}
+            </ul>
+          </section>`
+    }
+    ${table(
+      amount(syncs.length, 'sync'),
+      COLUMNS,
+      syncs.map((sync) => row(sync, now)),
+    )}`
+  return { title: 'Overview', body, refresh: 10 }
+}
+
+const COLUMNS = [
+  'Sync',
+  'State',
+  'Last success',
+  'Last attempt',
+  'Next',
+  'Source',
+  'Directory',
+  'Token',
+  'Now',
+]
+
+function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
+  return [
+    html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`,
+    stateBadge(sync.state),
+    at(sync.lastSuccess, now),
+    at(sync.lastAttempt, now),
+    at(sync.next, now, 'on demand'),
+    entries(sync.source),
+    entries(sync.directory),
+    sync.token === null ? '–' : `ends ${tokenText(sync.token.secondsLeft)}`,
+    nowText(sync),
+  ]
+}
+
+export function entries(counts: SyncOverview['source']): string {
+  return counts === null ? '–' : `${amount(counts.users, 'user')}, ${amount(counts.groups, 'group')}`
+}
+
+function nowText({ underWay, pending, wait }: SyncOverview): Html {
+  const parts = [
+    underWay && html`<a href="${path`/runs/${underWay.run}`}">run ${underWay.run}</a> is ${underWay.state}`,
+    pending > 0 && html`${amount(pending, 'change')} to send`,
+    wait && html`${waitText(wait)}`,
+  ].filter((part) => part !== null && part !== false)
+  return parts.length === 0
+    ? html`idle`
+    : html`${parts.map((part, place) => html`${place > 0 && html`<br />`}${part}`)}`
+}
+
+/** What a person has to do, or should know; the most urgent first. */
+export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
+  const { hold, failures, error, paused, quarantined, token, state } = sync
+  const name = html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`
+  const wishes = [
+    failures > 0 &&
+      html`${name}: ${failures === 1 ? 'the last run' : `the last ${digits(failures)} runs`} failed:
+      ${error ?? 'see its runs'}`,
+    hold &&
+      html`${name}: <a href="${path`/runs/${hold.run}`}">run ${hold.run} is held</a>;
+        ${amount(hold.changes, 'change')} wait for a
+        decision${hold.expiresAt !== null && html`, until ${at(hold.expiresAt, now)}`}`,
+    paused && html`${pauseText(paused)}`,
+    state === 'late' && html`${name} has not succeeded since its schedule called for it three times`,
+    token?.isSoon === true && html`${name}: the access token ends ${tokenText(token.secondsLeft)}`,
+    quarantined > 0 &&
+      html`${name}:
+        <a href="${`/quarantine?sync=${encodeURIComponent(sync.sync)}`}"
+          >${amount(quarantined, 'change')} in quarantine</a
+        >`,
+  ]
+  return wishes.filter((wish) => wish !== false && wish !== null)
+}
+
+export function tokenText(secondsLeft: number): string {
+  const left = roughly(secondsLeft)
+  return left === undefined ? 'now' : `in ${left}`
+}

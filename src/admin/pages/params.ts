@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { CHANGE_STATES, PART_NAMES } from '../../control/control.ts'
+import { NOTICE_MEANINGS } from '../../control/meanings.ts'
+import type { NoticeCode } from '../../directory/snapshot.ts'
+import { OPS } from '../../plan/change.ts'
+
+/** An empty field of a form is one that was not filled in. */
+function optional<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === '' ? undefined : value), schema.optional())
+}
+
+/** A field of which a form may have several. */
+function several<T extends z.ZodType>(schema: T) {
+  return z.preprocess(
+    (value) => (value === undefined || value === '' ? undefined : Array.isArray(value) ? value : [value]),
+    z.array(schema).optional(),
+  )
+}
+
+const place = z.coerce.number().int().min(0)
+const text = (longest: number) => z.string().trim().max(longest)
+const kind = z.enum(['user', 'group'])
+
+export const runParams = z.object({ run: z.coerce.number().int().positive() })
+export const changeParams = runParams.extend({ number: z.coerce.number().int().positive() })
+export const syncParams = z.object({ sync: z.string() })
+
+export const runsQuery = z.object({ sync: optional(z.string()), before: optional(place) })
+export const changesQuery = z.object({
+  op: optional(z.enum(OPS)),
+  state: optional(z.enum(CHANGE_STATES)),
+  search: optional(text(200)),
+  after: optional(place),
+  before: optional(place),
+})
+const CODES = Object.keys(NOTICE_MEANINGS) as [NoticeCode, ...NoticeCode[]]
+export const noticesQuery = z.object({
+  code: optional(z.enum(CODES)),
+  after: optional(z.coerce.number().int()),
+})
+export const peopleQuery = z.object({ who: z.string().min(1).max(2000), kind: optional(kind) })
+export const quarantineQuery = z.object({ sync: optional(z.string()) })
+export const signInQuery = z.object({ to: z.string().default('/') })
+
+/** An id as a form carries it: encoded, because browsers change line ends and others. */
+const encoded = z.string().transform((value, context) => {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    context.addIssue('is not encoded as it should be')
+    return z.NEVER
+  }
+})
+
+const lines = z.string().transform((value) =>
+  value
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== ''),
+)
+
+export const signInForm = z.object({ user: text(100).min(1), token: z.string(), to: optional(encoded) })
+/** Who acts, where that is not known otherwise. */
+export const byForm = z.object({ by: optional(text(100)) })
+export const partForm = z.object({
+  names: several(z.enum(PART_NAMES)),
+  kinds: several(kind),
+  ids: optional(lines),
+})
+export const decisionForm = partForm.extend({
+  what: z
+    .string()
+    .regex(/^(?:all|part|only:.+)$/)
+    .default('all'),
+  reason: optional(text(500)),
+})
+export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
+export const pauseForm = z.object({ reason: optional(text(500)) })
+export const releaseForm = z.object({
+  sync: optional(z.string()),
+  kind: optional(kind),
+  id: optional(encoded),
+})

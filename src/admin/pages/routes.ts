@@ -1,0 +1,120 @@
+import { parseCookie } from 'cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Browse } from '../../control/browse.ts'
+import type { Control, RunDetail } from '../../control/control.ts'
+import type { SyncOverview } from '../../control/overview.ts'
+import { DirsyncdError } from '../../errors.ts'
+import { changePage } from './change.ts'
+import { CHANGES_SHOWN, changesSection } from './changes.ts'
+import type { Html } from './html.ts'
+import { layout, type Page } from './layout.ts'
+import { NAME_COOKIE, nameField } from './name-field.ts'
+import { overviewPage } from './overview.ts'
+import * as params from './params.ts'
+import { peoplePage } from './people.ts'
+import { quarantinePage } from './quarantine.ts'
+import { noticesPage, runPage } from './run.ts'
+import { RUNS_SHOWN, runsPage } from './runs.ts'
+import { SYNC_RUNS, syncPage } from './sync.ts'
+import { undoPage } from './undo.ts'
+
+export interface PageSources {
+  readonly control: Omit<Control, typeof Symbol.asyncDispose>
+  readonly browse: Browse
+  readonly overview: () => Promise<readonly SyncOverview[]>
+}
+
+/** A page loads its own style, script and icon, and nothing else. */
+const POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+export function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.header('content-security-policy', POLICY).type('text/html; charset=utf-8').send(page)
+}
+
+/** The pages that show something; none of them changes anything. */
+export function addPages(app: FastifyInstance, { control, browse, overview }: PageSources): void {
+  const get = (url: string, make: (request: FastifyRequest) => Promise<Page>) => {
+    app.get(url, async (request, reply) => sendPage(reply, layout(await make(request), request.viewer)))
+  }
+  get('/', async () => overviewPage(await overview(), new Date()))
+  get('/runs', async (request) => {
+    const { sync, before } = params.runsQuery.parse(request.query)
+    const asked = {
+      limit: RUNS_SHOWN + 1,
+      ...(sync !== undefined && { sync }),
+      ...(before !== undefined && { before }),
+    }
+    return runsPage(await control.runs(asked), { sync, before }, new Date())
+  })
+  addRunPages(get, browse)
+  get('/syncs/:sync', async (request) => {
+    const { sync } = params.syncParams.parse(request.params)
+    const found = (await overview()).find((each) => each.sync === sync)
+    if (found === undefined)
+      throw new DirsyncdError('run-unknown', `There is no sync "${sync}" in the configuration.`)
+    return syncPage(found, await control.runs({ sync, limit: SYNC_RUNS }), nameFor(request), new Date())
+  })
+  get('/syncs/:sync/people', async (request) => {
+    const { sync } = params.syncParams.parse(request.params)
+    const { who, kind } = params.peopleQuery.parse(request.query)
+    return peoplePage(await control.explain({ sync, who, ...(kind !== undefined && { kind }) }))
+  })
+  get('/quarantine', async (request) => {
+    const { sync } = params.quarantineQuery.parse(request.query)
+    return quarantinePage(await control.quarantine(sync === undefined ? {} : { sync }), sync, new Date())
+  })
+}
+
+/** How many notices a page shows. */
+const NOTICES_SHOWN = 200
+
+function addRunPages(
+  get: (url: string, make: (request: FastifyRequest) => Promise<Page>) => void,
+  browse: Browse,
+): void {
+  get('/runs/:run', async (request) => {
+    const run = await runOf(browse, params.runParams.parse(request.params).run)
+    const { after, before, ...filter } = params.changesQuery.parse(request.query)
+    const place = { after, before, limit: CHANGES_SHOWN }
+    const page = await browse.changes(run.run, filter, place)
+    const changes = changesSection(run, page, { ...filter, after, before })
+    return runPage({ run, changes, name: nameFor(request), now: new Date() })
+  })
+  get('/runs/:run/changes/:number', async (request) => {
+    const { run: wanted, number } = params.changeParams.parse(request.params)
+    const run = await runOf(browse, wanted)
+    const { changes } = await browse.changes(wanted, {}, { after: number - 1, limit: 1 })
+    const [change] = changes
+    if (change?.number !== number)
+      throw new DirsyncdError(
+        'run-unknown',
+        `Run ${wanted} has no change ${number}, or it is not kept any more.`,
+      )
+    return changePage(run, change)
+  })
+  get('/runs/:run/notices', async (request) => {
+    const run = await runOf(browse, params.runParams.parse(request.params).run)
+    const { code, after } = params.noticesQuery.parse(request.query)
+    const asked = {
+      limit: NOTICES_SHOWN + 1,
+      ...(code !== undefined && { code }),
+      ...(after !== undefined && { after }),
+    }
+    return noticesPage(run, await browse.notices(run.run, asked), { code, limit: NOTICES_SHOWN })
+  })
+  get('/runs/:run/undo', async (request) =>
+    undoPage(await runOf(browse, params.runParams.parse(request.params).run), nameFor(request)),
+  )
+}
+
+async function runOf(browse: Browse, run: number): Promise<RunDetail> {
+  const view = await browse.run(run)
+  if (view === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${run}, or it is not kept any more.`)
+  return view
+}
+
+function nameFor({ viewer, headers }: FastifyRequest): Html {
+  return nameField(viewer, parseCookie(headers.cookie ?? '')[NAME_COOKIE])
+}

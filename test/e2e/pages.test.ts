@@ -1,0 +1,205 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { findBarriers, openBrowser, OTHER_MACHINE, watchPage } from '../support/browser.ts'
+import { freePort } from '../support/server-process.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { databaseConfig, directorySection } from '../support/sync-config.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)>\u202eنص</script>'
+const TOKEN = 'the-admin-token-of-this-test'
+
+const stack = new AsyncDisposableStack()
+let service: ServiceSite
+let site: Site
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let origin: string
+let troubles: readonly string[]
+let people: readonly string[] = []
+
+beforeAll(async () => {
+  service = stack.use(await startServiceSite())
+  site = stack.use(await openSite())
+  browser = await openBrowser()
+  stack.defer(() => browser.close())
+  await site.write('admin-token', TOKEN)
+  await write(Array.from({ length: 120 }, (_, nth) => `e-${nth}`))
+  const users = { path: './users.csv', map: { external_id: 'id', email: 'mail', name: 'name' } }
+  const groups = { path: './groups.csv', map: { external_id: 'id', name: 'name' } }
+  const listen = `127.0.0.1:${await freePort()}`
+  origin = `http://${listen}`
+  await site.configure({
+    ...databaseConfig([
+      {
+        name: 'corp',
+        source: { type: 'csv', users, groups },
+        directory: directorySection(service),
+        guards: { users: { maxDeletes: 2, maxDeletePercent: 100 } },
+      },
+    ]),
+    admin: { listen, token: { file: './admin-token' }, hosts: [OTHER_MACHINE] },
+  })
+  const daemon = stack.use(site.start('start'))
+  await daemon.waitForOutput(/daemon started/)
+  context = await browser.newContext()
+  page = await context.newPage()
+  troubles = watchPage(page, origin)
+})
+afterAll(() => stack.disposeAsync())
+afterEach(() => expect(troubles).toEqual([]))
+
+async function write(ids: readonly string[]): Promise<void> {
+  people = ids
+  const rows = ids.map((id) => `${id},${id}@example.org,"Person ${id}"\n`)
+  await site.write('users.csv', `id,mail,name\n${rows.join('')}h,h@example.org,"${HOSTILE}"\n`)
+  await site.write('groups.csv', `id,name\ng,"${HOSTILE}"\n`)
+}
+
+/** Runs the sync by the button of its page, and waits until the run has ended. */
+async function runNow(): Promise<void> {
+  await page.goto(`${origin}/syncs/corp`)
+  await page.getByRole('button', { name: 'Run now' }).click()
+  await page.waitForURL(/\/runs\/\d+$/)
+  await page.getByText('Ended').waitFor()
+  await page.locator('h1 .badge', { hasText: /done|held|failed/ }).waitFor()
+}
+
+test('a person signs in, runs the sync and follows it to its end', async () => {
+  await page.goto(`${origin}/`)
+  await page.getByLabel('Your name').fill('ada')
+  await page.getByLabel('Token').fill(TOKEN)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  await runNow()
+  expect(await page.locator('h1').innerText()).toContain('done')
+  expect(await page.locator('main').innerText()).toContain('121 create-user, 1 create-group')
+  expect(await findBarriers(page)).toEqual([])
+})
+
+test('names of strangers are texts, and whoever is looked for is found', async () => {
+  await page.getByLabel('Id, name or e-mail').fill('img SRC')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/search=/)
+  const rows = page.locator('tbody tr')
+  expect(await rows.count()).toBe(2)
+  expect(await rows.first().innerText()).toContain('<img src=x onerror=alert(1)>\\u202eنص</script>')
+  await rows.first().getByRole('link').first().click()
+  await page.getByRole('link', { name: /Why the directory has/ }).click()
+  await page.waitForURL(/people/)
+  expect(await page.locator('main').innerText()).toContain('<img src=x onerror=alert(1)>')
+  expect(await findBarriers(page)).toEqual([])
+})
+
+test('a held plan is looked at and approved by the keyboard alone', async () => {
+  await write(people.slice(0, 100))
+  await runNow()
+  expect(await page.locator('h1').innerText()).toContain('held')
+  expect(await page.locator('tbody tr').count()).toBe(20)
+  expect(await findBarriers(page)).toEqual([])
+
+  await page.locator('body').press('Tab')
+  for (let presses = 0; presses < 60; presses += 1) {
+    if ((await focusedText()) === 'Approve') break
+    if ((await focusedName()) === 'reason') await page.keyboard.type('they left the company')
+    await page.keyboard.press('Tab')
+  }
+  expect(await focusedText()).toBe('Approve')
+  const held = page.url()
+  await page.keyboard.press('Enter')
+  await page.waitForURL((url) => url.href !== held)
+  await page.locator('h1 .badge', { hasText: 'done' }).waitFor()
+  await page.goto(held)
+  expect(await page.locator('main').innerText()).toMatch(/approved by ada.*they left the company/)
+})
+
+function focusedText(): Promise<string> {
+  return page.evaluate("document.activeElement?.textContent?.trim() ?? ''")
+}
+
+function focusedName(): Promise<string | null> {
+  return page.evaluate("document.activeElement?.getAttribute('name') ?? null")
+}
+
+test('a sync is paused and resumed, and the overview says so', async () => {
+  await page.goto(`${origin}/syncs/corp`)
+  await page.getByLabel('Why').fill('the LDAP is being moved')
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  await page.goto(`${origin}/`)
+  expect(await page.locator('main').innerText()).toMatch(/paused since .* by ada \(the LDAP is being moved\)/)
+  await page.goto(`${origin}/syncs/corp`)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+})
+
+test('without TLS, from another machine, forms of the pages are taken too', async () => {
+  const other = await browser.newContext()
+  const shown = await other.newPage()
+  const address = origin.replace('127.0.0.1', OTHER_MACHINE)
+  await shown.goto(`${address}/syncs/corp`)
+  await shown.getByLabel('Your name').fill('ben')
+  await shown.getByLabel('Token').fill(TOKEN)
+  await shown.getByRole('button', { name: 'Sign in' }).click()
+  await shown.getByRole('button', { name: 'Only plan' }).click()
+  await shown.waitForURL(/\/runs\/\d+$/)
+  await shown.locator('h1 .badge', { hasText: 'planned' }).waitFor()
+  await other.close()
+})
+
+test('a page that renews itself leaves alone what somebody has written', async () => {
+  await page.goto(`${origin}/syncs/corp`)
+  await page.clock.install()
+  await page.reload()
+  await page.getByLabel('Why').fill('half a reason')
+  await page.locator('h1').click()
+  const renewals: string[] = []
+  page.on('request', (request) => {
+    if (request.resourceType() === 'fetch') renewals.push(request.url())
+  })
+  await page.clock.runFor(35_000)
+  expect(await page.getByLabel('Why').inputValue()).toBe('half a reason')
+  expect(renewals).toEqual([])
+  await page.getByLabel('Why').fill('')
+  await page.locator('h1').click()
+  const renewed = page.waitForResponse(`${origin}/syncs/corp`)
+  await page.clock.runFor(11_000)
+  expect((await renewed).status()).toBe(200)
+})
+
+test('what a run did is taken along and put back', async () => {
+  await write(people.slice(0, 99))
+  await runNow()
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Changes as CSV' }).click()
+  expect((await download).suggestedFilename()).toMatch(/^run-\d+-changes\.csv$/)
+  await page.getByRole('link', { name: 'Undo this run' }).click()
+  await page.getByRole('button', { name: 'Show the plan' }).click()
+  await page.getByRole('button', { name: 'Put this back and pause the sync' }).click()
+  await page.locator('h1 .badge', { hasText: 'done' }).waitFor()
+  expect(await page.locator('main').innerText()).toContain('1 create-user')
+})
+
+test('a phone and a dark screen show every page without a barrier, and so does a browser without scripts', async () => {
+  const urls = ['/', '/runs', '/runs/1', '/runs/1/changes/1', '/runs/1/undo', '/syncs/corp', '/quarantine']
+  const cookies = await context.cookies()
+  for (const options of [
+    { viewport: { width: 390, height: 844 } },
+    { colorScheme: 'dark' },
+    { javaScriptEnabled: false },
+  ] as const) {
+    const other = await browser.newContext(options)
+    await other.addCookies(cookies)
+    const shown = await other.newPage()
+    const noise = watchPage(shown, origin)
+    for (const url of urls) {
+      await shown.goto(`${origin}${url}`)
+      const isWide = await shown.evaluate('document.documentElement.scrollWidth > innerWidth')
+      expect([url, isWide]).toEqual([url, false])
+      if (!('javaScriptEnabled' in options)) expect([url, await findBarriers(shown)]).toEqual([url, []])
+    }
+    expect(noise).toEqual([])
+    await other.close()
+  }
+})

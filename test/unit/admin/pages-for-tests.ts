@@ -1,0 +1,98 @@
+import type { Access } from '../../../src/admin/access.ts'
+import { buildPages } from '../../../src/admin/pages.ts'
+import type { Watching } from '../../../src/admin/watching.ts'
+import type { ChangePage, NumberedNotice } from '../../../src/control/browse.ts'
+import type { ChangeView, QuarantinedChange, RunSummary, RunView } from '../../../src/control/control.ts'
+import type { SyncOverview } from '../../../src/control/overview.ts'
+import type { Explanation } from '../../../src/control/story.ts'
+
+/** What the pages of a test show. */
+export interface Shown {
+  readonly syncs?: readonly SyncOverview[]
+  readonly runs?: readonly RunView[]
+  readonly changes?: readonly ChangeView[]
+  readonly notices?: readonly NumberedNotice[]
+  readonly quarantine?: readonly QuarantinedChange[]
+  readonly explanation?: Explanation
+  readonly watching?: Watching
+  readonly access?: Access
+}
+
+export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
+
+async function* all<T>(items: readonly T[]) {
+  if (items.length > 0) yield items
+}
+
+/** The pages on what is shown, and what they ask of the operations that change something. */
+export function buildPagesForTests(shown: Shown) {
+  const { syncs = [], runs = [], changes = [], notices = [], quarantine = [], explanation } = shown
+  const asked: unknown[] = []
+  const find = async (run: number) => runs.find((each) => each.run === run)
+  const decided = (name: string) => async (request: { run: number }) => {
+    asked.push([name, request])
+    return (await find(request.run)) as RunSummary
+  }
+  const recorded =
+    <T>(name: string, answer: T) =>
+    async (request: unknown) => {
+      asked.push([name, request])
+      return answer
+    }
+  const app = buildPages({
+    control: {
+      run: find,
+      runs: async () => runs,
+      quarantine: async () => quarantine,
+      explain: async () => explanation!,
+      paused: async () => [],
+      approve: decided('approve'),
+      reject: decided('reject'),
+      undo: recorded('undo', 31),
+      requestRun: recorded('run', 32),
+      pause: recorded('pause', { pause: undefined!, stopped: null }),
+      resume: recorded('resume', null),
+      release: recorded('release', []),
+    },
+    browse: {
+      run: find,
+      changes: async (_run, _filter, { after = 0, limit }): Promise<ChangePage> => {
+        const rest = changes.filter(({ number }) => number > after)
+        return { changes: rest.slice(0, limit), isMore: rest.length > limit }
+      },
+      notices: async () => notices,
+      eachChange: () => all(changes),
+      eachNotice: () => all(notices),
+    },
+    overview: async () => syncs,
+    watching: shown.watching ?? {
+      whyNotReady: async () => undefined,
+      metrics: async () => ({ contentType: 'text/plain', text: 'up 1\n' }),
+    },
+    access: shown.access ?? OPEN_TO_ALL,
+  })
+  return { app, asked }
+}
+
+export function overviewOf(parts: Partial<SyncOverview> = {}): SyncOverview {
+  return {
+    sync: 'corp',
+    state: 'ok',
+    underWay: null,
+    lastAttempt: '2026-11-21T07:29:03.000Z',
+    lastSuccess: '2026-11-21T07:29:06.500Z',
+    lastFullRead: '2026-11-21T07:29:04.000Z',
+    next: null,
+    source: { users: 1000, groups: 40 },
+    directory: { users: 1000, groups: 40 },
+    failures: 0,
+    error: null,
+    hold: null,
+    quarantined: 0,
+    pending: 0,
+    wait: null,
+    paused: null,
+    token: null,
+    ...parts,
+  }
+}

@@ -1,0 +1,307 @@
+import { parse } from 'csv-parse/sync'
+import { describe, expect, test } from 'vitest'
+import type { Change } from '../../../src/plan/change.ts'
+import { changeOf, countsOf, createUser, runOf } from '../cli/runs-for-tests.ts'
+import { buildPagesForTests, overviewOf, type Shown } from './pages-for-tests.ts'
+
+const HOSTILE = '<script>alert(1)</script>"\'&=\u202eexe.\u0000\u001b[31m'
+const FORMULA = '=cmd|calc!A1'
+
+async function textOf(shown: Shown, url: string): Promise<string> {
+  const { app } = buildPagesForTests(shown)
+  const answer = await app.inject({ url, headers: { accept: 'text/html' } })
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+  return answer.body
+}
+
+describe('the overview', () => {
+  test('says that nothing waits while all is well', async () => {
+    const page = await textOf({ syncs: [overviewOf()] }, '/')
+    expect(page).toContain('Nothing waits for a person.')
+    expect(page).toContain('all is well')
+    expect(page).toContain('1,000 users, 40 groups')
+  })
+
+  test('names everything that a person has to do or know', async () => {
+    const syncs = [
+      overviewOf({ sync: 'a', state: 'held', hold: { run: 7, changes: 4000, expiresAt: null } }),
+      overviewOf({ sync: 'b', state: 'failing', failures: 3, error: 'ldap://x cannot be reached' }),
+      overviewOf({ sync: 'c', state: 'late', quarantined: 2 }),
+      overviewOf({ sync: 'd', token: { secondsLeft: 3 * 86_400, isSoon: true } }),
+    ]
+    const page = await textOf({ syncs }, '/')
+    for (const text of [
+      'run 7 is held',
+      '4,000 changes wait for a decision',
+      'the last 3 runs failed: ldap://x cannot be reached',
+      'has not succeeded since its schedule called for it three times',
+      '2 changes in quarantine',
+      'the access token ends in 3 d',
+    ])
+      expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(text)
+  })
+})
+
+describe('texts of strangers', () => {
+  const change: Change = {
+    op: 'update-user',
+    id: HOSTILE,
+    have: { name: HOSTILE, email: null },
+    want: { name: `${HOSTILE}2` },
+  }
+  const hostile: Shown = {
+    syncs: [overviewOf({ sync: HOSTILE, error: HOSTILE, failures: 1 })],
+    runs: [
+      runOf({
+        run: 7,
+        sync: HOSTILE,
+        error: HOSTILE,
+        hold: 'open',
+        holdRun: 7,
+        state: 'held',
+        undecidedChanges: 1,
+        breaches: [{ guard: 'users-deletes', detail: HOSTILE, changes: 1 }],
+        decisions: [{ decision: 'rejected', by: HOSTILE, at: '2026-11-21T07:29:03.000Z', reason: HOSTILE }],
+        notices: [{ kind: 'user', id: HOSTILE, code: 'no-name', detail: HOSTILE }],
+      }),
+    ],
+    changes: [changeOf(change, { state: 'failed', detail: HOSTILE })],
+    notices: [{ number: 1, kind: 'user', id: HOSTILE, code: 'no-name', detail: HOSTILE }],
+    quarantine: [
+      {
+        sync: HOSTILE,
+        kind: 'user',
+        id: HOSTILE,
+        op: 'update-user',
+        fingerprint: 'f',
+        detail: HOSTILE,
+        since: '2026-11-21T07:29:03.000Z',
+        triedAt: '2026-11-21T07:29:03.000Z',
+        triedAgainAt: '2026-11-21T07:29:03.000Z',
+      },
+    ],
+    explanation: {
+      result: 'several',
+      sync: HOSTILE,
+      who: HOSTILE,
+      matches: [{ kind: 'user', id: HOSTILE, name: HOSTILE, email: HOSTILE, from: HOSTILE }],
+    },
+  }
+
+  test.each([
+    '/',
+    '/runs',
+    '/runs/7',
+    '/runs/7/changes/1',
+    '/runs/7/notices',
+    '/runs/7/undo',
+    `/syncs/${encodeURIComponent(HOSTILE)}`,
+    `/syncs/corp/people?who=${encodeURIComponent(HOSTILE)}`,
+    '/quarantine',
+    `/runs/7?search=${encodeURIComponent(HOSTILE)}`,
+  ])('are texts on %s', async (url) => {
+    const page = await textOf(hostile, url)
+    expect(page).not.toContain('<script>')
+    for (const character of '\u202e\0\u001b') expect(page).not.toContain(character)
+    expect(page).toContain('&lt;script&gt;')
+  })
+
+  test('are cut where they are long, and whole in a download', async () => {
+    const long = HOSTILE + 'x'.repeat(65_536)
+    const longOnes = Array.from({ length: 50 }, (_, nth) =>
+      changeOf(
+        { ...change, id: long, have: { name: long, email: long }, want: { name: long } },
+        { number: nth + 1 },
+      ),
+    )
+    const shown = { ...hostile, changes: longOnes }
+    const page = await textOf(shown, '/runs/7')
+    expect(page).toContain(`(${long.length.toLocaleString('en-US')} characters)`)
+    expect(page.length).toBeLessThan(100_000)
+    const { app } = buildPagesForTests(shown)
+    expect((await app.inject('/runs/7/changes.json')).json()[0].change.have.name).toBe(long)
+  })
+
+  test('are no formulas in a download, and lose nothing', async () => {
+    const { app } = buildPagesForTests({
+      ...hostile,
+      changes: [changeOf(createUser(FORMULA)), changeOf(change)],
+      notices: [{ number: 1, kind: 'user', id: FORMULA, code: 'no-name', detail: `@${HOSTILE}` }],
+    })
+    const csv = await app.inject({ url: '/runs/7/changes.csv' })
+    expect(csv.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="run-7-changes.csv"',
+    })
+    const rows: Record<string, string>[] = parse(csv.body, { columns: true, bom: true })
+    expect(rows).toMatchObject([
+      { op: 'create-user', id: `'${FORMULA}` },
+      { op: 'update-user', id: HOSTILE, 'name before': HOSTILE, 'name after': `${HOSTILE}2` },
+    ])
+    const notices: Record<string, string>[] = parse((await app.inject('/runs/7/notices.csv')).body, {
+      columns: true,
+      bom: true,
+    })
+    expect(notices).toMatchObject([{ id: `'${FORMULA}`, detail: `'@${HOSTILE}` }])
+    expect((await app.inject('/runs/7/changes.json')).json()).toMatchObject([
+      { change: { id: FORMULA } },
+      { change },
+    ])
+    expect((await app.inject('/runs/8/notices.json')).json()).toHaveLength(1)
+  })
+})
+
+describe('a run', () => {
+  test('shows what it did, and what of it waits', async () => {
+    const run = runOf({
+      run: 7,
+      state: 'held',
+      counts: countsOf({ planned: { 'delete-user': 4000 }, sourceUsers: 10 }),
+      hold: 'open',
+      holdRun: 7,
+      undecidedChanges: 4000,
+      breaches: [{ guard: 'max-deletes', detail: '4,000 users would be deleted', changes: 4000 }],
+    })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    for (const text of ['4,000 users would be deleted', 'Held until a person decides', 'Approve', 'Reject'])
+      expect(page).toContain(text)
+  })
+
+  test('of another hold is decided on there', async () => {
+    const run = runOf({
+      run: 8,
+      state: 'held',
+      holdRun: 7,
+      breaches: [{ guard: 'max-deletes', detail: 'many', changes: 9 }],
+    })
+    const page = await textOf({ runs: [run] }, '/runs/8')
+    expect(page).toContain('decide there')
+    expect(page).not.toContain('/runs/8/approve')
+  })
+
+  test.each(['/runs/9', '/runs/7/changes/2', '/syncs/none', '/nothing'])('%s is not there', async (url) => {
+    const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
+    const answer = await app.inject({ url, headers: { accept: 'text/html' } })
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(answer.body).toContain('That did not work')
+    expect(answer.headers['content-security-policy']).toContain("style-src 'self'")
+  })
+})
+
+describe('what a person does', () => {
+  const OWN = { 'sec-fetch-site': 'same-origin' }
+  const shown: Shown = {
+    syncs: [overviewOf()],
+    runs: [
+      runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7 }),
+      runOf({ run: 9, mode: 'plan', state: 'planned', undo: { run: 7, part: { kinds: ['user'] } } }),
+    ],
+  }
+
+  async function post(url: string, form: string, headers: Record<string, string> = OWN) {
+    const { app, asked } = buildPagesForTests(shown)
+    const answer = await app.inject({
+      method: 'POST',
+      url,
+      payload: form,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+    return { status: answer.statusCode, location: answer.headers.location, body: answer.body, asked }
+  }
+
+  test.each([
+    [
+      '/runs/7/approve',
+      'what=all&by=ada&reason=',
+      ['approve', { run: 7, by: 'ada', reason: undefined }],
+      '/runs/7',
+    ],
+    [
+      '/runs/7/approve',
+      'what=only%3Areborn&by=ada',
+      ['approve', { run: 7, by: 'ada', only: ['reborn'] }],
+      '/runs/7',
+    ],
+    [
+      '/runs/7/approve',
+      'what=part&by=ada&names=deletes&kinds=user&kinds=group&ids=a%0D%0A+b%0D%0A',
+      [
+        'approve',
+        { run: 7, by: 'ada', part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', 'b'] } },
+      ],
+      '/runs/7',
+    ],
+    [
+      '/runs/7/reject',
+      'what=all&by=ada&reason=no',
+      ['reject', { run: 7, by: 'ada', reason: 'no' }],
+      '/runs/7',
+    ],
+    ['/runs/7/undo', 'by=ada', ['undo', { run: 7, part: {}, mode: 'plan', by: 'ada' }], '/runs/31'],
+    [
+      '/runs/9/put-back',
+      'by=ada',
+      ['undo', { run: 7, part: { kinds: ['user'] }, mode: 'sync', by: 'ada' }],
+      '/runs/31',
+    ],
+    ['/syncs/corp/run', 'mode=plan', ['run', { sync: 'corp', mode: 'plan' }], '/runs/32'],
+    [
+      '/syncs/corp/pause',
+      'by=ada&reason=why',
+      ['pause', { sync: 'corp', by: 'ada', reason: 'why' }],
+      '/syncs/corp',
+    ],
+    ['/syncs/corp/resume', '', ['resume', 'corp'], '/syncs/corp'],
+    ['/quarantine/release', '', ['release', {}], '/quarantine'],
+    [
+      '/quarantine/release',
+      'sync=corp&kind=user&id=a%2520b',
+      ['release', { sync: 'corp', only: { users: ['a b'], groups: [] } }],
+      '/quarantine?sync=corp',
+    ],
+  ])('%s with %s', async (url, form, wanted, location) => {
+    const answer = await post(url, form)
+    expect(answer).toMatchObject({ status: 303, location, asked: [wanted] })
+  })
+
+  test.each([
+    ['nobody says who he is', '/runs/7/approve', 'what=all&by=', 'Give your name'],
+    ['a part is rejected', '/runs/7/reject', 'what=part&by=ada', 'is approved, not rejected'],
+    ['a part is named and not chosen', '/runs/7/approve', 'what=all&by=ada&names=updates', 'and not chosen'],
+    ['a part is named for a guard', '/runs/7/approve', 'what=only%3Areborn&by=ada&ids=a', 'and not chosen'],
+    ['a part is named and all rejected', '/runs/7/reject', 'what=all&by=ada&kinds=user', 'and not chosen'],
+    ['no part is chosen', '/runs/7/approve', 'what=part&by=ada&ids=%0A', 'Say which part'],
+    ['the part is unknown', '/runs/7/approve', 'what=part&by=ada&names=all', 'names'],
+    ['the choice is unknown', '/runs/7/approve', 'what=everything&by=ada', 'what'],
+    ['the reason is too long', '/runs/7/approve', `what=all&by=ada&reason=${'x'.repeat(501)}`, 'reason'],
+    ['it is no plan of an undo', '/runs/7/put-back', 'by=ada', 'is no plan of an undo'],
+    ['an id is not encoded', '/quarantine/release', 'kind=user&id=%25', 'id'],
+  ])('changes nothing where %s', async (_case, url, form, sentence) => {
+    const answer = await post(url, form)
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expect(answer.body).toContain(sentence)
+    expect(answer.asked).toEqual([])
+  })
+
+  test.each([
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'sec-fetch-site': 'none' }, 403],
+    [{ origin: 'https://evil.example.com' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: 'http://localhost:8080', host: 'localhost:8080' }, 303],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'https://pages.example.org', host: 'localhost:8080' }, 303],
+    [{}, 403],
+    [{ authorization: 'Bearer of-a-program' }, 403],
+  ])('from %j is answered with %i', async (headers, status) => {
+    for (const [url, form] of [
+      ['/runs/7/approve', 'what=all&by=ada'],
+      ['/syncs/corp/pause', 'by=ada'],
+    ] as const) {
+      const answer = await post(url, form, headers)
+      expect(answer.status).toBe(status)
+      expect(answer.asked).toHaveLength(status === 303 ? 1 : 0)
+    }
+  })
+})

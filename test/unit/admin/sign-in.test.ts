@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { sessionUser, signIn } from '../../../src/admin/session.ts'
+import { runOf } from '../cli/runs-for-tests.ts'
+import { buildPagesForTests, OPEN_TO_ALL } from './pages-for-tests.ts'
+
+const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
+const TOKEN = 'a-long-token-of-the-test'
+
+function open(read: () => Promise<string> = async () => TOKEN) {
+  const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] })]
+  return buildPagesForTests({ runs, access: { ...OPEN_TO_ALL, token: read } })
+}
+
+type Pages = ReturnType<typeof open>['app']
+
+const HTML = { accept: 'text/html,application/xhtml+xml' }
+const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+
+function signInWith(app: Pages, token: string, to = '/runs/7', headers: Record<string, string> = {}) {
+  const payload = new URLSearchParams({ user: 'ada', token, to: encodeURIComponent(to) }).toString()
+  return app.inject({ method: 'POST', url: '/sign-in', headers: { ...FORM, ...headers }, payload })
+}
+
+function cookieOf(answer: { readonly headers: Record<string, unknown> }): string {
+  return valueOf(String(answer.headers['set-cookie']))
+}
+
+test('a browser is led to the page for signing in, and from there to where it wanted to go', async () => {
+  const { app, asked } = open()
+  const refused = await app.inject({ url: '/runs/7?op=delete-user', headers: HTML })
+  expect([refused.statusCode, refused.headers.location]).toEqual([
+    303,
+    '/sign-in?to=%2Fruns%2F7%3Fop%3Ddelete-user',
+  ])
+  const form = await app.inject({ url: String(refused.headers.location), headers: HTML })
+  expect(form.statusCode).toBe(200)
+  const entered = await signInWith(app, TOKEN)
+  expect([entered.statusCode, entered.headers.location]).toEqual([303, '/runs/7'])
+  expect(entered.headers['set-cookie']).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/)
+  expect(entered.headers['set-cookie']).not.toContain(TOKEN)
+  const cookie = cookieOf(entered)
+  const page = await app.inject({ url: '/runs/7', headers: { ...HTML, cookie } })
+  expect([page.statusCode, page.body.includes('Recorded as done by')]).toEqual([200, true])
+  const approval = await app.inject({
+    method: 'POST',
+    url: '/runs/7/approve',
+    headers: { ...FORM, cookie },
+    payload: 'what=all&by=somebody+else',
+  })
+  expect(approval.statusCode).toBe(303)
+  expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined }]])
+  const left = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM, cookie } })
+  expect(left.headers['set-cookie']).toMatch(/^dirsyncd-session=; Max-Age=0/)
+})
+
+test.each(['wrong', '', `${TOKEN}x`, TOKEN.slice(1)])('%j is not the token', async (token) => {
+  const { app } = open()
+  const answer = await signInWith(app, token)
+  expect(answer.statusCode).toBe(401)
+  expect(answer.headers['set-cookie']).toBeUndefined()
+  expect(answer.body).toContain('This is not the token.')
+})
+
+test.each([
+  'https://evil.example.com/',
+  '//evil.example.com',
+  '/\\evil.example.com',
+  'javascript:alert(1)',
+  '/a\r\nb',
+])('nobody is sent to %j', async (to) => {
+  expect((await signInWith(open().app, TOKEN, to)).headers.location).toBe('/')
+})
+
+test('a form of a stranger signs nobody in', async () => {
+  const answer = await signInWith(open().app, TOKEN, '/', { 'sec-fetch-site': 'cross-site' })
+  expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([403, undefined])
+})
+
+test('a program that shows the token may act, with its name', async () => {
+  const { app, asked } = open()
+  const post = (authorization: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/runs/7/approve',
+      headers: { 'content-type': FORM['content-type'], authorization },
+      payload: 'what=all&by=robot',
+    })
+  expect((await post('Bearer another token')).statusCode).toBe(401)
+  expect((await post(`Bearer ${TOKEN}`)).statusCode).toBe(303)
+  expect(asked).toEqual([['approve', { run: 7, by: 'robot', reason: undefined }]])
+})
+
+test('behind a proxy with TLS the cookie stays on TLS', async () => {
+  const answer = await signInWith(open().app, TOKEN, '/', { 'x-forwarded-proto': 'https' })
+  expect(answer.headers['set-cookie']).toContain('; Secure')
+})
+
+function valueOf(header: string): string {
+  return header.split(';')[0]!
+}
+
+describe('a session', () => {
+  test('ends with its time and with the token', () => {
+    const cookie = valueOf(signIn('ada', TOKEN, false, 0))
+    expect(sessionUser(cookie, TOKEN, 1)).toBe('ada')
+    expect(sessionUser(cookie, TOKEN, 12 * 3_600_000)).toBeUndefined()
+    expect(sessionUser(cookie, 'another token of the test', 1)).toBeUndefined()
+  })
+
+  test('cannot be made or changed without the token', () => {
+    const [content, signature] = valueOf(signIn('ada', TOKEN, false, 0))
+      .slice('dirsyncd-session='.length)
+      .split('.')
+    const other = Buffer.from(JSON.stringify({ user: 'root', ends: 9e15 })).toString('base64url')
+    for (const forged of [`${other}.${signature}`, `${content}.`, content, '', '.', `.${signature}`, 'x'])
+      expect(sessionUser(`dirsyncd-session=${forged}`, TOKEN, 1)).toBeUndefined()
+    expect(sessionUser(undefined, TOKEN, 1)).toBeUndefined()
+  })
+})
+
+test('pages that need no token name nobody', async () => {
+  const { app } = open()
+  for (const url of [
+    '/',
+    '/runs',
+    '/runs/7',
+    '/runs/7/changes.csv',
+    '/runs/7/events',
+    '/quarantine',
+    '/metrics',
+    '/nothing',
+  ])
+    expect([url, (await app.inject({ url })).statusCode]).toEqual([url, 401])
+  for (const url of ['/healthz', '/readyz', '/sign-in'])
+    expect((await app.inject({ url })).statusCode).toBe(200)
+  for (const url of ['/runs/7/approve', '/syncs/corp/run', '/quarantine/release'])
+    expect((await app.inject({ method: 'POST', url, headers: FORM, payload: '' })).statusCode).toBe(401)
+})
