@@ -17,12 +17,14 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   process.on('uncaughtException', crash)
   const { runCli } = await import('./cli/run.ts')
   const { askOn } = await import('./cli/ask.ts')
+  const { promptsOn } = await import('./cli/init/prompts.ts')
   const isForPerson = process.stdin.isTTY && process.stdout.isTTY
   process.exitCode = await runCli({
     argv: process.argv.slice(2),
     stdout: process.stdout,
     stderr: process.stderr,
     ask: isForPerson ? askOn({ input: process.stdin, output: process.stderr }) : undefined,
+    prompts: isForPerson ? promptsOn({ input: process.stdin, output: process.stdout }) : undefined,
   })
 }
 

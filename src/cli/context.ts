@@ -8,10 +8,12 @@ import type { Log } from '../log.ts'
 import type { CollectedBundle } from '../compose/bundle.ts'
 import type { ContractRequest, ContractStep } from '../compose/api-contract.ts'
 import type { CheckItem, CheckRequest } from '../compose/check.ts'
+import type { InitSteps } from '../compose/init.ts'
 import type { TestedChannel } from '../compose/test-notifications.ts'
 import type { MovedStore } from '../compose/move-store.ts'
 import type { CreatedKey, ServiceAdmin } from '../compose/service-admin.ts'
 import type { Ask } from './ask.ts'
+import type { Prompts } from './init/prompts.ts'
 
 /** A stream that a command prints to. */
 export interface Output {
@@ -28,6 +30,8 @@ export interface Io {
   readonly stderr: Output
   /** Where a person can answer questions. */
   readonly ask?: Ask | undefined
+  /** As `ask`, for other questions than those of yes and no. */
+  readonly prompts?: Prompts | undefined
 }
 
 /** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
@@ -71,6 +75,8 @@ export interface Compose {
     only: string | undefined,
     signal: AbortSignal,
   ) => AsyncIterable<TestedChannel>
+  /** The steps of `dirsyncd init`. */
+  readonly openInit: (log: Log, signal: AbortSignal) => Promise<InitSteps>
   readonly moveStore: (config: Config, log: Log) => Promise<MovedStore>
   readonly runApiContract: (
     config: Config,
@@ -108,6 +114,7 @@ export interface BareSession {
   readonly stderr: Output
   /** Asks the person at the terminal; `undefined` where there is nobody, and where the output is for machines. */
   readonly ask: Ask | undefined
+  readonly prompts: Prompts | undefined
   /** How many columns the terminal has; `undefined` when standard output is not a terminal. */
   readonly columns: number | undefined
   /** Prints lines to standard output. */

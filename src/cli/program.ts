@@ -8,6 +8,7 @@ import type { Io, Runner } from './context.ts'
 import { addNotify } from './notify.ts'
 import { addPause } from './pause.ts'
 import { addExplain } from './explain.ts'
+import { addInit } from './init.ts'
 import { addPlan } from './plan.ts'
 import { addQuarantine } from './quarantine.ts'
 import { addReject } from './reject.ts'
@@ -30,10 +31,11 @@ export interface GlobalOptions {
 
 const HELP = `
 Examples:
+  dirsyncd init                         write a first configuration, by questions and answers
   dirsyncd check                        test that configuration, source and token work
   dirsyncd plan                         show what would change, and change nothing
   dirsyncd sync corp                    make the directory of the sync corp equal to its source, now
-  dirsyncd explain corp ana@example.org tell why somebody is, or is not, in the directory
+  dirsyncd explain corp e-1001          tell why somebody is, or is not, in the directory
   dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
@@ -69,6 +71,7 @@ export function createProgram(io: Io, run: Runner): Command {
     })
     .exitOverride()
   for (const add of [
+    addInit,
     addStart,
     addWorker,
     addReload,

@@ -68,6 +68,7 @@ async function runJob(
     configPlace,
     stderr: io.stderr,
     ask: json ? undefined : io.ask,
+    prompts: json ? undefined : io.prompts,
     columns: io.stdout.isTTY === true ? io.stdout.columns || undefined : undefined,
     print: (...lines) => {
       for (const line of lines) io.stdout.write(`${line}\n`)

@@ -94,7 +94,7 @@ export async function* runCheck(
   const logins = new Logins(site && refusedLogins(site.store.db))
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
-    yield* checkSource(sync, { samples: request.samples, log, logins }, signal)
+    yield* checkSource(sync, { samples: request.samples ? SAMPLES : undefined, log, logins }, signal)
     yield* checkDirectory(sync, { site, log, writes: request.writes }, signal)
   }
 }
@@ -124,9 +124,13 @@ async function checkStores(
   }
 }
 
-async function* checkSource(
+/** How many entries of each kind are shown by name; `undefined`: none, and no examples either. */
+type Samples = { readonly users: number; readonly groups: number } | undefined
+
+/** Tests one source and shows what it has. Problems are lines, not errors. */
+export async function* checkSource(
   sync: SyncConfig,
-  { samples, log, logins }: { readonly samples: boolean; readonly log: Log; readonly logins: Logins },
+  { samples, log, logins }: { readonly samples: Samples; readonly log: Log; readonly logins: Logins },
   signal: AbortSignal,
 ): AsyncGenerator<CheckItem> {
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
@@ -140,15 +144,16 @@ async function* checkSource(
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal, { isAsked: true, isForDisplay: true })
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
-    yield* findings(sync, snapshot, samples)
-    if (samples) yield* sampleEntries(sync.name, source, snapshot, signal)
+    yield* findings(sync, snapshot, samples !== undefined)
+    if (samples !== undefined) yield* sampleEntries(sync.name, { source, snapshot, samples }, signal)
   } catch (error) {
     signal.throwIfAborted()
     yield { ...base, label: 'source', level: 'fail', detail: sentence(error) }
   }
 }
 
-function withoutWarnings(level: string): string {
+/** The level of a log whose warnings a command prints itself. */
+export function withoutWarnings(level: string): string {
   return level === 'warn' ? 'error' : level
 }
 
@@ -194,17 +199,21 @@ function mappedOf({ options }: SourceConfig): Mapped {
   return { email: email !== undefined, name: name !== undefined }
 }
 
-/** How many entries of each kind are shown. */
 const SAMPLES = { users: 7, groups: 3 }
+
+interface Sampling {
+  readonly source: Source
+  readonly snapshot: SourceSnapshot
+  readonly samples: NonNullable<Samples>
+}
 
 async function* sampleEntries(
   sync: string,
-  source: Source,
-  snapshot: SourceSnapshot,
+  { source, snapshot, samples }: Sampling,
   signal: AbortSignal,
 ): AsyncGenerator<CheckItem> {
-  const users = [...snapshot.users.values()].slice(0, SAMPLES.users)
-  const groups = [...snapshot.groups.values()].slice(0, SAMPLES.groups)
+  const users = [...snapshot.users.values()].slice(0, samples.users)
+  const groups = [...snapshot.groups.values()].slice(0, samples.groups)
   const short = groups.map(({ id, name, members }) => ({ id, name, members: members.length }))
   if (users.length + groups.length > 0) yield { type: 'samples', sync, users, groups: short }
   const [first] = users
@@ -215,7 +224,8 @@ async function* sampleEntries(
     yield { type: 'trace', sync, kind, id, from, fields }
 }
 
-async function* checkDirectory(
+/** Tests what the token may do in the directory of one sync. Problems are lines, not errors. */
+export async function* checkDirectory(
   sync: SyncConfig,
   { site, log, writes }: { site: Site | undefined; log: Log; writes: boolean },
   signal: AbortSignal,

@@ -109,6 +109,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       compared = request
       yield* script.contract ?? []
     },
+    openInit: () => Promise.reject(new Error('not scripted')),
     moveStore: () =>
       Promise.resolve({ tables: [{ table: 'held_changes', rows: 1234 }], kept: '/x/store.moved' }),
     async *testNotifications(_config, only) {

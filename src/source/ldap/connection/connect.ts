@@ -44,7 +44,7 @@ interface Step {
 }
 
 /** Waits until the socket can be used; a socket that cannot is destroyed. */
-async function established<S extends Socket>(
+export async function established<S extends Socket>(
   socket: S,
   { event, what, option }: Step,
   { url, encryption, tls }: Endpoint,

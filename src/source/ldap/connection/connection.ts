@@ -92,7 +92,8 @@ export async function openConnection(
   }
 }
 
-function limitsOf({
+/** With a value for each limit. */
+export function limitsOf({
   connectMs,
   handshakeMs = connectMs,
   bindMs = connectMs,
@@ -116,12 +117,13 @@ function nobody({ url }: Endpoint): DirsyncdError {
   )
 }
 
-async function startTls(
+/** Asks for TLS on an open connection and begins it with `secure`. Throws `source-refused` where the server has none. */
+export async function startTls(
   wire: Wire,
   endpoint: Endpoint,
   ms: number,
   secure: (over: Socket) => Promise<TLSSocket>,
-): Promise<Socket> {
+): Promise<TLSSocket> {
   const doing: Doing = {
     code: 'source-unreachable',
     what: 'asking for StartTLS',

@@ -78,7 +78,9 @@ function parseEndpoint(options: {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
   const encryption = secure ? 'ldaps' : options.tls.startTls ? 'starttls' : 'none'
-  const ca = options.tls.ca === undefined ? {} : { ca: certificatesIn(options.tls.ca) }
+  // Whoever names a certificate trusts it, also where it is no CA but the server's own, or comes from another one.
+  const ca =
+    options.tls.ca === undefined ? {} : { ca: certificatesIn(options.tls.ca), allowPartialTrustChain: true }
   const servername = isIP(host) === 0 ? { servername: host } : {}
   return {
     url: `${url.protocol}//${url.hostname.toLowerCase()}:${port}`,

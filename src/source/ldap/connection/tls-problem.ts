@@ -26,6 +26,11 @@ function trustRemedy(ca: readonly string[] | undefined): string {
   return 'it does not come from the CA in tls.ca'
 }
 
+/** Whether the server's certificate may be right, and comes from nobody who is trusted here. */
+export function isUntrusted(error: unknown): boolean {
+  return UNTRUSTED.has(systemCode(error) ?? '')
+}
+
 /** Whether a server answered and could not prove who it is, which is no matter of the network. */
 export function isCertificateProblem(error: unknown): boolean {
   const code = systemCode(error) ?? ''

@@ -1,0 +1,247 @@
+import { resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { RawConfiguration, RawSource, RawSync } from '../compose/init.ts'
+import type { RunView } from '../control/control.ts'
+import { amount } from '../directory/wording.ts'
+import { DirsyncdError } from '../errors.ts'
+import { repeated, wholeNumber } from './arguments.ts'
+import type { BareSession, Runner } from './context.ts'
+import { EXIT } from './exit-code.ts'
+import { Answers } from './init/answers.ts'
+import type { Init, InitOptions } from './init/context.ts'
+import { checkGiven, requireGiven } from './init/given.ts'
+import { askCsv } from './init/csv.ts'
+import { askDirectory } from './init/directory.ts'
+import { planFirst } from './init/first-plan.ts'
+import { askLdap } from './init/ldap.ts'
+import { askSync } from './init/sync.ts'
+import { renderPlanCounts } from './render/report.ts'
+import { fold } from './render/wrap.ts'
+
+const HELP = `
+Asks for the source (an LDAP server, Active Directory or CSV files) and for the directory, looks what is there, proposes
+a mapping and shows ten people, makes a first plan, and writes a commented configuration. Secrets get files of their own
+that only this user may read. Nothing is changed in the source or in the directory; to find out whether the token may
+write, one update of a user that cannot exist is sent, as dirsyncd check --writes does.
+
+Each option answers one question, and what is left is asked. Without a terminal, and with --json, everything that is
+needed must be there; --yes takes what is proposed. Nothing is written before the last question, and nothing is left
+behind when the command ends before. A configuration that exists is never overwritten.
+
+Examples:
+  dirsyncd init
+  dirsyncd init --file /etc/dirsyncd/dirsyncd.yaml --source ldap --url ldaps://dc1.example.org
+  dirsyncd init --yes --source ldap --url ldaps://ldap.example.org --trust 9F:86:D0:… \\
+    --bind-dn cn=reader,dc=example,dc=org --bind-password-file ldap-password \\
+    --api-url https://access.example.com --organization 1 --directory 7 --token-env DIRSYNCD_TOKEN
+  dirsyncd init --yes --source csv --csv-users users.csv --csv-groups groups.csv --csv-members members.csv \\
+    --api-url https://access.example.com --organization 1 --token-file token --json`
+
+export function addInit(program: Command, run: Runner): void {
+  const init = program
+    .command('init')
+    .description('Find out what is needed and write a first configuration.')
+    .option(
+      '--file <file>',
+      'The new configuration (default: --config, $DIRSYNCD_CONFIG, then config/dirsyncd.yaml).',
+    )
+    .addOption(new Option('--source <kind>', 'Where users and groups are read.').choices(['ldap', 'csv']))
+  addLdapOptions(init)
+  addCsvOptions(init)
+  init
+    .option('--map-id <attribute>', 'The attribute or column of the id.')
+    .option('--map-email <expression>', 'Where the e-mail address comes from.')
+    .option('--map-name <expression>', 'Where the full name comes from.')
+    .option('--map-employee-id <expression>', 'Where the employee id comes from.')
+    .option('--api-url <url>', 'Address of the access-management service, without /api/v2.')
+    .option('--api-ca <file>', 'PEM file with the CA of the service.')
+    .option('--organization <number>', 'Number of the organization.', wholeNumber)
+    .option('--directory <number>', 'Number of the directory.', wholeNumber)
+    .option('--token-file <file>', 'File with the access token.')
+    .option('--token-env <name>', 'Environment variable with the access token.')
+    .option('--sync <name>', 'Name of the sync (proposed: corp).')
+    .option('--schedule <when>', 'An interval, a cron expression or never (proposed: 15m).')
+    .option('--data-dir <folder>', 'Folder for the data.')
+    .option('--yes', 'Take what is proposed, and write without asking.')
+    .addHelpText('after', HELP)
+    .action((_options: object, command: Command) => {
+      // `--config` names the new file here.
+      const options: InitOptions & { readonly config?: string } = command.optsWithGlobals()
+      return run((session) => initQuietly(session, options), { needsConfig: false })
+    })
+}
+
+function addLdapOptions(init: Command): void {
+  init
+    .option('--url <url>', 'LDAP: address of the server, such as ldaps://dc1.example.org.')
+    .option('--start-tls', 'LDAP: encrypt an ldap:// connection.')
+    .option('--ca <file>', 'LDAP: PEM file with the CA of the server.')
+    .option('--trust <sha256>', "LDAP: fingerprint of the server's certificate, or of its CA, to be trusted.")
+    .option('--bind-dn <dn>', 'LDAP: the user that reads; an empty text reads anonymously.')
+    .option('--bind-password-file <file>', 'LDAP: file with the password of this user.')
+    .option('--bind-password-env <name>', 'LDAP: environment variable with this password.')
+    .option('--users-base <dn>', 'LDAP: where the people are; may be given several times.', repeated)
+    .option('--users-filter <filter>', 'LDAP: filter of the people.')
+    .option('--groups-base <dn>', 'LDAP: where the groups are; may be given several times.', repeated)
+    .option('--groups-filter <filter>', 'LDAP: filter of the groups.')
+    .addOption(
+      new Option('--nested <how>', 'LDAP: whether members of groups within groups count.').choices([
+        'direct',
+        'flatten',
+      ]),
+    )
+    .option('--no-groups', 'Sync no groups.')
+}
+
+function addCsvOptions(init: Command): void {
+  init
+    .option('--csv-users <file>', 'CSV: the file with the users.')
+    .option('--csv-groups <file>', 'CSV: the file with the groups.')
+    .option('--csv-members <file>', 'CSV: the file with the members.')
+    .option('--csv-delimiter <character>', 'CSV: the character between two columns (default: found).')
+    .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
+}
+
+/** How a process ends that Ctrl-C ends. */
+const INTERRUPTED = 130
+
+/** Whoever ends the questions knows it, and nothing is left behind that would have to be told. */
+async function initQuietly(
+  session: BareSession,
+  options: InitOptions & { readonly config?: string },
+): Promise<number> {
+  try {
+    return await runInit(session, options)
+  } catch (error) {
+    const isInterrupted = error instanceof DirsyncdError && error.code === 'interrupted'
+    if (isInterrupted || session.signal.aborted) return INTERRUPTED
+    throw error
+  }
+}
+
+async function runInit(
+  session: BareSession,
+  options: InitOptions & { readonly config?: string },
+): Promise<number> {
+  const { configPlace, compose, log, signal, json } = session
+  const usual = configPlace.env['DIRSYNCD_CONFIG'] || 'config/dirsyncd.yaml'
+  const file = resolve(options.file ?? options.config ?? usual)
+  const steps = await compose.openInit(log, signal)
+  await steps.requireNewFile(file)
+  checkGiven(options)
+  const say = (...lines: readonly string[]) =>
+    json ? undefined : session.print(...fold(lines, session.columns))
+  const files: Init['files'] = new Map()
+  const init: Init = {
+    options,
+    steps,
+    say,
+    warnings: [],
+    file,
+    files,
+    columns: session.columns,
+    place: () => ({ file, env: configPlace.env, files: [...files.values()] }),
+    answers: new Answers({
+      prompts: session.prompts,
+      yes: options.yes === true,
+      isJson: json,
+      signal,
+      onProblem: (problem) => say('', ...problem.split('\n'), ''),
+    }),
+  }
+  if (session.prompts !== undefined)
+    say(`This writes ${file} after the last question. Ctrl-C ends it and leaves nothing behind.`, '')
+  if (!init.answers.hasPerson) requireGiven(init)
+  const configuration = await askAll(init)
+  const { stage, plan } = await planFirst(session, init, configuration)
+  await using _stage = stage
+  say(...renderPlanCounts(plan), ...renderMembers(plan), '')
+  if (!(await mayWrite(init))) {
+    say('Nothing was written.')
+    return EXIT.done
+  }
+  const written = await stage.place()
+  if (json) session.printJson({ ...summaryOf(configuration, plan), warnings: init.warnings, written })
+  else say(...renderEnd(configuration, { file, isUsual: file === resolve(usual) }, written))
+  return EXIT.done
+}
+
+async function askAll(init: Init): Promise<RawConfiguration> {
+  const { answers, options, say } = init
+  const kind = await answers.choose({
+    flag: '--source',
+    given: options.source,
+    what: 'the kind of the source',
+    message: 'Where are the users and groups now?',
+    choices: [
+      { value: 'ldap', name: 'In an LDAP server or Active Directory' },
+      { value: 'csv', name: 'In CSV files' },
+    ],
+    hasProposal: false,
+  })
+  const source: RawSource = kind === 'ldap' ? await askLdap(init) : await askCsv(init)
+  say('')
+  const directory = await askDirectory(init)
+  say('')
+  const { name, schedule, dataDir } = await askSync(init)
+  // These two are the defaults; whoever reads the file should know of them.
+  const written = { ...directory, ...(source.groups !== undefined && { membership: 'report' as const }) }
+  const sync: RawSync = {
+    name,
+    ...(schedule !== undefined && { schedule }),
+    source,
+    directory: written,
+    policy: 'mirror',
+  }
+  return { dataDir, syncs: [sync] }
+}
+
+/** Without a terminal, whoever gave all options has agreed. */
+async function mayWrite({ answers, options, file, files }: Init): Promise<boolean> {
+  if (!answers.hasPerson) return true
+  const also = files.size === 0 ? '' : ` and ${files.size === 1 ? 'a file' : `${files.size} files`} beside it`
+  return answers.confirm({
+    flag: '--yes (write)',
+    given: options.yes,
+    what: 'writing',
+    message: `Write ${file}${also}?`,
+    proposed: true,
+  })
+}
+
+function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breaches }: RunView): object {
+  return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ guard }) => guard) } }
+}
+
+/** A plan does not have them unless they are written. */
+function renderMembers({ counts }: RunView): string[] {
+  const groups = counts?.notices['membership-differs'] ?? 0
+  if (groups === 0) return []
+  return [
+    `  members    those of ${amount(groups, 'group')} differ; they are shown and not written, unless directory.membership is write`,
+  ]
+}
+
+function renderEnd(
+  { syncs: [{ name, schedule }] }: RawConfiguration,
+  { file, isUsual }: { readonly file: string; readonly isUsual: boolean },
+  written: readonly string[],
+): string[] {
+  const config = isUsual ? '' : ` --config ${file}`
+  const daemon =
+    schedule === undefined
+      ? 'the daemon, with admin pages'
+      : `sync on schedule (${schedule}), with admin pages`
+  return [
+    'Written:',
+    ...written.map((path) => `  ${path}`),
+    '',
+    'What comes next:',
+    `  dirsyncd plan ${name}${config}`,
+    '      shows every change that a sync would make',
+    `  dirsyncd sync ${name}${config}`,
+    '      makes the directory equal to the source; what a guard holds waits for dirsyncd approve RUN',
+    `  dirsyncd start${config}`,
+    `      ${daemon}`,
+  ]
+}

@@ -1,0 +1,59 @@
+import type { DraftPlace, InitSteps, NewFile } from '../../compose/init.ts'
+import type { Answers } from './answers.ts'
+
+/** The options of `dirsyncd init`. */
+export interface InitOptions {
+  readonly file?: string
+  readonly source?: 'ldap' | 'csv'
+  readonly url?: string
+  readonly startTls?: boolean
+  readonly ca?: string
+  readonly trust?: string
+  readonly bindDn?: string
+  readonly bindPasswordFile?: string
+  readonly bindPasswordEnv?: string
+  readonly usersBase?: readonly string[]
+  readonly usersFilter?: string
+  readonly groupsBase?: readonly string[]
+  readonly groupsFilter?: string
+  readonly nested?: 'direct' | 'flatten'
+  /** False with `--no-groups`. */
+  readonly groups: boolean
+  readonly csvUsers?: string
+  readonly csvGroups?: string
+  readonly csvMembers?: string
+  readonly csvDelimiter?: string
+  readonly csvEncoding?: string
+  readonly mapId?: string
+  readonly mapEmail?: string
+  readonly mapName?: string
+  readonly mapEmployeeId?: string
+  readonly apiUrl?: string
+  readonly apiCa?: string
+  readonly organization?: number
+  readonly directory?: number
+  readonly tokenFile?: string
+  readonly tokenEnv?: string
+  readonly sync?: string
+  readonly schedule?: string
+  readonly dataDir?: string
+  readonly yes?: boolean
+}
+
+/** What the questions share. */
+export interface Init {
+  readonly options: InitOptions
+  readonly answers: Answers
+  readonly steps: InitSteps
+  /** Lines for a person; nothing is printed for machines. */
+  readonly say: (...lines: readonly string[]) => void
+  /** What a person should look at, in sentences without names of people. */
+  readonly warnings: string[]
+  /** How wide the terminal is. */
+  readonly columns: number | undefined
+  /** Where the configuration is going to be. */
+  readonly file: string
+  /** The files beside the configuration so far, by what they are for. */
+  readonly files: Map<'ca' | 'password' | 'token', NewFile>
+  readonly place: () => DraftPlace
+}

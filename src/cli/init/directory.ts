@@ -1,0 +1,135 @@
+import { resolve } from 'node:path'
+import type { ListedDirectory, RawDirectory } from '../../compose/init.ts'
+import { baseUrl } from '../../config/schema.ts'
+import { DirsyncdError, type ErrorCode } from '../../errors.ts'
+import { printable } from '../../printable.ts'
+import { renderCheckItem } from '../render/check.ts'
+import { checkNumber, checkWith } from './check.ts'
+import type { Init } from './context.ts'
+import { askSecret } from './secret.ts'
+
+/** Everything about the directory: the service, the token and which of its directories it is. */
+export async function askDirectory(init: Init): Promise<RawDirectory> {
+  const { answers } = init
+  const { directory, listed } = await answers.untilItWorks(whatToAskAgain, () => listDirectories(init))
+  const directoryId = await askWhich(init, directory, listed)
+  const chosen = { ...directory, directoryId }
+  await tellRights(init, chosen)
+  return chosen
+}
+
+/** An error of the service says which of the answers was wrong. */
+function whatToAskAgain(code: ErrorCode): readonly string[] {
+  if (code === 'directory-unknown') return ['--organization']
+  return OF_TOKEN.has(code) ? ['--token-file'] : ['--api-url', '--api-ca']
+}
+
+const OF_TOKEN: ReadonlySet<ErrorCode> = new Set(['token-refused', 'scope-missing', 'secret-unavailable'])
+
+interface Listed {
+  readonly directory: RawDirectory
+  readonly listed: readonly ListedDirectory[]
+}
+
+async function listDirectories(init: Init): Promise<Listed> {
+  const { answers, options, steps, say, place } = init
+  const url = await answers.text({
+    flag: '--api-url',
+    given: options.apiUrl,
+    what: 'the address of the access-management service',
+    message: 'Address of the access-management service (without /api/v2):',
+    check: checkWith(baseUrl),
+  })
+  const organization = await answers.text({
+    flag: '--organization',
+    given: options.organization?.toString(),
+    what: 'the number of the organization',
+    message: 'Number of the organization:',
+    check: checkNumber,
+  })
+  const token = await askSecret(init, {
+    key: 'token',
+    flag: '--token',
+    file: options.tokenFile,
+    env: options.tokenEnv,
+    what: 'the access token',
+    message: 'Access token:',
+    name: 'access-token',
+  })
+  const ca = await askCa(init, url)
+  const directory: RawDirectory = {
+    baseUrl: url,
+    organizationId: Number(organization),
+    directoryId: 1,
+    token,
+    ...(ca !== undefined && { ca }),
+  }
+  say(`Asking ${url} for the directories of organization ${organization} …`)
+  return { directory, listed: await steps.listDirectories(directory, place()) }
+}
+
+/** Asked for only after the service could not be reached: most have a certificate that every machine trusts. */
+async function askCa({ answers, options }: Init, url: string): Promise<string | undefined> {
+  const flag = '--api-ca'
+  const isAsked = !answers.isOpen(flag) && url.startsWith('https:')
+  const path = isAsked
+    ? await answers.text({
+        flag,
+        given: options.apiCa,
+        what: 'the CA of the service',
+        message: 'PEM file with the CA of the service (empty: the CAs of this machine):',
+        proposed: options.apiCa,
+      })
+    : options.apiCa
+  return path === undefined || path === '' ? undefined : resolve(path)
+}
+
+async function askWhich(
+  { answers, options, say }: Init,
+  { organizationId }: RawDirectory,
+  listed: readonly ListedDirectory[],
+): Promise<number> {
+  const { directory: given } = options
+  if (listed.length === 0)
+    throw new DirsyncdError(
+      'directory-unknown',
+      `Organization ${organizationId} has no external directory; create one in the service first.`,
+    )
+  if (given !== undefined && !listed.some(({ id }) => id === given)) {
+    const known = listed.map(({ id, name }) => `${id} (${printable(name)})`).join(', ')
+    throw new DirsyncdError(
+      'directory-unknown',
+      `Organization ${organizationId} has no directory ${given}; it has ${known}.`,
+    )
+  }
+  const [only, ...others] = listed
+  if (only !== undefined && others.length === 0 && given === undefined && !answers.hasPerson) return only.id
+  const id = await answers.choose({
+    flag: '--directory',
+    given,
+    what: 'the directory',
+    message: 'Which directory becomes equal to the source?',
+    choices: listed.map((each) => ({
+      value: each.id,
+      name: `${printable(each.name)}  (number ${each.id}, ${printable(each.type)})`,
+    })),
+    hasProposal: false,
+  })
+  if (given !== undefined)
+    say(`  ${printable(listed.find((each) => each.id === id)?.name ?? '')}, number ${id}`)
+  return id
+}
+
+/** Shows what the token may do. One that may only read is good enough for a plan. */
+async function tellRights(
+  { steps, say, warnings, columns, place }: Init,
+  directory: RawDirectory,
+): Promise<void> {
+  for await (const item of steps.checkDirectory(directory, place())) {
+    say(...renderCheckItem(item, columns))
+    if (item.type !== 'line' || item.level !== 'fail') continue
+    if (item.label !== 'writing') throw new DirsyncdError('scope-missing', item.detail)
+    say('  With this token plans can be made, but a sync will stop.')
+    warnings.push(item.detail)
+  }
+}

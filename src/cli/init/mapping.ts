@@ -1,0 +1,134 @@
+import type { Proposal } from '../../compose/init.ts'
+import { digits } from '../../directory/wording.ts'
+import { printable } from '../../printable.ts'
+import { checkNotEmpty } from './check.ts'
+import type { Init } from './context.ts'
+
+/** How a value is made, as a configuration has it. */
+export type Expression = string | string[]
+
+export interface Mapping {
+  readonly external_id: string
+  readonly email?: Expression
+  readonly name?: Expression
+  readonly employee_id?: Expression
+}
+
+type Field = 'email' | 'name' | 'employee_id'
+
+const TYPED = ' (typed)'
+
+/** The questions of a mapping. */
+export const MAPPING_FLAGS = ['--map-id', '--map-email', '--map-name', '--map-employee-id'].flatMap(
+  (flag) => [flag, flag + TYPED],
+)
+
+const QUESTIONS: Readonly<
+  Record<Field, { readonly flag: string; readonly message: string; readonly what: string }>
+> = {
+  email: { flag: '--map-email', message: 'E-mail address from:', what: 'the e-mail address' },
+  name: { flag: '--map-name', message: 'Full name from:', what: 'the name' },
+  employee_id: { flag: '--map-employee-id', message: 'Employee id from:', what: 'the employee id' },
+}
+
+/** Stand for what is not in a list of choices. */
+const OTHER = '\0other'
+const NONE = '\0none'
+
+interface FieldQuestion {
+  readonly field: Field
+  readonly given: string | undefined
+  /** The best first. */
+  readonly proposals: readonly Proposal[]
+  /** How many entries there are. */
+  readonly of: number
+}
+
+/** Asks for each field, one after the other, and leaves out those that are not wanted. */
+export async function askFields(
+  init: Init,
+  external_id: string,
+  fields: readonly FieldQuestion[],
+): Promise<Mapping> {
+  let map: Mapping = { external_id }
+  for (const question of fields) {
+    const value = await askField(init, question)
+    if (value !== undefined) map = { ...map, [question.field]: value }
+  }
+  return map
+}
+
+/** `undefined` where the field is not wanted; an employee id is asked for only where there may be one. */
+async function askField(
+  { answers }: Init,
+  { field, given, proposals, of }: FieldQuestion,
+): Promise<Expression | undefined> {
+  const { flag, message, what } = QUESTIONS[field]
+  if (given === undefined && field === 'employee_id' && proposals.length === 0) return undefined
+  const chosen = await answers.choose<string>({
+    flag,
+    given,
+    what,
+    message,
+    choices: [
+      ...proposals.map(({ expression, entries }) => ({
+        value: JSON.stringify(expression),
+        name: `${inWords(expression)}  (${entries === of ? `all ${digits(of)}` : `${digits(entries)} of ${digits(of)}`})`,
+      })),
+      { value: NONE, name: 'Nothing: leave it out' },
+      { value: OTHER, name: 'Something else: a name, a template or an expression' },
+    ],
+  })
+  if (chosen === NONE) return undefined
+  if (chosen === OTHER) return typed(answers, flag, what)
+  return chosen === given ? chosen : (JSON.parse(chosen) as Expression)
+}
+
+function typed(answers: Init['answers'], flag: string, what: string): Promise<string> {
+  return answers.text({
+    flag: flag + TYPED,
+    given: undefined,
+    what,
+    message: 'Such as mail, "{givenName} {sn}" or = lower(mail):',
+    check: checkNotEmpty,
+  })
+}
+
+function inWords(expression: Proposal['expression']): string {
+  return printable([expression].flat().join(', else '))
+}
+
+const ID_QUESTION = {
+  flag: '--map-id',
+  what: 'the id',
+  message: 'The id, which never changes and is never given to somebody else, from:',
+}
+
+/**
+ * The first proposal is the best. Nobody is asked where it is `certain`, and nobody takes one that is `doubtful` without
+ * having seen it: a wrong id makes strangers of everybody later.
+ */
+export async function askId(
+  { answers, options }: Init,
+  proposals: readonly string[],
+  howSure: 'certain' | 'likely' | 'doubtful',
+): Promise<string> {
+  const { mapId: given } = options
+  const { flag } = ID_QUESTION
+  const [first] = proposals
+  if (howSure === 'certain' && first !== undefined && given === undefined) return first
+  const chosen =
+    proposals.length === 0
+      ? OTHER
+      : await answers.choose<string>({
+          ...ID_QUESTION,
+          given,
+          choices: [
+            ...proposals.map((name) => ({ value: name, name: printable(name) })),
+            { value: OTHER, name: 'Something else' },
+          ],
+          hasProposal: howSure === 'likely',
+        })
+  if (chosen !== OTHER) return chosen
+  return answers.text({ ...ID_QUESTION, flag: flag + TYPED, given: options.mapId, check: checkNotEmpty })
+}

@@ -1,0 +1,45 @@
+import type { CheckItem, RawSource } from '../../compose/init.ts'
+import { DirsyncdError } from '../../errors.ts'
+import { renderCheckItem } from '../render/check.ts'
+import type { Init } from './context.ts'
+
+/** The question whether what was read is right; `--yes` answers it. */
+const RIGHT = '--yes (mapping)'
+
+/**
+ * Reads the source as a run would, shows what `dirsyncd check` shows, and asks whether it is right. Throws
+ * `source-refused` where it is not, and where the source cannot be used.
+ */
+export async function preview(
+  { steps, answers, say, warnings, columns, place }: Init,
+  source: RawSource,
+): Promise<void> {
+  say('', 'Reading all of it, as a run would …')
+  const failures: string[] = []
+  warnings.length = 0
+  for await (const item of steps.preview(source, place())) {
+    if (item.type === 'line' && item.level === 'fail') failures.push(item.detail)
+    else if (isShown(item)) say(...renderCheckItem(item, columns))
+    if (item.type === 'finding' && item.level === 'fail') failures.push(item.sentence)
+    if (item.type === 'finding' && item.level === 'warn') warnings.push(item.sentence)
+    if (item.type === 'line' && item.level === 'warn') warnings.push(`${item.label}: ${item.detail}`)
+  }
+  if (failures.length > 0) throw new DirsyncdError('source-refused', failures.join('; '))
+  say('')
+  if (!answers.hasPerson) return
+  const isRight = await answers.confirm({
+    flag: RIGHT,
+    given: undefined,
+    what: 'the mapping',
+    message: 'Are these the right people, and are they mapped as they should be?',
+    proposed: true,
+  })
+  if (isRight) return
+  answers.forget([RIGHT])
+  throw new DirsyncdError('source-refused', 'Then some of the questions once more.')
+}
+
+/** What is as it should be, and how one of the people was mapped, `dirsyncd check` tells. */
+function isShown(item: CheckItem): boolean {
+  return item.type === 'line' ? item.level === 'warn' : item.type !== 'trace'
+}

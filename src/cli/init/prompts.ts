@@ -1,0 +1,91 @@
+import type { Readable, Writable } from 'node:stream'
+import { DirsyncdError } from '../../errors.ts'
+
+export interface Choice<Value> {
+  readonly value: Value
+  readonly name: string
+}
+
+/** What is wrong with an answer, in a sentence; `undefined` where it is good. */
+export type Check = (value: string) => string | undefined
+
+/** The questions that a person answers at a terminal. All reject with `interrupted` at Ctrl-C and at the signal. */
+export interface Prompts {
+  text(
+    question: {
+      readonly message: string
+      readonly proposed?: string
+      /** What was answered before, to be corrected. */
+      readonly before?: string
+      readonly check?: Check
+    },
+    signal: AbortSignal,
+  ): Promise<string>
+  /** What is typed is not shown. */
+  secret(question: { readonly message: string }, signal: AbortSignal): Promise<string>
+  choose<Value>(
+    question: { readonly message: string; readonly choices: readonly Choice<Value>[] },
+    signal: AbortSignal,
+  ): Promise<Value>
+  confirm(
+    question: { readonly message: string; readonly proposed: boolean },
+    signal: AbortSignal,
+  ): Promise<boolean>
+}
+
+/** Asks on a terminal. The library is loaded with the first question. */
+export function promptsOn({
+  input,
+  output,
+}: {
+  readonly input: Readable
+  readonly output: Writable
+}): Prompts {
+  const context = (signal: AbortSignal) => ({ input, output, signal })
+  return {
+    text: ({ message, proposed, before, check }, signal) =>
+      interruptible(async () =>
+        (await load()).input(
+          {
+            message,
+            ...(proposed !== undefined && { default: proposed }),
+            ...(before !== undefined && { default: before, prefill: 'editable' as const }),
+            validate: (value) => {
+              const problem = check?.(value.trim())
+              return problem === undefined || `It ${problem}.`
+            },
+          },
+          context(signal),
+        ),
+      ).then((value) => value.trim()),
+    secret: ({ message }, signal) =>
+      interruptible(async () =>
+        (await load()).password(
+          { message, mask: '*', validate: (value) => value !== '' || 'It must not be empty.' },
+          context(signal),
+        ),
+      ),
+    choose: ({ message, choices }, signal) =>
+      interruptible(async () =>
+        (await load()).select({ message, choices: [...choices], pageSize: 12, loop: false }, context(signal)),
+      ),
+    confirm: ({ message, proposed }, signal) =>
+      interruptible(async () => (await load()).confirm({ message, default: proposed }, context(signal))),
+  }
+}
+
+function load() {
+  return import('@inquirer/prompts')
+}
+
+/** How the library says that a question was ended by Ctrl-C, by the end of the input, or by the signal. */
+const ENDINGS: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
+
+async function interruptible<Value>(ask: () => Promise<Value>): Promise<Value> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof Error) || !ENDINGS.has(error.name)) throw error
+    throw new DirsyncdError('interrupted', 'Interrupted at a question.', { cause: error })
+  }
+}

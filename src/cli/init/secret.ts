@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import { DirsyncdError } from '../../errors.ts'
+import type { Init } from './context.ts'
+
+interface Asked {
+  readonly key: 'password' | 'token'
+  /** The option without its end, such as `--token`. */
+  readonly flag: string
+  readonly file: string | undefined
+  readonly env: string | undefined
+  readonly what: string
+  readonly message: string
+  /** The name of the new file. */
+  readonly name: string
+}
+
+/** Where a secret is: in a file or a variable that an option names, else in a new file with what a person types. */
+export async function askSecret(
+  { answers, steps, files, place }: Init,
+  { key, flag, file, env, what, message, name }: Asked,
+): Promise<{ file: string } | { env: string }> {
+  if (file !== undefined && env !== undefined)
+    throw new DirsyncdError('usage', `Give ${flag}-file or ${flag}-env, and not both.`)
+  // What the options name was refused where somebody has typed another one.
+  if (answers.isOpen(`${flag}-file`)) {
+    if (file !== undefined) return { file: resolve(file) }
+    if (env !== undefined) return { env }
+  }
+  const text = await answers.secret({ flag: `${flag}-file`, what, message })
+  const before = files.get(key)
+  const written =
+    before === undefined ? await steps.newSecret(name, text, place()) : { ...before, text: `${text}\n` }
+  files.set(key, written)
+  return { file: written.path }
+}

@@ -1,0 +1,190 @@
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config/config.ts'
+import { loadConfig, readRawConfig, type Env } from '../config/load.ts'
+import type { Log } from '../log.ts'
+import {
+  discoverCsv,
+  type FoundCsv,
+  proposeColumns,
+  proposeGroupColumns,
+  proposeMemberColumns,
+  type Wanted,
+} from '../source/csv/discover.ts'
+import {
+  discoverGroupKinds,
+  discoverGroups,
+  discoverPeople,
+  type FoundGroups,
+  type FoundPeople,
+  type GroupKind,
+  type Looking,
+} from '../source/ldap/discover/discover.ts'
+import { lookAtServer, type ServerLook, type ServerOptions } from '../source/ldap/discover/server.ts'
+import { parseEndpoints } from '../source/ldap/connection/endpoint.ts'
+import { Logins } from '../source/ldap/connection/logins.ts'
+import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from './check.ts'
+import { listDirectories, type ListedDirectory } from './init/directories.ts'
+import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './init/draft.ts'
+import { freePath, openStage, requireNewFile, SECRETS, type Stage, usualDataDir } from './init/stage.ts'
+import { configurationText, type RawConfiguration } from './init/yaml.ts'
+import { isThisMachine } from '../this-machine.ts'
+import { sourceProblem } from './site.ts'
+
+export type {
+  CheckItem,
+  DraftPlace,
+  FoundCsv,
+  FoundGroups,
+  FoundPeople,
+  GroupKind,
+  ListedDirectory,
+  NewFile,
+  ServerLook,
+  Stage,
+}
+export type { ServerCertificate } from '../source/ldap/connection/certificate.ts'
+export type { Proposal } from '../source/ldap/discover/propose.ts'
+export type { FoundPlace } from '../source/ldap/discover/tally.ts'
+export type { RawCsv, RawDirectory, RawLdap, RawServer, RawSource, RawSync } from './init/draft.ts'
+export type { RawConfiguration } from './init/yaml.ts'
+
+/** What stands for the other side while only one is agreed on. Nothing is sent there. */
+const NO_DIRECTORY: RawSync['directory'] = {
+  baseUrl: 'http://localhost',
+  organizationId: 1,
+  directoryId: 1,
+  token: { env: 'NONE' },
+}
+const NOBODY = { base: 'dc=none', filter: '(objectClass=*)', map: { external_id: 'none' } }
+
+/** How many mapped entries are shown. */
+const SAMPLES = { users: 10, groups: 3 }
+
+/** The steps from nothing to a configuration. None of them writes before `openStage`, which removes what it wrote. */
+export class InitSteps {
+  readonly #log: Log
+  readonly #signal: AbortSignal
+  readonly #logins = new Logins()
+
+  constructor(log: Log, signal: AbortSignal) {
+    // What a log would warn of is said by the questions and their answers.
+    this.#log = log.child({}, { level: withoutWarnings(log.level) })
+    this.#signal = signal
+  }
+
+  requireNewFile(file: string): Promise<void> {
+    return requireNewFile(file)
+  }
+
+  /** A secret for a file of its own, under a name that no file has. */
+  async newSecret(name: string, text: string, { file }: DraftPlace): Promise<NewFile> {
+    return { path: await freePath(dirname(file), `${SECRETS}/${name}`), text: `${text}\n` }
+  }
+
+  /** A certificate to trust, for a file beside the configuration. */
+  async newCertificate(text: string, { file }: DraftPlace): Promise<NewFile> {
+    return { path: await freePath(dirname(file), 'ldap-ca.pem'), text }
+  }
+
+  usualDataDir(file: string): Promise<string> {
+    return usualDataDir(file)
+  }
+
+  /** Whether what is sent to this server without encryption leaves the machine. */
+  crossesNetwork(url: string): boolean {
+    return URL.canParse(url) && !isThisMachine(new URL(url).hostname)
+  }
+
+  /** What the columns of a file of users, of groups and of members seem to be. */
+  readonly propose = { users: proposeColumns, groups: proposeGroupColumns, members: proposeMemberColumns }
+
+  /** Throws `config-invalid` where the password of this reader would cross the network in the clear. */
+  requirePrivacy({ url, tls }: RawServer, dn: string): void {
+    const bind = { dn, password: () => Promise.resolve('') }
+    parseEndpoints({ url, tls: { startTls: tls?.startTls === true }, bind })
+  }
+
+  async lookAtServer(server: RawServer, place: DraftPlace): Promise<ServerLook> {
+    return lookAtServer(await serverOptions(server, place), this.#log, this.#signal)
+  }
+
+  async discoverPeople(server: RawServer, looking: Looking, place: DraftPlace): Promise<FoundPeople> {
+    return discoverPeople(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverGroupKinds(
+    server: RawServer,
+    looking: Looking,
+    place: DraftPlace,
+  ): Promise<readonly GroupKind[]> {
+    return discoverGroupKinds(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverGroups(
+    server: RawServer,
+    looking: Looking & { readonly filter: string },
+    place: DraftPlace,
+  ): Promise<FoundGroups> {
+    return discoverGroups(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  discoverCsv(wanted: Wanted, key: string): Promise<FoundCsv> {
+    return discoverCsv(wanted, key, this.#signal)
+  }
+
+  /** What `dirsyncd check` shows of this source. */
+  async *preview(source: RawSync['source'], place: DraftPlace): AsyncGenerator<CheckItem> {
+    const sync = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
+    const how = { samples: SAMPLES, log: this.#log, logins: this.#logins }
+    yield* checkSource(sync, how, this.#signal)
+  }
+
+  /** `directory.directoryId` does not matter. */
+  async listDirectories(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+  ): Promise<readonly ListedDirectory[]> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    return listDirectories(sync, this.#log, this.#signal)
+  }
+
+  /** What `dirsyncd check --writes` shows of this directory. */
+  async *checkDirectory(directory: RawSync['directory'], place: DraftPlace): AsyncGenerator<CheckItem> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    yield* checkDirectory(sync, { site: undefined, log: this.#log, writes: true }, this.#signal)
+  }
+
+  /** Writes all into a folder of its own, and loads it from there as every command does. */
+  async stage(
+    configuration: RawConfiguration,
+    place: DraftPlace,
+  ): Promise<{ readonly stage: Stage; readonly config: Config }> {
+    await using stack = new AsyncDisposableStack()
+    const stage = stack.use(await openStage(place.file, configurationText(configuration), place.files))
+    const config = await loadStaged(stage, configuration, place.env)
+    stack.move()
+    return { stage, config }
+  }
+}
+
+const NO_SOURCE: RawSync['source'] = {
+  type: 'csv',
+  users: { path: 'none', map: { external_id: 'none' } },
+}
+
+/** Throws where the text does not say what was agreed on. The store of the first plan is in the stage. */
+async function loadStaged(stage: Stage, configuration: RawConfiguration, env: Env): Promise<Config> {
+  const config = await loadConfig({ file: stage.file, env, sourceProblem })
+  const { value } = await readRawConfig({ file: stage.file, env })
+  if (!isDeepStrictEqual(value, structuredClone(configuration)))
+    throw new Error('the written configuration is not the one that was agreed on')
+  return { ...config, dataDir: stage.dataDir }
+}
+
+async function serverOptions(server: RawServer, place: DraftPlace): Promise<ServerOptions> {
+  const source = { ...server, users: NOBODY }
+  const { source: resolved } = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
+  if (resolved.type !== 'ldap') throw new Error('the draft is of an LDAP server')
+  return resolved.options
+}

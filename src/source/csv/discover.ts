@@ -1,0 +1,181 @@
+import { DirsyncdError } from '../../errors.ts'
+import type { CsvFormat } from './options.ts'
+import type { CsvInput } from './input.ts'
+import { readCsv } from './read-csv.ts'
+
+/** What a file of an unknown export is like. */
+export interface FoundCsv {
+  readonly path: string
+  readonly delimiter: string
+  /** As the WHATWG calls it. */
+  readonly encoding: string
+  readonly columns: readonly FoundColumn[]
+  /** How many rows were looked at; at most `MOST_ROWS`. */
+  readonly rows: number
+}
+
+export interface FoundColumn {
+  readonly name: string
+  /** How many of the rows have a value. */
+  readonly filled: number
+  /** Every row has a value, and no value comes twice. */
+  readonly isUnique: boolean
+  /** Every value looks like an e-mail address. */
+  readonly hasAddresses: boolean
+}
+
+const MOST_ROWS = 50_000
+
+const DELIMITERS = [';', ',', '\t', '|']
+
+/** Where the file is, and what of its format is known. */
+export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimiter' | 'encoding'>>
+
+/**
+ * Reads the beginning of a file: its format, its columns, and what is in them. `key` names it in the configuration.
+ * Rejects like `Source.read`.
+ */
+export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundCsv> {
+  const first = await readSome({ ...wanted, delimiter: wanted.delimiter ?? ',' }, key, [], 1, signal)
+  const delimiter = wanted.delimiter ?? delimiterOf(first.columns.join(','))
+  const format = { ...wanted, delimiter, encoding: first.encoding }
+  const { columns } = delimiter === ',' ? first : await readSome(format, key, [], 1, signal)
+  const named = columns.filter((name, at) => name !== '' && columns.indexOf(name) === at)
+  const { rows, filled, values, others } = await readSome(format, key, named, MOST_ROWS, signal)
+  return {
+    path: [wanted.path].flat().join(', '),
+    delimiter,
+    encoding: first.encoding,
+    rows,
+    columns: named.map((name) => ({
+      name,
+      filled: filled.get(name) ?? 0,
+      isUnique: rows > 0 && values.get(name)?.size === rows,
+      hasAddresses: (filled.get(name) ?? 0) > 0 && !others.has(name),
+    })),
+  }
+}
+
+/** The one that makes the most columns of a header. */
+function delimiterOf(header: string): string {
+  const [most = ','] = DELIMITERS.toSorted((a, b) => header.split(b).length - header.split(a).length)
+  return header.includes(most) ? most : ','
+}
+
+interface Some {
+  readonly columns: readonly string[]
+  readonly encoding: string
+  readonly rows: number
+  readonly filled: ReadonlyMap<string, number>
+  readonly values: ReadonlyMap<string, ReadonlySet<string>>
+  /** The columns with a value that is no e-mail address. */
+  readonly others: ReadonlySet<string>
+}
+
+/** Ends the reading of a file whose beginning is enough. */
+class Enough extends DirsyncdError {}
+
+async function readSome(
+  format: Wanted & Pick<CsvFormat, 'delimiter'>,
+  key: string,
+  columns: readonly string[],
+  most: number,
+  signal: AbortSignal,
+): Promise<Some> {
+  const input: CsvInput = { ...format, encoding: format.encoding ?? 'auto', columns, key }
+  const filled = new Map<string, number>()
+  const values = new Map<string, Set<string>>(columns.map((name) => [name, new Set()]))
+  const others = new Set<string>()
+  let header: readonly string[] = columns
+  let encoding = 'utf-8'
+  let rows = 0
+  try {
+    const totals = await readCsv(input, signal, {
+      onFile: (file) => (encoding = file.encoding),
+      onUnreadable: () => undefined,
+      onRow: ({ cells }) => {
+        rows += 1
+        for (const name of columns) {
+          const value = cells(name)[0]?.trim() ?? ''
+          if (value === '') continue
+          filled.set(name, (filled.get(name) ?? 0) + 1)
+          values.get(name)?.add(value)
+          if (!/^[^\s@]+@[^\s@]+$/.test(value)) others.add(name)
+        }
+        if (rows === most && columns.length > 0) throw new Enough('interrupted', 'enough')
+      },
+    })
+    header = totals.columns
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error
+  }
+  return { columns: header, encoding, rows, filled, values, others }
+}
+
+/** Names that exports give to a column, the best first. */
+const ID = /^(external|person|personnel|user|employee|staff|member)?[ _-]?(id|guid|uuid|no|nr|number|key)$/i
+const EMAIL = /mail/i
+const NAMES = [/^(display|full)[ _-]?name$/i, /^name$/i, /^cn$/i]
+const GIVEN = /^(given|first|fore)[ _-]?name$|^(vorname|prénom|prenom|nombre|ime|imię)$/i
+const FAMILY = /^(family|last|sur)[ _-]?name$|^(sn|nachname|familienname|nom|apellido|prezime|nazwisko)$/i
+const EMPLOYEE = /^(employee|personnel|staff)[ _-]?(id|no|nr|number)$/i
+const GROUP = /group|team|role|department/i
+const USER = /user|person|member|employee/i
+
+/** What the columns of a file of people seem to be; empty where none fits. */
+export interface ProposedColumns {
+  /** Columns whose values come only once, those first that are called as an id is. */
+  readonly id: readonly string[]
+  /** The first of them is called as an id is. */
+  readonly isIdLikely: boolean
+  readonly email: readonly string[]
+  readonly name: readonly (string | readonly string[])[]
+  readonly employeeId: readonly string[]
+}
+
+export function proposeColumns({ columns }: Pick<FoundCsv, 'columns'>): ProposedColumns {
+  const names = columns.map(({ name }) => name)
+  const unique = columns.filter(({ isUnique }) => isUnique)
+  const ids = unique.filter(({ hasAddresses }) => !hasAddresses).map(({ name }) => name)
+  const addresses = columns.filter(({ name, hasAddresses }) => hasAddresses && EMAIL.test(name))
+  const whole = NAMES.flatMap((pattern) => names.filter((name) => pattern.test(name)))
+  const given = names.find((name) => GIVEN.test(name))
+  const family = names.find((name) => FAMILY.test(name))
+  const joined = given === undefined || family === undefined ? [] : [`{${given}} {${family}}`]
+  const single = [...whole, ...joined]
+  const id = bestFirst(ids, (name) => ID.test(name))
+  const others = columns.filter((each) => each.hasAddresses && !addresses.includes(each))
+  return {
+    id,
+    isIdLikely: ID.test(id[0] ?? ''),
+    email: [...addresses, ...others].map(({ name }) => name),
+    name: joined.length > 0 && whole.length > 0 ? [single, ...single] : single,
+    employeeId: names.filter((name) => EMPLOYEE.test(name) && name !== id[0]),
+  }
+}
+
+/** What the columns of files of groups and of members seem to be. */
+export function proposeGroupColumns({ columns }: Pick<FoundCsv, 'columns'>): {
+  readonly id: readonly string[]
+  readonly name: readonly string[]
+} {
+  const ids = columns.filter(({ isUnique }) => isUnique).map(({ name }) => name)
+  const id = bestFirst(ids, (name) => /id$|^id|no$|key/i.test(name))
+  const names = columns.map(({ name }) => name)
+  return { id, name: bestFirst(names, (name) => /name|title|label/i.test(name)) }
+}
+
+export function proposeMemberColumns({ columns }: Pick<FoundCsv, 'columns'>): {
+  readonly group: readonly string[]
+  readonly user: readonly string[]
+} {
+  const names = columns.map(({ name }) => name)
+  return {
+    group: bestFirst(names, (name) => GROUP.test(name)),
+    user: bestFirst(names, (name) => USER.test(name) && !GROUP.test(name)),
+  }
+}
+
+function bestFirst(names: readonly string[], isBest: (name: string) => boolean): readonly string[] {
+  return [...names.filter(isBest), ...names.filter((name) => !isBest(name))]
+}

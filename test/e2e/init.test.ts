@@ -1,0 +1,393 @@
+import { X509Certificate } from 'node:crypto'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { putEmptyStore } from '../support/empty-store.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { ldif } from '../support/people.ts'
+import { runCommand, startProgram } from '../support/program.ts'
+import { readService } from '../support/read-service.ts'
+import { freePort } from '../support/server-process.ts'
+import { type ServiceSite, startServiceSite } from '../support/site.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { tempDir, type TempDir } from '../support/temp.ts'
+import { KEYS, openTerminal } from '../support/terminal.ts'
+
+const PEOPLE = 60
+
+/** Somebody without an e-mail, and a group in a group. */
+const ODD = [
+  ldif(`uid=silent,ou=people,${BASE}`, {
+    objectClass: ['inetOrgPerson'],
+    uid: ['silent'],
+    cn: ['Silent Sue'],
+    sn: ['Sue'],
+  }),
+  ldif(`cn=Everybody,ou=groups,${BASE}`, {
+    objectClass: ['groupOfNames'],
+    cn: ['Everybody'],
+    member: [`cn=Team 0000,ou=groups,${BASE}`, `cn=Team 0001,ou=groups,${BASE}`],
+  }),
+]
+
+const stack = new AsyncDisposableStack()
+let slapd: Slapd
+let service: ServiceSite
+let fingerprint: string
+let dir: TempDir
+
+beforeAll(async () => {
+  slapd = await startSlapd({ people: PEOPLE, groups: 5, ldifs: ODD })
+  stack.defer(() => slapd.close())
+  service = stack.use(await startServiceSite())
+  const pem = await readFile(join(slapd.directory, 'server.pem'), 'utf8')
+  fingerprint = new X509Certificate(pem).fingerprint256
+})
+
+afterAll(() => stack.disposeAsync())
+
+/** An empty folder; only the secrets that options name are there. */
+beforeEach(async () => {
+  dir = await tempDir()
+  stack.use(dir)
+})
+
+function configFile(): string {
+  return join(dir.path, 'conf', 'dirsyncd.yaml')
+}
+
+const ENV = { LDAP_PASSWORD: '', TOKEN: FIXTURE.token, WRONG: 'wrong', READ_ONLY: FIXTURE.readOnlyToken }
+
+function init(...args: readonly string[]) {
+  const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
+  return runCommand(['init', '--file', configFile(), ...args], { env })
+}
+
+const ldapOptions = () => [
+  '--source',
+  'ldap',
+  '--url',
+  slapd.ldapsUrl,
+  '--trust',
+  fingerprint,
+  '--bind-dn',
+  slapd.readers.reader.dn,
+  '--bind-password-env',
+  'LDAP_PASSWORD',
+]
+
+const apiOptions = () => [
+  '--api-url',
+  service.baseUrl,
+  '--organization',
+  String(FIXTURE.organizationId),
+  '--directory',
+  String(FIXTURE.directoryId),
+  '--token-env',
+  'TOKEN',
+  '--data-dir',
+  join(dir.path, 'data'),
+]
+
+async function written(): Promise<any> {
+  return parse(await readFile(configFile(), 'utf8'))
+}
+
+function file(name: string): string {
+  return join(dir.path, name)
+}
+
+/** Every file and folder below the test's folder. */
+async function left(): Promise<string[]> {
+  return (await readdir(dir.path, { recursive: true })).toSorted()
+}
+
+test('an LDAP server by options: what was found is written, loads, and plan and sync work with it', async () => {
+  const { code, stdout, stderr } = await init(...ldapOptions(), ...apiOptions(), '--yes')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+
+  expect(stdout).toContain(`can be used   ${PEOPLE + 1} users; ${PEOPLE} with e-mail, all with a name`)
+  expect(stdout).toContain(`planned    ${PEOPLE + 1} users to create, 6 groups to create`)
+  expect(stdout).toContain(`dirsyncd plan corp --config ${configFile()}`)
+  expect(await left()).toEqual(['conf', 'conf/dirsyncd.yaml', 'conf/ldap-ca.pem'])
+
+  const { syncs } = await written()
+  expect(syncs).toEqual([
+    {
+      name: 'corp',
+      schedule: '15m',
+      source: {
+        type: 'ldap',
+        url: slapd.ldapsUrl,
+        tls: { ca: 'ldap-ca.pem' },
+        bind: { dn: slapd.readers.reader.dn, password: { env: 'LDAP_PASSWORD' } },
+        users: {
+          base: `ou=people,${BASE}`,
+          filter: '(objectClass=inetOrgPerson)',
+          map: {
+            external_id: 'entryUUID',
+            email: 'mail',
+            name: ['{givenName} {sn}', 'cn'],
+            employee_id: 'employeeNumber',
+          },
+        },
+        groups: {
+          base: `ou=groups,${BASE}`,
+          filter: '(objectClass=groupOfNames)',
+          nested: 'flatten',
+          map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+        },
+      },
+      directory: {
+        baseUrl: service.baseUrl,
+        organizationId: FIXTURE.organizationId,
+        directoryId: FIXTURE.directoryId,
+        token: { env: 'TOKEN' },
+        membership: 'report',
+      },
+      policy: 'mirror',
+    },
+  ])
+
+  await putEmptyStore(join(dir.path, 'data'))
+  const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
+  const command = (...args: readonly string[]) => runCommand([...args, '--config', configFile()], { env })
+  expect(await command('plan', 'corp')).toMatchObject({ code: 2, stderr: '' })
+  expect(await command('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  expect([users.size, groups.size]).toEqual([PEOPLE + 1, 6])
+  expect([...users.values()].map(({ name }) => name)).toContain('Silent Sue')
+})
+
+test('a configuration that exists is never overwritten, and nothing is asked before that is said', async () => {
+  await init(...ldapOptions(), ...apiOptions(), '--yes', '--no-groups')
+  const before = await readFile(configFile(), 'utf8')
+  expect(await init()).toEqual({
+    code: 64,
+    stdout: '',
+    stderr: `There is a configuration ${configFile()} already, and dirsyncd init overwrites none; name another file with --file.\n`,
+  })
+  expect(await readFile(configFile(), 'utf8')).toBe(before)
+})
+
+test('--json prints one object of what was found and written', async () => {
+  const options = ['--sync', 'people', '--schedule', 'never', '--no-groups', '--map-email', '= lower(mail)']
+  const { code, stdout, stderr } = await init(
+    ...ldapOptions(),
+    ...apiOptions(),
+    '--yes',
+    '--json',
+    ...options,
+  )
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.trim().split('\n')).toHaveLength(1)
+  const { sync, plan, warnings, written: files } = JSON.parse(stdout)
+  expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
+  expect(plan.counts.sourceUsers).toBe(PEOPLE + 1)
+  expect(warnings.join()).toContain('no e-mail')
+  expect(files).toEqual([join(dir.path, 'conf', 'ldap-ca.pem'), configFile()])
+  expect((await written()).syncs).toEqual([sync])
+})
+
+test('CSV files by options: format and columns are found', async () => {
+  const people =
+    'person_id;given_name;family_name;mail\n1;Ana;Šarić;ana@example.org\n2;Jürgen;Groß;j@example.org\n'
+  await writeFile(file('users.csv'), people)
+  await writeFile(file('groups.csv'), 'group_id,title\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group_id,person_id\ng1,1\n')
+  const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
+  const { code, stdout, stderr } = await init('--source', 'csv', ...files, ...apiOptions(), '--yes')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('Jürgen Groß')
+  const [{ source }] = (await written()).syncs
+  expect(source).toEqual({
+    type: 'csv',
+    users: {
+      path: file('users.csv'),
+      delimiter: ';',
+      map: { external_id: 'person_id', email: 'mail', name: '{given_name} {family_name}' },
+    },
+    groups: { path: file('groups.csv'), map: { external_id: 'group_id', name: 'title' } },
+    members: { path: file('members.csv'), map: { group: 'group_id', user: 'person_id' } },
+  })
+})
+
+test('a token that may only read is good enough for a plan, and its lack is told', async () => {
+  const options = [...ldapOptions(), ...apiOptions(), '--token-env', 'READ_ONLY', '--no-groups']
+  const { code, stdout } = await init(...options, '--yes')
+  expect(stdout).toContain('The token needs the scope ORG for this endpoint.')
+  expect(stdout).toContain('With this token plans can be made, but a sync will stop.')
+  expect(stdout).toContain('planned ')
+  expect(code).toBe(0)
+})
+
+test.for<[string, () => readonly string[], RegExp]>([
+  ['the kind of the source is missing', () => [], /for the kind of the source; give it with --source\.\n$/],
+  ['the address is missing', () => ['--source', 'ldap'], /; give it with --url\.\n$/],
+  [
+    'the password is missing',
+    () => ['--source', 'ldap', '--url', slapd.ldapsUrl, '--bind-dn', 'cn=x'],
+    /; give it with --bind-password-file\.\n$/,
+  ],
+  [
+    'the token is missing',
+    () => [...ldapOptions(), ...apiOptions().slice(0, 6)],
+    /give it with --token-file\.\n$/,
+  ],
+  [
+    'what is proposed is neither given nor taken',
+    () => [...ldapOptions(), ...apiOptions()],
+    /for the place of the people; give it with --users-base, or take what is proposed with --yes\.\n$/,
+  ],
+  [
+    'with --json, too',
+    () => ['--source', 'csv', '--json'],
+    /^With --json nobody is asked for the file of users; give it with --csv-users\.\n$/,
+  ],
+  [
+    'an answer that cannot be right',
+    () => ['--source', 'csv', '--schedule', 'sometimes'],
+    /^--schedule must be a cron expression/,
+  ],
+])('without a terminal: %s', async ([, args, sentence]) => {
+  const { code, stderr } = await init(...args())
+  expect(stderr).toMatch(sentence)
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(code).toBe(64)
+  expect(await left()).toEqual([])
+})
+
+test.for<[string, () => Promise<readonly string[]> | readonly string[], number, RegExp]>([
+  [
+    'the certificate is not trusted',
+    () => [...ldapOptions().filter((word) => word !== '--trust' && word !== fingerprint), ...apiOptions()],
+    64,
+    /give it with --trust ([0-9A-F]{2}:){31}[0-9A-F]{2}, or name the file of its CA with --ca/,
+  ],
+  [
+    'the certificate is another one',
+    () => [...ldapOptions(), ...apiOptions(), '--trust', fingerprint.replaceAll('A', 'B')],
+    1,
+    /which is not that of --trust/,
+  ],
+  [
+    'the password is wrong',
+    () => [...ldapOptions(), ...apiOptions(), '--bind-password-env', 'WRONG'],
+    1,
+    /wrong password or unknown bind DN/,
+  ],
+  [
+    'nobody is there',
+    () => [...ldapOptions(), ...apiOptions(), '--users-base', `ou=services,${BASE}`],
+    1,
+    /Nobody was found at and below ou=services/,
+  ],
+  [
+    'the API is down',
+    async () => [...ldapOptions(), ...apiOptions(), '--api-url', `http://127.0.0.1:${await freePort()}`],
+    1,
+    /connection refused/,
+  ],
+  [
+    'the token is wrong',
+    () => [...ldapOptions(), ...apiOptions(), '--token-env', 'WRONG'],
+    1,
+    /The token is not known/,
+  ],
+  [
+    'there is no such organization',
+    () => [...ldapOptions(), ...apiOptions(), '--organization', '99'],
+    1,
+    /organization 99/,
+  ],
+  [
+    'there is no such directory',
+    () => [...ldapOptions(), ...apiOptions(), '--directory', '99'],
+    1,
+    /it has 7 \(/,
+  ],
+])('nothing is left behind when %s', async ([, args, exitCode, sentence]) => {
+  const { code, stderr } = await init(...(await args()), '--yes')
+  expect(stderr).toMatch(sentence)
+  expect(code).toBe(exitCode)
+  expect(await left()).toEqual([])
+})
+
+test('SIGINT while the server is silent ends it quietly and leaves nothing behind', async () => {
+  await using silent = await startSlapd({ people: 1 })
+  silent.freeze()
+  const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
+  const source = ['--source', 'ldap', '--url', silent.url, ...reader]
+  const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
+  await using program = startProgram(args, { env: ENV, asInProduction: true })
+  await program.waitForOutput(/Connecting to/)
+  program.kill('SIGINT')
+  expect(await program.ended).toMatchObject({ code: 130, stderr: '' })
+  expect(await left()).toEqual([])
+})
+
+const { enter, down, clear, ctrlC } = KEYS
+
+test('a person at a terminal answers everything, corrects what was wrong, and gets secrets that only they may read', async () => {
+  await using terminal = openTerminal(['init', '--data-dir', 'data'], dir.path)
+  const { reader } = slapd.readers
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/Where are the users and groups now/, enter],
+    [/LDAP server/, `ldaps://nobody.invalid${enter}`],
+    [/the host name is unknown[^]*LDAP server/, `${clear}${slapd.ldapsUrl}${enter}`],
+    [/SHA-256[^]*certificate of your server/, `y${enter}`],
+    [/Who reads/, enter],
+    [/Its DN/, `${reader.dn}${enter}`],
+    [/Its password/, `wrong${enter}`],
+    [/wrong password[^]*Who reads/, enter],
+    [/Its DN/, enter],
+    [/Its password/, `${reader.password}${enter}`],
+    [/Where are the people/, enter],
+    [/E-mail address from/, enter],
+    [/Full name from/, enter],
+    [/Employee id from/, enter],
+    [/Where are the groups/, enter],
+    [/1 group has other groups as members/, enter],
+    [/Are these the right people/, enter],
+    [/Address of the access-management service/, `${service.baseUrl}${enter}`],
+    [/Number of the organization/, `${FIXTURE.organizationId}${enter}`],
+    [/Access token/, `wrong${enter}`],
+    [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
+    [/Which directory/, enter],
+    [/Name of this sync/, `staff${enter}`],
+    [/When it runs/, enter],
+    [/planned[^]*Write [^]*3 files beside it/, enter],
+  ]
+  for (const [question, keys] of answers) await terminal.answer(question, keys)
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.shown()).toContain('dirsyncd plan staff')
+
+  const at = (name: string) => join(dir.path, 'config', name)
+  expect(await left()).toEqual([
+    'config',
+    'config/dirsyncd.yaml',
+    'config/ldap-ca.pem',
+    'config/secrets',
+    'config/secrets/access-token',
+    'config/secrets/ldap-password',
+  ])
+  const mode = async (name: string) => ((await stat(at(name))).mode & 0o777).toString(8)
+  expect(await mode('secrets')).toBe('700')
+  expect(await mode('secrets/access-token')).toBe('600')
+  expect(await mode('secrets/ldap-password')).toBe('600')
+  expect(await readFile(at('secrets/access-token'), 'utf8')).toBe(`${FIXTURE.token}\n`)
+  expect(await readFile(at('dirsyncd.yaml'), 'utf8')).not.toContain(FIXTURE.token)
+  const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
+  expect(check).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('Ctrl-C at a question ends it quietly and leaves nothing behind', async () => {
+  await using terminal = openTerminal(['init', '--start-tls', '--url', slapd.namedUrl], dir.path)
+  await terminal.answer(/Where are the users and groups now/, enter)
+  await terminal.answer(/certificate of your server/, `y${enter}`)
+  await terminal.answer(/Who reads/, `${down}${enter}`)
+  await terminal.answer(/Where are the people/, ctrlC)
+  expect(await terminal.ended).toBe(130)
+  expect(await left()).toEqual([])
+})

@@ -1,0 +1,152 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/log.ts'
+import {
+  discoverGroupKinds,
+  discoverGroups,
+  discoverPeople,
+} from '../../src/source/ldap/discover/discover.ts'
+import { lookAtServer, type ServerOptions } from '../../src/source/ldap/discover/server.ts'
+import { ldif } from '../support/people.ts'
+import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
+
+const PEOPLE = 700
+const NEVER = new AbortController().signal
+const log = silentLog()
+
+const MORE = [
+  ldif(`cn=unix,ou=groups,${BASE}`, {
+    objectClass: ['posixGroup'],
+    cn: ['unix'],
+    gidNumber: ['7'],
+    memberUid: ['u000001'],
+  }),
+  ldif(`cn=all,ou=groups,${BASE}`, {
+    objectClass: ['groupOfNames'],
+    cn: ['all'],
+    member: [`cn=Team 0000,ou=groups,${BASE}`],
+  }),
+]
+
+let slapd: Slapd
+let leaf: string
+
+beforeAll(async () => {
+  slapd = await startSlapd({ people: PEOPLE, groups: 4, ldifs: MORE })
+  leaf = await readFile(join(slapd.directory, 'server.pem'), 'utf8')
+})
+
+afterAll(() => slapd.close())
+
+/** An anonymous reader. */
+function server(more: Partial<ServerOptions> = {}): ServerOptions {
+  return {
+    url: slapd.url,
+    tls: { startTls: false },
+    timeouts: { connectMs: 5000, answerMs: 5000 },
+    ...more,
+  }
+}
+
+function options({ dn, password }: BindUser): ServerOptions {
+  return server({ bind: { dn, password: async () => password } })
+}
+
+const looking = { vendor: 'openldap', bases: [BASE] } as const
+
+describe('a certificate that nobody here has signed', () => {
+  test.each([
+    ['ldaps', () => ({ url: slapd.ldapsUrl, tls: { startTls: false } })],
+    ['StartTLS', () => ({ url: slapd.namedUrl, tls: { startTls: true } })],
+  ])('is shown, with the CA that the server sends (%s)', async (_, more) => {
+    const anonymous = server(more())
+    const look = await lookAtServer(anonymous, log, NEVER)
+    expect(look).toMatchObject({
+      untrusted: {
+        subject: 'CN=localhost',
+        names: ['localhost'],
+        fingerprint: new X509Certificate(leaf).fingerprint256,
+        anchor: { isAuthority: true, fingerprint: new X509Certificate(slapd.ca).fingerprint256 },
+      },
+    })
+    if (!('untrusted' in look)) return
+    const trusting = { ...anonymous, tls: { ...anonymous.tls, ca: look.untrusted.anchor.pem } }
+    expect(await lookAtServer(trusting, log, NEVER)).toMatchObject({
+      facts: { vendor: 'openldap', contexts: [BASE] },
+    })
+  })
+
+  test("is the server's own where that is all that it sends", async () => {
+    const key = await readFile(join(slapd.directory, 'server.key'))
+    const listener = createTlsServer({ key, cert: leaf }).on('tlsClientError', () => undefined)
+    await once(listener.listen(0, '127.0.0.1'), 'listening')
+    const address = listener.address()
+    const url = `ldaps://localhost:${typeof address === 'object' ? address?.port : 0}`
+    const look = await lookAtServer(server({ url }), log, NEVER)
+    listener.close()
+    expect(look).toMatchObject({ untrusted: { anchor: { isAuthority: false } } })
+    const pem = 'untrusted' in look ? look.untrusted.anchor.pem : ''
+    expect(new X509Certificate(pem).fingerprint256).toBe(new X509Certificate(leaf).fingerprint256)
+  })
+
+  test("may be trusted itself, and no other server's certificate is then", async () => {
+    const own = { ...options(slapd.readers.reader), url: slapd.ldapsUrl, tls: { ca: leaf, startTls: false } }
+    expect(await lookAtServer(own, log, NEVER)).toHaveProperty('facts')
+    await using other = await startSlapd({})
+    await expect(lookAtServer({ ...own, url: other.ldapsUrl }, log, NEVER)).rejects.toThrow(
+      'it does not come from the CA in tls.ca',
+    )
+  })
+})
+
+test('people are counted by place, and what they have is proposed', async () => {
+  const found = await discoverPeople(options(slapd.readers.reader), looking, log, NEVER)
+  expect(found).toMatchObject({
+    filter: '(objectClass=inetOrgPerson)',
+    entries: PEOPLE,
+    cut: undefined,
+    ids: [{ name: 'entryUUID', isPermanent: true }],
+    names: [{ expression: '{givenName} {sn}', entries: PEOPLE }, { expression: 'cn' }],
+  })
+  expect(found.emails).toEqual([{ expression: 'mail', entries: PEOPLE }])
+  expect(found.places).toEqual([
+    { dn: `ou=people,${BASE}`, entries: PEOPLE },
+    { dn: `ou=external,ou=people,${BASE}`, entries: PEOPLE / 7 },
+  ])
+})
+
+test('a limit of the server for this reader ends the counting and is told', async () => {
+  const found = await discoverPeople(options(slapd.readers.totallyLimited), looking, log, NEVER)
+  expect(found.entries).toBe(500)
+  expect(found.cut).toContain('sizeLimitExceeded')
+})
+
+test('nobody is found where nobody is, and a server of unknown make is asked with several filters', async () => {
+  const nowhere = { ...looking, bases: [`ou=services,${BASE}`] }
+  expect(await discoverPeople(options(slapd.readers.reader), nowhere, log, NEVER)).toMatchObject({
+    entries: 0,
+  })
+  const unknown = await discoverPeople(
+    options(slapd.readers.reader),
+    { ...looking, vendor: 'generic' },
+    log,
+    NEVER,
+  )
+  expect(unknown).toMatchObject({ entries: PEOPLE, ids: [{ name: 'entryUUID', isPermanent: true }] })
+})
+
+test('every kind of groups is counted, and groups in groups are noticed', async () => {
+  const both = '(|(objectClass=groupOfNames)(objectClass=posixGroup))'
+  expect(await discoverGroupKinds(options(slapd.readers.reader), looking, log, NEVER)).toEqual([
+    { filter: '(objectClass=groupOfNames)', groups: 5 },
+    { filter: '(objectClass=posixGroup)', groups: 1 },
+    { filter: both, groups: 6 },
+  ])
+  const found = await discoverGroups(options(slapd.readers.reader), { ...looking, filter: both }, log, NEVER)
+  expect(found).toMatchObject({ entries: 6, members: ['member', 'memberUid'], nested: 1 })
+  expect(found.places[0]).toEqual({ dn: `ou=groups,${BASE}`, entries: 6 })
+})

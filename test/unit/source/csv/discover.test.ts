@@ -1,0 +1,77 @@
+import { gzipSync } from 'node:zlib'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  discoverCsv,
+  proposeColumns,
+  proposeGroupColumns,
+  proposeMemberColumns,
+} from '../../../../src/source/csv/discover.ts'
+import { createFolder } from '../../config/folder.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const signal = new AbortController().signal
+
+async function discover(content: string | Uint8Array, format: object = {}) {
+  const folder = await createFolder()
+  onTestFinished(() => folder[Symbol.asyncDispose]())
+  const path = join(folder.path, 'users.csv')
+  await writeFile(path, content)
+  return discoverCsv({ path, ...format }, 'users', signal)
+}
+
+const ROWS = 'id;Vorname;Nachname;E-Mail;Firma\n7;Jürgen;Müller;j@x.org;X\n8;Ana;Šarić;;X\n'
+
+test('delimiter, encoding and columns', async () => {
+  const found = await discover(ROWS)
+  expect(found).toMatchObject({ delimiter: ';', encoding: 'utf-8', rows: 2 })
+  expect(found.columns).toEqual([
+    { name: 'id', filled: 2, isUnique: true, hasAddresses: false },
+    { name: 'Vorname', filled: 2, isUnique: true, hasAddresses: false },
+    { name: 'Nachname', filled: 2, isUnique: true, hasAddresses: false },
+    { name: 'E-Mail', filled: 1, isUnique: false, hasAddresses: true },
+    { name: 'Firma', filled: 2, isUnique: false, hasAddresses: false },
+  ])
+  expect(proposeColumns(found)).toEqual({
+    id: ['id', 'Vorname', 'Nachname'],
+    isIdLikely: true,
+    email: ['E-Mail'],
+    name: ['{Vorname} {Nachname}'],
+    employeeId: [],
+  })
+})
+
+test.for([
+  ['a comma', ROWS.replaceAll(';', ','), ','],
+  ['a tab', ROWS.replaceAll(';', '\t'), '\t'],
+  ['gzip', gzipSync(ROWS), ';'],
+  ['UTF-16', Buffer.from(`\ufeff${ROWS}`, 'utf16le'), ';'],
+] as const)('with %s', async ([, content, delimiter]) => {
+  const found = await discover(content)
+  expect([found.delimiter, found.columns.length, found.rows]).toEqual([delimiter, 5, 2])
+})
+
+test('an encoding that cannot be found is asked for in the error', async () => {
+  const bytes = Buffer.from(ROWS, 'latin1')
+  await expect(discover(bytes)).rejects.toThrow(/set the encoding in which this line is right/)
+  expect(await discover(bytes, { encoding: 'windows-1252' })).toMatchObject({
+    encoding: 'windows-1252',
+    rows: 2,
+  })
+})
+
+test('a file with a header only has nothing to propose as an id', async () => {
+  const found = await discover('id,mail\n')
+  expect(found.rows).toBe(0)
+  expect(proposeColumns(found).id).toEqual([])
+})
+
+test('groups and members', async () => {
+  const groups = await discover('title,group_id\nSales,g1\nOps,g2\n')
+  expect(proposeGroupColumns(groups)).toEqual({ id: ['group_id', 'title'], name: ['title', 'group_id'] })
+  const members = await discover('person_id,group_id\n1,g1\n')
+  expect(proposeMemberColumns(members)).toEqual({
+    group: ['group_id', 'person_id'],
+    user: ['person_id', 'group_id'],
+  })
+})
