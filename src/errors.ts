@@ -1,6 +1,6 @@
 /**
- * Every error code. Codes never change, because scripts, tests and the documentation use them. A command that the error
- * stops ends with `exitCode`.
+ * Every error code. Codes never change, because scripts, tests and the documentation use them; docs/errors.md has a
+ * section for each. A command that the error stops ends with `exitCode`.
  */
 const ERRORS = {
   usage: { exitCode: 64 },
@@ -27,6 +27,8 @@ const ERRORS = {
 } as const
 
 export type ErrorCode = keyof typeof ERRORS
+
+export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 /** An error whose message is one sentence for a person: what is wrong, where, and what to do. */
 export class DirsyncdError extends Error {

@@ -8,11 +8,13 @@ const format = {
   delimiter: z
     .string()
     .regex(/^[^"\r\n]$/, { error: 'must be one character other than a double quote, such as "," or ";"' })
+    .meta({ title: 'one character' })
     .default(',')
     .describe('Character between two columns; "\\t" is a tab.'),
   quote: z
     .string({ error: QUOTE_HELP })
     .regex(/^\S$/, { error: QUOTE_HELP })
+    .meta({ title: 'one character' })
     .nullable()
     .default('"')
     .describe('Character around values that hold a delimiter; null where there is none.'),

@@ -75,7 +75,9 @@ function shownFileOf({ file, env, usualFiles = USUAL_FILES }: ConfigPlace): stri
   if (named) return named
   const usual = usualFiles.find(mayExist)
   if (usual !== undefined) return usual
-  throw noFile(`${usualFiles.join(' or ')}; copy config/example.yaml to one of them`)
+  throw noFile(
+    `${usualFiles.join(' or ')}; write one with dirsyncd init, or copy config/example.yaml to one of them`,
+  )
 }
 
 /** A file that cannot be reached is not passed over: reading it says why. */
@@ -99,7 +101,8 @@ async function readText(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     const code = systemCode(error)
-    if (code === 'ENOENT') throw noFile(`${file}; copy config/example.yaml to it`)
+    if (code === 'ENOENT')
+      throw noFile(`${file}; write one with dirsyncd init, or copy config/example.yaml to it`)
     const why = code === 'EACCES' ? 'this user may not read it' : code === 'EISDIR' ? 'it is a folder' : code
     throw new DirsyncdError('config-invalid', `The configuration file ${file} cannot be read: ${why}.`)
   }

@@ -48,9 +48,12 @@ const slack = z
   })
   .describe('A chat that takes the incoming webhooks of Slack.')
 
-const mailAddress = z.string().regex(/^(?:[^<>@\r\n]*<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/, {
-  error: 'must be an e-mail address, such as ops@example.org or dirsyncd <dirsyncd@example.org>',
-})
+const mailAddress = z
+  .string()
+  .regex(/^(?:[^<>@\r\n]*<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/, {
+    error: 'must be an e-mail address, such as ops@example.org or dirsyncd <dirsyncd@example.org>',
+  })
+  .meta({ title: 'e-mail address' })
 
 const email = z
   .strictObject({

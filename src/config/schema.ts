@@ -59,7 +59,7 @@ const deleteAfter = z
     ],
     { error: DELETE_AFTER_HELP },
   )
-  .default(0)
+  .prefault(0)
   .describe(
     'How long an entry must be absent before it is deleted: 0, a time such as 1h or 7d, or { runs: 3 }. It leaves its groups at once.',
   )
@@ -102,22 +102,28 @@ const guards = z
   .prefault({})
   .describe('Limits beyond which a run is held until a person approves it.')
 
-const hostName = z.string().regex(/^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, {
-  error: 'must be the name of a host such as dirsyncd.example.org, without a port',
-})
+const hostName = z
+  .string()
+  .regex(/^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, {
+    error: 'must be the name of a host such as dirsyncd.example.org, without a port',
+  })
+  .meta({ title: 'host name' })
 
 const domain = z
   .string()
   .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
+  .meta({ title: 'domain' })
+
+export const baseUrl = url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })
+  .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
+  .refine((value) => !/\/api\/v2(\/|$)/.test(value), {
+    error: 'must not have /api/v2, which is added to it; leave that out, and what is behind it',
+  })
+  .describe('Address of the access-management service, without /api/v2.')
 
 const directory = z
   .strictObject({
-    baseUrl: url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })
-      .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
-      .refine((value) => !/\/api\/v2(\/|$)/.test(value), {
-        error: 'must not have /api/v2, which is added to it; leave that out, and what is behind it',
-      })
-      .describe('Address of the access-management service, without /api/v2.'),
+    baseUrl,
     organizationId: id.describe('Number of the organization.'),
     directoryId: id.describe('Number of the directory that becomes equal to the source.'),
     token: secret.describe('Where the access token is.'),
@@ -172,14 +178,16 @@ export const sourceSection = z
   })
   .describe('Where users and groups are read.')
 
+export const syncName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, {
+    error: 'must be 1 to 41 small letters, digits and hyphens, and begin with a letter or digit',
+  })
+  .describe('Name of the sync in commands, logs and metrics.')
+
 const sync = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, {
-        error: 'must be 1 to 41 small letters, digits and hyphens, and begin with a letter or digit',
-      })
-      .describe('Name of the sync in commands, logs and metrics.'),
+    name: syncName,
     schedule: schedule
       .optional()
       .describe('When it runs: a cron expression or an interval such as 15m. Left out: only on demand.'),
@@ -214,6 +222,7 @@ const service = z
     keyFile: z
       .string({ error: KEY_FILE_HELP })
       .min(1, { error: 'must be a path' })
+      .meta({ title: 'path' })
       .describe(
         'File with the keys that credentials are encrypted with; dirsyncd service key create makes one.',
       ),
@@ -273,7 +282,7 @@ export const configSchema = z
         listen: listen
           .default('127.0.0.1:8080')
           .describe(
-            'Address of the status page, /metrics, /healthz and /readyz; false turns it off. Beyond this machine it needs a token or a reverse proxy.',
+            'Address of the admin pages, /metrics, /healthz and /readyz; false turns it off. Beyond this machine it needs a token or a reverse proxy; on this machine every user may see and decide unless there is one.',
           ),
         hosts: z
           .array(hostName)
@@ -343,3 +352,6 @@ export function configJsonSchema(): object {
   const schema = z.toJSONSchema(configSchema, { io: 'input' })
   return { ...schema, title: 'dirsyncd' }
 }
+
+/** A sync as a file has it, right or wrong. */
+export type RawSync = z.input<typeof sync>

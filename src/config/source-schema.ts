@@ -124,7 +124,7 @@ const ldapGroups = z.strictObject({
 
 const URL_HELP = 'must be a URL such as ldaps://ldap.example.org:636, or a list of them'
 
-const ldapUrl = url(['ldap', 'ldaps'], {
+export const ldapUrl = url(['ldap', 'ldaps'], {
   password: 'give it as bind: { dn: …, password: { file: PATH } }',
 })
 
@@ -144,7 +144,9 @@ export const ldapSource = z
       .strictObject({
         ca: path
           .exactOptional()
-          .describe('PEM file with the CA of the server. Left out: the CAs of Node and of this machine.'),
+          .describe(
+            'PEM file with the CA of the server, or with its own certificate. Left out: the CAs of Node and of this machine.',
+          ),
         startTls: z.boolean().default(false).describe('Encrypt an ldap:// connection before the bind.'),
         certificate: path
           .exactOptional()

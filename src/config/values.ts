@@ -10,6 +10,7 @@ export const duration = z
   .regex(DURATION, { error: DURATION_HELP, abort: true })
   .refine((text) => parseDuration(text) !== 0, { error: 'must be longer than 0' })
   .transform((text) => parseDuration(text) ?? 0)
+  .meta({ title: 'duration' })
 
 /** A Node timer with a longer delay fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -32,6 +33,7 @@ export function retentionTime(orElse: string = '') {
     .regex(DURATION, { error, abort: true })
     .transform((text) => parseDuration(text) ?? 0)
     .refine((milliseconds) => milliseconds >= DAY_MS && milliseconds <= LONGEST_RETENTION_MS, { error })
+    .meta({ title: 'duration, 1d to 36500d' })
 }
 
 /** The address or the network of a proxy, such as `10.0.0.0/8`. */
@@ -40,6 +42,7 @@ export const network = z
   .refine((text) => !isTooWide(text), {
     error: 'must have a prefix of 96 or more, because it is an IPv4 network in IPv6 form',
   })
+  .meta({ title: 'IP address or network' })
 
 /** An IPv4 network in IPv6 form whose prefix takes in addresses that are not IPv4. */
 function isTooWide(text: string): boolean {
@@ -64,6 +67,7 @@ export const size = z
   .regex(SIZE, { error: SIZE_HELP, abort: true })
   .refine((text) => parseSize(text) > 0, { error: 'must be more than 0' })
   .transform(parseSize)
+  .meta({ title: 'size' })
 
 function parseSize(text: string): number {
   const match = SIZE.exec(text)
@@ -117,7 +121,7 @@ export const secret = z
 export const text = z.string().min(1, { error: 'must not be empty' })
 
 /** A path; relative ones start in the configuration file's folder. */
-export const path = z.string().min(1, { error: 'must be a path' })
+export const path = z.string().min(1, { error: 'must be a path' }).meta({ title: 'path' })
 
 export interface Address {
   readonly host: string
@@ -134,9 +138,10 @@ export function parseAddress(address: string): Address | undefined {
 
 export const ADDRESS_HELP = 'must be an address with a port, such as 127.0.0.1:8080 or [::1]:8080'
 
-export const address = z.string().refine((value) => parseAddress(value) !== undefined, {
-  error: ADDRESS_HELP,
-})
+export const address = z
+  .string()
+  .refine((value) => parseAddress(value) !== undefined, { error: ADDRESS_HELP })
+  .meta({ title: 'address' })
 
 /**
  * A URL of one of these schemes, without a password, and without a user unless `user` is true. Messages never quote the
@@ -144,7 +149,7 @@ export const address = z.string().refine((value) => parseAddress(value) !== unde
  */
 export function url(schemes: readonly string[], options: { user?: boolean; password: string }) {
   const example = schemes.map((scheme) => `${scheme}://…`).join(' or ')
-  return z.string().check((context) => {
+  const checked = z.string().check((context) => {
     const parsed = URL.parse(context.value)
     const known = parsed !== null && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== ''
     let message: string | undefined
@@ -160,6 +165,7 @@ export function url(schemes: readonly string[], options: { user?: boolean; passw
       context.issues.push({ code: 'custom', message, input: context.value, continue: known })
     }
   })
+  return checked.meta({ title: `${schemes.map((scheme) => `${scheme}://`).join(' or ')} URL` })
 }
 
 /** An interval (`15m`) or a cron expression. */
@@ -198,18 +204,24 @@ export function isCron(schedule: string): boolean {
 }
 
 /** A schedule as text; {@link toSchedule} resolves it, because the time zone is an option of its own. */
-export const schedule = z.string().check((context) => {
-  const message = scheduleProblem(context.value)
-  if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value })
-})
+export const schedule = z
+  .string()
+  .check((context) => {
+    const message = scheduleProblem(context.value)
+    if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value })
+  })
+  .meta({ title: 'cron expression or interval' })
 
-export const timezone = z.string().refine(
-  (zone) => {
-    try {
-      return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
-    } catch {
-      return false
-    }
-  },
-  { error: 'must be the name of a time zone, such as Europe/Zagreb or UTC' },
-)
+export const timezone = z
+  .string()
+  .refine(
+    (zone) => {
+      try {
+        return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
+      } catch {
+        return false
+      }
+    },
+    { error: 'must be the name of a time zone, such as Europe/Zagreb or UTC' },
+  )
+  .meta({ title: 'time zone' })

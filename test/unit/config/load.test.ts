@@ -399,7 +399,7 @@ test('broken YAML never shows the text that it stumbles over', async () => {
 test('a missing file is named, with what to do', async () => {
   const loading = loadConfig({ file: 'no/such.yaml', env: {} })
   await expect(loading).rejects.toThrow(
-    'There is no configuration file no/such.yaml; copy config/example.yaml to it and edit it, or name another file with ' +
+    'There is no configuration file no/such.yaml; write one with dirsyncd init, or copy config/example.yaml to it and edit it, or name another file with ' +
       '--config or DIRSYNCD_CONFIG.',
   )
 })
@@ -409,7 +409,7 @@ test('without a name it is the first of two places that exists, and both are nam
   const usualFiles = [join(folder.path, 'first.yaml'), join(folder.path, 'second.yaml')]
   const place = { env: {}, usualFiles }
   await expect(loadConfig(place)).rejects.toThrow(
-    `There is no configuration file ${usualFiles.join(' or ')}; copy config/example.yaml to one of them and edit it, or ` +
+    `There is no configuration file ${usualFiles.join(' or ')}; write one with dirsyncd init, or copy config/example.yaml to one of them and edit it, or ` +
       'name another file with --config or DIRSYNCD_CONFIG.',
   )
   await folder.write('second.yaml', CORP)

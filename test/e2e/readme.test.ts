@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { startProgram } from '../support/program.ts'
+import { freePort } from '../support/server-process.ts'
+import { tempDir } from '../support/temp.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+
+/** The second block of "Try it": what is typed in a second terminal while `npm start` runs. */
+const [, BLOCK = ''] = /^```sh\n(export DIRSYNCD_CONFIG=.*?)^```$/ms.exec(readme) ?? []
+const [EXPORT = '', RUNS = '', PLAN = '', EDIT = '', SYNC = '', REJECT = '', BACK = ''] = BLOCK.split('\n')
+
+/** The demo in a folder of its own, on other ports. */
+async function copyDemo(dir: string): Promise<void> {
+  await mkdir(join(dir, 'config'))
+  await cp(join(ROOT, 'config/demo'), join(dir, 'config/demo'), { recursive: true })
+  await symlink(join(ROOT, 'dirsyncd'), join(dir, 'dirsyncd'))
+  const demo = await readFile(join(ROOT, 'config/demo.yaml'), 'utf8')
+  const [pages, service] = [await freePort(), await freePort()]
+  const moved = demo.replaceAll('127.0.0.1:8080', `127.0.0.1:${pages}`)
+  await writeFile(join(dir, 'config/demo.yaml'), moved.replaceAll('127.0.0.1:8090', `127.0.0.1:${service}`))
+}
+
+test('the commands of "Try it" do what the README says', { timeout: 120_000 }, async () => {
+  const dir = await tempDir()
+  onTestFinished(() => dir[Symbol.asyncDispose]())
+  await copyDemo(dir.path)
+  const daemon = startProgram(['start', '--config', 'config/demo.yaml'], {
+    cwd: dir.path,
+    asInProduction: true,
+  })
+  onTestFinished(() => daemon[Symbol.asyncDispose]())
+  await daemon.waitForOutput(/demo: run \d+, done/)
+
+  const shell = (line: string) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      execFile('bash', ['-c', `${EXPORT}\n${line}`], { cwd: dir.path }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      )
+    })
+  const runs = await shell(RUNS)
+  expect(runs).toMatchObject({ code: 0, stderr: '' })
+  expect(runs.stdout).toMatch(/\bdone\b/)
+  expect((await shell(PLAN)).stdout).toContain('no changes')
+  expect(await shell(EDIT)).toEqual({ code: 0, stdout: '', stderr: '' })
+  const held = await shell(SYNC)
+  expect(held).toMatchObject({ code: 3, stderr: '' })
+  const [, number = ''] = /dirsyncd reject (\d+)/.exec(held.stdout) ?? []
+  expect(REJECT).toMatch(/^\.\/dirsyncd reject 3 /)
+  expect(await shell(REJECT.replace(' 3 ', ` ${number} `))).toMatchObject({ code: 0, stderr: '' })
+  expect(BACK).toBe('git checkout config/demo/users.csv')
+  expect((await shell(RUNS)).stdout).toMatch(/rejected/)
+})
