@@ -168,6 +168,25 @@ test('a page that renews itself leaves alone what somebody has written', async (
   expect((await renewed).status()).toBe(200)
 })
 
+test('a page that could not renew itself says so, until it can', async () => {
+  const other = await browser.newContext()
+  await other.addCookies(await context.cookies())
+  const shown = await other.newPage()
+  await shown.goto(`${origin}/`)
+  await shown.clock.install()
+  await shown.reload()
+  await shown.route('**/*', (route) => route.abort())
+  await shown.clock.runFor(11_000)
+  await shown.getByRole('alert').filter({ hasText: 'dirsyncd does not answer. This page shows' }).waitFor()
+  await shown.unrouteAll()
+  await shown.clock.runFor(11_000)
+  await shown.getByRole('alert').waitFor({ state: 'detached' })
+  await other.clearCookies()
+  await shown.clock.runFor(11_000)
+  await shown.getByRole('alert').filter({ hasText: 'You are not signed in any more.' }).waitFor()
+  await other.close()
+})
+
 test('what a run did is taken along and put back', async () => {
   await write(people.slice(0, 99))
   await runNow()

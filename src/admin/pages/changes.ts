@@ -3,7 +3,7 @@ import { CHANGE_STATES, type ChangeView, type RunDetail } from '../../control/co
 import { DELETE_REASONS } from '../../control/meanings.ts'
 import { type Change, membersDifference, OPS } from '../../plan/change.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { html, type Html, path, withQuery } from './html.ts'
+import { cut, html, type Html, path, withQuery } from './html.ts'
 import { badge, table } from './layout.ts'
 
 /** How many changes a page shows. */
@@ -94,13 +94,6 @@ export function changeTable(run: number, changes: readonly ChangeView[], caption
       ]
     }),
   )
-}
-
-/** In a list, a text is not longer than this; downloads have all of it. */
-const LONGEST = 200
-
-function cut(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${digits(text.length)} characters)` : text
 }
 
 /** A directory may hold texts of any length, and a list has fifty of them. */

@@ -70,8 +70,10 @@ const CHANGE_COLUMNS = [
   'id',
   'name before',
   'email before',
+  'employee id before',
   'name after',
   'email after',
+  'employee id after',
   'members added',
   'members removed',
   'why',
@@ -93,10 +95,12 @@ function changeRow({ number, change, state, status, detail }: ChangeView): Reado
     ...shared,
     'name before': have.name,
     'email before': have.email,
+    'employee id before': have.employeeId,
     'name after': want.name,
     'email after': want.email,
+    'employee id after': want.employeeId,
     why: 'why' in change ? change.why : undefined,
   }
 }
 
-type Values = Readonly<Partial<Record<'name' | 'email', string | null>>>
+type Values = Readonly<Partial<Record<'name' | 'email' | 'employeeId', string | null>>>

@@ -1,4 +1,5 @@
 import { html as escaping } from 'hono/html'
+import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 
 /** A part of a page, whose texts are escaped. */
@@ -19,6 +20,13 @@ function shown(value: Value): unknown {
   if (Array.isArray(value)) return value.map(shown)
   // Escaped HTML is an object of the class String.
   return typeof value === 'string' ? printable(value) : value
+}
+
+/** In a list, a text is not longer than this; downloads have all of it. */
+const LONGEST = 200
+
+export function cut(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${digits(text.length)} characters)` : text
 }
 
 /** A path of this program; each value is encoded as it is. */

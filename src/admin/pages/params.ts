@@ -39,7 +39,7 @@ export const noticesQuery = z.object({
   after: optional(z.coerce.number().int()),
 })
 export const peopleQuery = z.object({ who: z.string().min(1).max(2000), kind: optional(kind) })
-export const quarantineQuery = z.object({ sync: optional(z.string()) })
+export const quarantineQuery = z.object({ sync: optional(z.string()), skip: optional(place) })
 export const signInQuery = z.object({ to: z.string().default('/') })
 
 /** An id as a form carries it: encoded, because browsers change line ends and others. */

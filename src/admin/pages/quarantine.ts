@@ -1,14 +1,24 @@
 import type { QuarantinedChange } from '../../control/control.ts'
-import { amount } from '../../directory/wording.ts'
-import { html, path, withQuery } from './html.ts'
+import { amount, digits } from '../../directory/wording.ts'
+import { cut, html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
 
-/** How many entries in quarantine the page shows. */
-const SHOWN = 500
+/** How many changes in quarantine a page shows. */
+export const QUARANTINE_SHOWN = 100
 
-export function quarantinePage(all: readonly QuarantinedChange[], sync: string | undefined, now: Date): Page {
-  const shown = all.slice(0, SHOWN)
+export interface QuarantineAsked {
+  readonly sync?: string | undefined
+  /** How many changes come before those of this page. */
+  readonly skip?: number | undefined
+}
+
+export function quarantinePage(
+  all: readonly QuarantinedChange[],
+  { sync, skip = 0 }: QuarantineAsked,
+  now: Date,
+): Page {
+  const shown = all.slice(skip, skip + QUARANTINE_SHOWN)
   const title = sync === undefined ? 'Quarantine' : `Quarantine of ${sync}`
   const rows = shown.map((each) => [
     html`<a href="${path`/syncs/${each.sync}`}"><bdi>${each.sync}</bdi></a>`,
@@ -19,7 +29,7 @@ export function quarantinePage(all: readonly QuarantinedChange[], sync: string |
           href="${withQuery(path`/syncs/${each.sync}/people`, { who: each.id, kind: each.kind ?? undefined })}"
           ><bdi class="id">${each.id}</bdi></a
         >`,
-    html`${each.detail}`,
+    html`${cut(each.detail)}`,
     at(each.since, now),
     at(each.triedAgainAt, now),
     each.id !== null &&
@@ -42,10 +52,11 @@ export function quarantinePage(all: readonly QuarantinedChange[], sync: string |
       all.length === 0
         ? html`<p class="good">There is nothing in quarantine.</p>`
         : html`${table(
-              `${amount(all.length, 'change')}${all.length > SHOWN ? `; the first ${SHOWN} are shown` : ''}`,
+              caption(all.length, { skip, shown: shown.length }),
               ['Sync', 'Change', 'Who', 'What the service said', 'Since', 'Tried again', 'Release'],
               rows.map((cells) => cells.map((cell) => (cell === false ? html`` : cell))),
             )}
+            ${pager(all.length, { sync, skip })}
             <form method="post" action="/quarantine/release" class="actions">
               ${sync !== undefined && html`<input type="hidden" name="sync" value="${sync}" />`}<button>
                 Release all${sync !== undefined && html` of <bdi>${sync}</bdi>`}
@@ -53,4 +64,20 @@ export function quarantinePage(all: readonly QuarantinedChange[], sync: string |
             </form>`
     }`
   return { title, body }
+}
+
+function caption(all: number, { skip, shown }: { readonly skip: number; readonly shown: number }): string {
+  if (shown === all) return amount(all, 'change')
+  return `${digits(skip + 1)} to ${digits(skip + shown)} of ${amount(all, 'change')}`
+}
+
+function pager(
+  all: number,
+  { sync, skip }: { readonly sync: string | undefined; readonly skip: number },
+): Html {
+  const to = (place: number) => withQuery('/quarantine', { sync, skip: place === 0 ? undefined : place })
+  return html`<p class="actions">
+    ${skip > 0 && html`<a href="${to(Math.max(0, skip - QUARANTINE_SHOWN))}" rel="prev">Earlier ones</a>`}
+    ${skip + QUARANTINE_SHOWN < all && html`<a href="${to(skip + QUARANTINE_SHOWN)}" rel="next">Later ones</a>`}
+  </p>`
 }

@@ -61,8 +61,9 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
     return peoplePage(await control.explain({ sync, who, ...(kind !== undefined && { kind }) }))
   })
   get('/quarantine', async (request) => {
-    const { sync } = params.quarantineQuery.parse(request.query)
-    return quarantinePage(await control.quarantine(sync === undefined ? {} : { sync }), sync, new Date())
+    const { sync, skip } = params.quarantineQuery.parse(request.query)
+    const all = await control.quarantine(sync === undefined ? {} : { sync })
+    return quarantinePage(all, { sync, skip }, new Date())
   })
 }
 

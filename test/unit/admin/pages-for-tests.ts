@@ -96,3 +96,18 @@ export function overviewOf(parts: Partial<SyncOverview> = {}): SyncOverview {
     ...parts,
   }
 }
+
+export function quarantinedOf(id: string): QuarantinedChange {
+  const time = '2026-11-21T07:29:03.000Z'
+  return {
+    sync: 'corp',
+    kind: 'user',
+    id,
+    op: 'update-user',
+    fingerprint: `f-${id}`,
+    detail: 'The e-mail is refused.',
+    since: time,
+    triedAt: time,
+    triedAgainAt: time,
+  }
+}

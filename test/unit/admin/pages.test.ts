@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/plan/change.ts'
 import { changeOf, countsOf, createUser, runOf } from '../cli/runs-for-tests.ts'
-import { buildPagesForTests, overviewOf, type Shown } from './pages-for-tests.ts'
+import { buildPagesForTests, overviewOf, quarantinedOf, type Shown } from './pages-for-tests.ts'
 
 const HOSTILE = '<script>alert(1)</script>"\'&=\u202eexe.\u0000\u001b[31m'
 const FORMULA = '=cmd|calc!A1'
@@ -67,19 +67,7 @@ describe('texts of strangers', () => {
     ],
     changes: [changeOf(change, { state: 'failed', detail: HOSTILE })],
     notices: [{ number: 1, kind: 'user', id: HOSTILE, code: 'no-name', detail: HOSTILE }],
-    quarantine: [
-      {
-        sync: HOSTILE,
-        kind: 'user',
-        id: HOSTILE,
-        op: 'update-user',
-        fingerprint: 'f',
-        detail: HOSTILE,
-        since: '2026-11-21T07:29:03.000Z',
-        triedAt: '2026-11-21T07:29:03.000Z',
-        triedAgainAt: '2026-11-21T07:29:03.000Z',
-      },
-    ],
+    quarantine: [{ ...quarantinedOf(HOSTILE), sync: HOSTILE, detail: HOSTILE }],
     explanation: {
       result: 'several',
       sync: HOSTILE,
@@ -149,6 +137,19 @@ describe('texts of strangers', () => {
     ])
     expect((await app.inject('/runs/8/notices.json')).json()).toHaveLength(1)
   })
+})
+
+test('a quarantine that is long is shown in parts', async () => {
+  const quarantine = Array.from({ length: 250 }, (_, nth) => quarantinedOf(`e-${nth}`))
+  const [first, last] = [
+    await textOf({ quarantine }, '/quarantine'),
+    await textOf({ quarantine }, '/quarantine?skip=200'),
+  ]
+  expect(first.length).toBeLessThan(100_000)
+  expect(first).toContain('1 to 100 of 250 changes')
+  expect(first).toContain('href="/quarantine?skip=100" rel="next"')
+  expect(last).toContain('201 to 250 of 250 changes')
+  expect(last).not.toContain('rel="next"')
 })
 
 describe('a run', () => {

@@ -20,9 +20,23 @@ function isBusy() {
   return document.hidden || isInside || isEdited || String(getSelection()) !== ''
 }
 
+/** Nobody takes an old page for a new one. */
+function tellStale(why) {
+  let note = document.getElementById('stale')
+  if (why === undefined) return note?.remove()
+  if (note === null) {
+    note = Object.assign(document.createElement('p'), { id: 'stale', className: 'box bad' })
+    note.setAttribute('role', 'alert')
+    main.prepend(note)
+    note.textContent = `${why} This page shows what was so before ${new Date().toLocaleTimeString()}.`
+  }
+}
+
+/** What went wrong, in a sentence; nothing where the page is new. */
 async function refresh() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } })
-  if (!response.ok || response.redirected) return
+  if (response.redirected) return 'You are not signed in any more.'
+  if (!response.ok) return 'dirsyncd could not answer.'
   const page = new DOMParser().parseFromString(await response.text(), 'text/html')
   const fresh = page.querySelector('main')
   if (fresh === null || isBusy() || fresh.innerHTML === main.innerHTML) return
@@ -46,7 +60,10 @@ localTimes(document)
 const seconds = Number(main?.dataset.refresh)
 if (seconds > 0) {
   setInterval(() => {
-    if (!isBusy()) refresh().catch(() => undefined)
+    if (isBusy()) return
+    void refresh()
+      .catch(() => 'dirsyncd does not answer.')
+      .then(tellStale)
   }, seconds * 1000)
 }
 const live = document.querySelector('[data-events]')
