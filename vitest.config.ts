@@ -6,6 +6,26 @@ import { useMemoryForFiles } from './test/support/memory-files.ts'
 keepCompiled()
 useMemoryForFiles()
 
+/**
+ * Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the service be
+ * away for long, send requests at random, follow several LDAP servers, let a daemon go through one outage of LDAP after
+ * the other, have three processes share a limit of requests, pack the client, undo runs at random and by commands, compare
+ * whole services with the API, ask why about everybody, and go through the pages of the docs. Here backend.test.ts and
+ * others use the queue on Redis, and other tests have each kind of failure, of request, of read, of limit, of undo, of
+ * story and of difference.
+ */
+const ONLY_LONG = [
+  'test/integration/run-behaviour-{embedded,redis}.test.ts',
+  'test/faults/{directory-outage,rate-limit,service-faults}.test.ts',
+  'test/contract/{fuzz,fuzz-load}.test.ts',
+  'test/integration/{client-library,request-budget,run-undo-random}.test.ts',
+  'test/e2e/{api-contract,explain,explain-whom,incident,ldap-outage,notifications}.test.ts',
+  'test/e2e/{openldap-evidence,openldap-replica,openldap-servers,readme,undo}.test.ts',
+]
+
+/** `npm run test:protections` looks at one file at a time, also at those. */
+const isForProtections = process.env['PROTECTIONS_RESULT'] !== undefined
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -27,18 +47,7 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
-          // Only the long tests do these runs on Redis and on the embedded store, let half of all requests fail, let the
-          // service be away for long, send requests at random, follow several LDAP servers, let a daemon go through one
-          // outage of LDAP after the other, have three processes share a limit of requests, pack the client, undo runs at
-          // random and by commands, and compare whole services with the API: here backend.test.ts and others use the queue
-          // on Redis, and other tests have each kind of failure, of request, of read, of limit, of undo and of difference.
-          exclude: [
-            'test/integration/run-behaviour-{embedded,redis}.test.ts',
-            'test/faults/{directory-outage,rate-limit,service-faults}.test.ts',
-            'test/contract/{fuzz,fuzz-load}.test.ts',
-            'test/integration/{client-library,request-budget,run-undo-random}.test.ts',
-            'test/e2e/{api-contract,ldap-outage,openldap-replica,openldap-servers,undo}.test.ts',
-          ],
+          exclude: isForProtections ? [] : ONLY_LONG,
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
           testTimeout: 300_000,

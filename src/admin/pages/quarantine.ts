@@ -5,7 +5,7 @@ import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
 
 /** How many changes in quarantine a page shows. */
-export const QUARANTINE_SHOWN = 100
+const SHOWN = 100
 
 export interface QuarantineAsked {
   readonly sync?: string | undefined
@@ -18,7 +18,7 @@ export function quarantinePage(
   { sync, skip = 0 }: QuarantineAsked,
   now: Date,
 ): Page {
-  const shown = all.slice(skip, skip + QUARANTINE_SHOWN)
+  const shown = all.slice(skip, skip + SHOWN)
   const title = sync === undefined ? 'Quarantine' : `Quarantine of ${sync}`
   const rows = shown.map((each) => [
     html`<a href="${path`/syncs/${each.sync}`}"><bdi>${each.sync}</bdi></a>`,
@@ -77,7 +77,7 @@ function pager(
 ): Html {
   const to = (place: number) => withQuery('/quarantine', { sync, skip: place === 0 ? undefined : place })
   return html`<p class="actions">
-    ${skip > 0 && html`<a href="${to(Math.max(0, skip - QUARANTINE_SHOWN))}" rel="prev">Earlier ones</a>`}
-    ${skip + QUARANTINE_SHOWN < all && html`<a href="${to(skip + QUARANTINE_SHOWN)}" rel="next">Later ones</a>`}
+    ${skip > 0 && html`<a href="${to(Math.max(0, skip - SHOWN))}" rel="prev">Earlier ones</a>`}
+    ${skip + SHOWN < all && html`<a href="${to(skip + SHOWN)}" rel="next">Later ones</a>`}
   </p>`
 }
