@@ -269,12 +269,6 @@ describe.skipIf(!isLong())('without a person', () => {
       /give it with --trust ([0-9A-F]{2}:){31}[0-9A-F]{2}, or name the file of its CA with --ca/,
     ],
     [
-      'the certificate is another one',
-      () => [...ldapOptions(), ...apiOptions(), '--trust', fingerprint.replaceAll('A', 'B')],
-      1,
-      /which is not that of --trust/,
-    ],
-    [
       'the password is wrong',
       () => [...ldapOptions(), ...apiOptions(), '--bind-password-env', 'WRONG'],
       1,
@@ -318,6 +312,14 @@ describe.skipIf(!isLong())('without a person', () => {
   })
 })
 
+test('another certificate than that of --trust ends it, and no password is sent', async () => {
+  const other = fingerprint.replaceAll('A', 'B')
+  const { code, stderr } = await init(...ldapOptions(), ...apiOptions(), '--trust', other, '--yes')
+  expect(stderr).toMatch(/shows a certificate with .* which is not that of --trust\.\n$/)
+  expect(code).toBe(1)
+  expect(await left()).toEqual([])
+})
+
 test('SIGINT while the server is silent ends it quietly and leaves nothing behind', async () => {
   await using silent = await startSlapd({ people: 1 })
   silent.freeze()
@@ -340,7 +342,9 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Where are the users and groups now/, enter],
     [/LDAP server/, `ldaps://nobody.invalid${enter}`],
     [/the host name is unknown[^]*LDAP server/, `${clear}${slapd.ldapsUrl}${enter}`],
-    [/SHA-256[^]*certificate of your server/, `y${enter}`],
+    [/SHA-256[^]*certificate of your server/, `n${enter}`],
+    [/is not trusted, so nothing was sent[^]*LDAP server/, enter],
+    [/certificate of your server/, `y${enter}`],
     [/Who reads/, enter],
     [/Its DN/, `${reader.dn}${enter}`],
     [/Its password/, `wrong${enter}`],

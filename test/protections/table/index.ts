@@ -5,6 +5,7 @@ import { BUNDLE } from './bundle.ts'
 import { CANARY } from './canary.ts'
 import { EDGES } from './edges.ts'
 import { EVIDENCE } from './evidence.ts'
+import { INIT } from './init.ts'
 import { LDAP } from './ldap.ts'
 import { PAGES } from './pages.ts'
 import { PARTS_OF_PLANS } from './parts.ts'
@@ -35,4 +36,5 @@ export const PROTECTIONS: readonly Protection[] = [
   ...RELOAD,
   ...WATCHING,
   ...PAGES,
+  ...INIT,
 ]

@@ -1,0 +1,68 @@
+import type { Protection } from '../protection.ts'
+
+const STAGE = 'unit/compose/init/stage.test.ts'
+const COMMAND = 'e2e/init.test.ts'
+
+/** What `dirsyncd init` leaves behind, and whom it trusts: `src/compose/init/` and `src/cli/init/`. */
+export const INIT: readonly Protection[] = [
+  {
+    name: 'init-a-secret-is-for-its-owner',
+    file: 'compose/init/stage.ts',
+    find: 'const SECRET_FILE = 0o600',
+    replace: 'const SECRET_FILE = 0o644',
+    test: STAGE,
+  },
+  {
+    name: 'init-a-folder-of-secrets-is-for-its-owner',
+    file: 'compose/init/stage.ts',
+    find: 'const SECRET_FOLDER = 0o700',
+    replace: 'const SECRET_FOLDER = 0o755',
+    test: STAGE,
+  },
+  {
+    name: 'init-what-is-not-placed-is-removed',
+    file: 'compose/init/stage.ts',
+    find: 'await rm(folder, { recursive: true, force: true })',
+    replace: 'await stat(folder)',
+    test: STAGE,
+  },
+  {
+    name: 'init-all-is-placed-or-nothing',
+    file: 'compose/init/stage.ts',
+    find: 'for (const path of placed) await unlink(path)',
+    replace: '',
+    test: STAGE,
+  },
+  {
+    name: 'init-nothing-is-overwritten',
+    file: 'compose/init/stage.ts',
+    find: 'await link(from, to)',
+    replace: 'await rename(from, to)',
+    test: STAGE,
+    only: 'by somebody else',
+  },
+  {
+    name: 'init-a-configuration-that-exists-ends-it',
+    file: 'compose/init/stage.ts',
+    find: 'if (await exists(file)) throw alreadyThere(file)',
+    replace: '',
+    test: STAGE,
+  },
+  {
+    name: 'init-another-certificate-is-not-trusted',
+    file: 'cli/init/server.ts',
+    find: 'if ([fingerprint, anchor.fingerprint].some((known) => plain(known) === plain(expected))) return',
+    replace:
+      'if ([fingerprint, anchor.fingerprint].some((known) => plain(known) !== plain(expected))) return',
+    test: COMMAND,
+    only: 'another certificate',
+  },
+  {
+    name: 'init-a-certificate-that-a-person-does-not-know-is-not-trusted',
+    file: 'cli/init/server.ts',
+    find: 'if (!isRight)',
+    replace: 'if (isRight === undefined)',
+    test: COMMAND,
+    only: 'a person at a terminal',
+  },
+]
